@@ -1,0 +1,145 @@
+/* Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+ *
+ * libupsweep: reduce, scan and histogram with the element type and the operator chosen at run time.
+ *
+ * Every function returns a status. On any status but UPSWEEP_OK nothing has been written to the caller's memory, and
+ * upsweep_last_error() tells the calling thread what failed, why, and what to do about it. Functions are thread-safe;
+ * one upsweep_reducer or upsweep_scanner belongs to one thread at a time.
+ *
+ * Floating-point results are those of the canonical order (docs/fold-order.md): the same bits for every target, number
+ * of threads and way of cutting the input into pieces.
+ */
+#ifndef UPSWEEP_RUNTIME_H
+#define UPSWEEP_RUNTIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define UPSWEEP_API __attribute__((visibility("default")))
+
+typedef enum upsweep_status {
+    UPSWEEP_OK = 0,
+    UPSWEEP_INVALID_ARGUMENT = 1, /* the call is wrong as it stands: lo >= hi, zero bins, unsorted edges, ... */
+    UPSWEEP_UNSUPPORTED = 2,      /* the operator is not defined for the type */
+    UPSWEEP_OUT_OF_MEMORY = 3,    /* the message tells the bytes asked for */
+    UPSWEEP_NO_DEVICE = 4,        /* the target is not present on this machine */
+    UPSWEEP_INTERNAL = 5
+} upsweep_status;
+
+typedef enum upsweep_dtype {
+    UPSWEEP_BOOL = 0, /* one byte, 0 or 1 */
+    UPSWEEP_I8 = 1,
+    UPSWEEP_I16 = 2,
+    UPSWEEP_I32 = 3,
+    UPSWEEP_I64 = 4,
+    UPSWEEP_U8 = 5,
+    UPSWEEP_U16 = 6,
+    UPSWEEP_U32 = 7,
+    UPSWEEP_U64 = 8,
+    UPSWEEP_F16 = 9,   /* IEEE binary16 */
+    UPSWEEP_BF16 = 10, /* the upper half of an f32 */
+    UPSWEEP_F32 = 11,
+    UPSWEEP_F64 = 12
+} upsweep_dtype;
+
+typedef enum upsweep_op {
+    UPSWEEP_PLUS = 0,
+    UPSWEEP_MULTIPLIES = 1,
+    UPSWEEP_MINIMUM = 2, /* NaN if any element is NaN; -0 is less than +0 */
+    UPSWEEP_MAXIMUM = 3,
+    UPSWEEP_BIT_AND = 4, /* bool and integers */
+    UPSWEEP_BIT_OR = 5,
+    UPSWEEP_BIT_XOR = 6,
+    UPSWEEP_LOGICAL_AND = 7, /* all types; nonzero and NaN are true */
+    UPSWEEP_LOGICAL_OR = 8
+} upsweep_op;
+
+typedef enum upsweep_place { UPSWEEP_AUTO = 0, UPSWEEP_CPU = 1, UPSWEEP_CUDA = 2 } upsweep_place;
+
+typedef struct upsweep_target {
+    upsweep_place place;
+    int32_t threads; /* CPU: 0 means all cores */
+} upsweep_target;
+
+/* The calling thread's last failure: one line, what failed and the remedy. Valid until its next failing call. */
+UPSWEEP_API const char* upsweep_last_error(void);
+
+UPSWEEP_API const char* upsweep_version(void);
+
+/* What the CPU engine was compiled for ("x86-64-v4", say) and how many threads it would use. */
+UPSWEEP_API const char* upsweep_cpu_isa(void);
+UPSWEEP_API int32_t upsweep_cpu_threads(void);
+
+/* Bytes of one element; 0 for a number that is no dtype. */
+UPSWEEP_API uint64_t upsweep_dtype_size(upsweep_dtype dtype);
+/* "f32", "i8", ..., "bool"; NULL for a number that is no dtype. Likewise "plus", "minimum", ... */
+UPSWEEP_API const char* upsweep_dtype_name(upsweep_dtype dtype);
+UPSWEEP_API const char* upsweep_op_name(upsweep_op op);
+
+/* The type of a reduce's result: sums and products of bool and signed integers are i64, of unsigned integers u64, of f16
+ * and bf16 f32; logical operators give bool; everything else keeps the element type. UPSWEEP_UNSUPPORTED where the
+ * operator is not defined for the type (bit operators on floating-point numbers). */
+UPSWEEP_API upsweep_status upsweep_reduce_dtype(upsweep_op op, upsweep_dtype dtype, upsweep_dtype* result_dtype);
+
+/* Folds count elements. `result` has the type that upsweep_reduce_dtype tells. No elements: the operator's identity;
+ * UPSWEEP_INVALID_ARGUMENT for minimum and maximum, which have none. */
+UPSWEEP_API upsweep_status upsweep_reduce(upsweep_target target, upsweep_op op, upsweep_dtype dtype, const void* in,
+                                          uint64_t count, void* result);
+
+/* out[i] = in[0] (+) ... (+) in[i], or without in[i] where `exclusive`. `init`, one value of out_dtype or NULL, is put
+ * before the first element. `out` may be `in` where the dtypes are equal; spans that overlap otherwise are refused.
+ * out_dtype is in_dtype, or any type that in_dtype converts to and the operator is defined for; sums wrap in integers of
+ * out_dtype's width. Without `init` an exclusive scan starts with the identity: 0, 1, the largest value for minimum, ... */
+UPSWEEP_API upsweep_status upsweep_scan(upsweep_target target, upsweep_op op, bool exclusive, upsweep_dtype in_dtype,
+                                        const void* in, upsweep_dtype out_dtype, void* out, uint64_t count,
+                                        const void* init);
+
+/* Folds an array that comes in pieces, to the same bits as in one piece. */
+typedef struct upsweep_reducer upsweep_reducer;
+UPSWEEP_API upsweep_status upsweep_reducer_create(upsweep_target target, upsweep_op op, upsweep_dtype dtype,
+                                                  upsweep_reducer** reducer);
+UPSWEEP_API upsweep_status upsweep_reducer_feed(upsweep_reducer* reducer, const void* in, uint64_t count);
+/* The fold of everything fed so far; more may be fed afterwards. */
+UPSWEEP_API upsweep_status upsweep_reducer_result(const upsweep_reducer* reducer, void* result);
+UPSWEEP_API void upsweep_reducer_destroy(upsweep_reducer* reducer);
+
+/* Scans an array that comes in pieces, to the same bits as in one piece; every call writes `count` results. */
+typedef struct upsweep_scanner upsweep_scanner;
+UPSWEEP_API upsweep_status upsweep_scanner_create(upsweep_target target, upsweep_op op, bool exclusive,
+                                                  upsweep_dtype in_dtype, upsweep_dtype out_dtype, const void* init,
+                                                  upsweep_scanner** scanner);
+UPSWEEP_API upsweep_status upsweep_scanner_feed(upsweep_scanner* scanner, const void* in, void* out, uint64_t count);
+UPSWEEP_API void upsweep_scanner_destroy(upsweep_scanner* scanner);
+
+/* Samples that belong to no bin. */
+typedef struct upsweep_outside {
+    uint64_t below;
+    uint64_t above;
+    uint64_t nan;
+} upsweep_outside;
+
+/* Counts samples in `bins` bins of equal width over [lo, hi], the last bin closed: NumPy's rule (docs/histogram.md).
+ * Adds to counts[0..bins) and to *outside, so that an array may come in pieces: the caller clears them first. */
+UPSWEEP_API upsweep_status upsweep_histogram_even(upsweep_target target, upsweep_dtype dtype, const void* in,
+                                                  uint64_t count, double lo, double hi, uint64_t bins,
+                                                  uint64_t* counts, upsweep_outside* outside);
+
+/* The same with bin k = [edges[k], edges[k+1]), the last one closed; edges strictly ascending, edge_count >= 2,
+ * edge_count - 1 counts. */
+UPSWEEP_API upsweep_status upsweep_histogram_edges(upsweep_target target, upsweep_dtype dtype, const void* in,
+                                                   uint64_t count, const double* edges, uint64_t edge_count,
+                                                   uint64_t* counts, upsweep_outside* outside);
+
+/* Counts letters A-Z and a-z of a text in groups of `group` letters (1..26; group 4: a-d, e-h, ..., y-z). Adds to
+ * counts[0..(26 + group - 1) / group) and the bytes that are no letters to *others. */
+UPSWEEP_API upsweep_status upsweep_histogram_letters(upsweep_target target, const void* text, uint64_t bytes,
+                                                     uint64_t group, uint64_t* counts, uint64_t* others);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
