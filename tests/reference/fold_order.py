@@ -1,0 +1,137 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""The canonical order of a fold, written a second time, in NumPy: docs/fold-order.md and no line of the library.
+
+The total of an aligned block of 2^k elements is the total of its left half (+) the total of its right half. The fold of
+the first m elements combines, from left to right, the totals of the blocks that the binary digits of m name, the largest
+block first: fold(13) = ((block of 8) (+) (block of 4)) (+) (block of 1). Everything below is elementwise on whole levels
+of that tree, so NumPy has no order of its own to choose (np.sum and np.cumsum do, and are not used).
+
+bf16 has no NumPy type: its arrays hold the 16 bits as uint16 and go by name.
+"""
+import numpy as np
+
+STORAGE = {"bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+           "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
+           "f16": np.float16, "bf16": np.uint16, "f32": np.float32, "f64": np.float64}
+FLOATS = ("f16", "bf16", "f32", "f64")
+OPS = ("plus", "multiplies", "minimum", "maximum", "bit_and", "bit_or", "bit_xor", "logical_and", "logical_or")
+
+
+def supported(op, dtype):
+    return not (op.startswith("bit_") and dtype in FLOATS)
+
+
+def reduce_dtype(op, dtype):
+    """The type of a reduce's result."""
+    if op.startswith("logical_"):
+        return "bool"
+    if op in ("plus", "multiplies"):
+        return {"b": "i64", "i": "i64", "u": "u64", "f": "f64" if dtype == "f64" else "f32"}[
+            "f" if dtype in FLOATS else dtype[0]]
+    return dtype
+
+
+def convert(x, source, target):
+    """Elements of one type as another: rounded to nearest even, wrapped, nonzero is true. 16-bit floats go through f32."""
+    if source == target:
+        return x
+    with np.errstate(all="ignore"):
+        if source == "bf16":
+            x = (x.astype(np.uint32) << 16).view(np.float32)
+        if target in ("f16", "bf16"):
+            x = x.astype(np.float32)
+        if target != "bf16":
+            return x.astype(STORAGE[target])
+        bits = x.view(np.uint32)
+        rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+        return np.where(np.isnan(x), np.uint32(0x7FC0), rounded).astype(np.uint16)
+
+
+def _ordered(choose, sign):
+    def minimum_or_maximum(a, b):  # np.minimum propagates NaN, but may return either of -0 and +0
+        if a.dtype.kind != "f":
+            return choose(a, b)
+        return np.where((a == b) & (np.signbit(a) == sign), a, np.where(a == b, b, choose(a, b)))
+    return minimum_or_maximum
+
+
+COMBINE = {"plus": np.add, "multiplies": np.multiply,  # of bool: or, and
+           "minimum": _ordered(np.minimum, True), "maximum": _ordered(np.maximum, False),
+           "bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor,
+           "logical_and": np.logical_and, "logical_or": np.logical_or}
+
+
+def identity(op, dtype):
+    """What a fold of nothing gives, as an array of one element."""
+    if dtype == "bf16":
+        return convert(identity(op, "f32"), "f32", "bf16")
+    kind = STORAGE[dtype]
+    if op in ("minimum", "maximum"):
+        lowest, highest = ((False, True) if dtype == "bool" else (-np.inf, np.inf) if dtype in FLOATS else
+                           (np.iinfo(kind).min, np.iinfo(kind).max))
+        return np.array([highest if op == "minimum" else lowest], kind)
+    if op == "bit_and":
+        return np.invert(np.zeros(1, kind))
+    return np.array([op in ("multiplies", "logical_and")]).astype(kind)
+
+
+def block_totals(x, combine):
+    """levels[k][j] is the total of the aligned block of 2^k elements from element j * 2^k."""
+    levels = [x]
+    while len(levels[-1]) > 1:
+        halves = levels[-1][:len(levels[-1]) // 2 * 2]
+        levels.append(combine(halves[0::2], halves[1::2]))
+    return levels
+
+
+def folds(x, combine):
+    """result[m - 1] is the fold of the first m elements, for every m."""
+    result = np.empty_like(x)
+    for k, totals in reversed(list(enumerate(block_totals(x, combine)))):
+        # Here: every m whose lowest binary digit is 2^k. The m without that digit is done, at a higher level.
+        size = 1 << k
+        result[size - 1:size] = totals[:1]
+        ends = result[3 * size - 1::2 * size]
+        ends[:] = combine(result[2 * size - 1::2 * size][:len(ends)], totals[2::2])
+    return result
+
+
+def fold(x, combine):
+    """The fold of all elements (at least one), as an array of one element."""
+    result, done = None, 0
+    for k, totals in reversed(list(enumerate(block_totals(x, combine)))):
+        if len(x) >> k & 1:
+            total = totals[done >> k:][:1]
+            result = total if result is None else combine(result, total)
+            done += 1 << k
+    return result
+
+
+def _accumulate(x, op, source, target, algorithm, init=None):
+    """Converts to the accumulator of `target`, folds with `algorithm`, puts init before the results, converts back."""
+    accumulator = "f32" if target in ("f16", "bf16") else target
+    if op.startswith("logical_"):  # the truth of an element is that of its own type: 1e-300 is true, whatever the target
+        accumulator = "bool"
+    with np.errstate(all="ignore"):
+        result = algorithm(convert(x, source, accumulator), COMBINE[op])
+        if init is not None:
+            result = COMBINE[op](convert(init, target, accumulator), result)
+    return convert(result, accumulator, target)
+
+
+def reduce(x, op, dtype, algorithm=fold):
+    """The fold of all elements, an array of one; with algorithm=folds, the fold of every prefix."""
+    target = reduce_dtype(op, dtype)
+    return _accumulate(x, op, dtype, target, algorithm) if len(x) else identity(op, target)
+
+
+def scan(x, op, dtype, target=None, exclusive=False, init=None):
+    """The fold of every prefix, with or without the element itself; init: an array of one element of the target type."""
+    target = target or dtype
+    if len(x) == 0:
+        return np.empty(0, STORAGE[target])
+    out = _accumulate(x, op, dtype, target, folds, init)
+    if not exclusive:
+        return out
+    start = identity(op, target) if init is None else _accumulate(init, op, target, target, fold)
+    return np.concatenate([start, out[:-1]])
