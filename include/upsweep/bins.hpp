@@ -1,0 +1,290 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <upsweep/error.hpp>
+#include <upsweep/types.hpp>
+
+// How samples are assigned to bins. docs/histogram.md states the rules.
+namespace upsweep {
+
+// `count` bins of equal width over [lo, hi]; the last one is closed. The edges are those of NumPy's linspace in double,
+// rounded to float for samples of f32, f16 and bf16; a sample is in bin k where edges[k] <= sample < edges[k + 1], exactly.
+struct even_bins {
+    double lo = 0;
+    double hi = 1;
+    std::size_t count = 10;
+};
+
+// Bin k is [values[k], values[k + 1]); the last one is closed. At least two edges, strictly ascending.
+struct edges {
+    std::vector<double> values;
+
+    edges(std::initializer_list<double> list) : values(list) {}
+    template <std::ranges::input_range R>
+        requires(!std::same_as<std::remove_cvref_t<R>, edges>)
+    explicit edges(R&& range) : values(std::ranges::begin(range), std::ranges::end(range))
+    {
+    }
+};
+
+// Bin k counts the integer first + k.
+struct integer_bins {
+    std::int64_t first = 0;
+    std::size_t count = 256;
+};
+
+// Bin f(sample), an integer; results below 0 and from `count` on count as outside.
+template <class F>
+struct bins_by {
+    F f;
+    std::size_t count;
+};
+template <class F, class Count>
+bins_by(F, Count) -> bins_by<F>;
+
+// Samples that belong to no bin.
+struct outside {
+    std::uint64_t below = 0;
+    std::uint64_t above = 0;
+    std::uint64_t nan = 0;
+
+    friend bool operator==(const outside&, const outside&) = default;
+};
+
+namespace detail {
+
+// Where a sample goes: a bin, or one of three counters behind the last bin.
+using slot = std::uint32_t;
+inline constexpr std::size_t outside_slots = 3; // below, above, NaN, in this order
+
+inline void check_bin_count(std::size_t count)
+{
+    if (count == 0)
+        throw error(error_kind::invalid_argument, "histogram", "there are no bins", "ask for at least one");
+    if (count > std::numeric_limits<slot>::max() - outside_slots)
+        throw error(error_kind::invalid_argument, "histogram", std::to_string(count) + " bins are more than 2^32 - 4",
+                    "ask for fewer bins");
+}
+
+// The edges of even bins, by the arithmetic of NumPy's linspace.
+inline std::vector<double> even_edges(const even_bins& bins)
+{
+    const double width = bins.hi - bins.lo;
+    const double count = static_cast<double>(bins.count);
+    const double step = width / count;
+    std::vector<double> edges(bins.count + 1);
+    for (std::size_t k = 0; k < bins.count; ++k) {
+        const double i = static_cast<double>(k);
+        edges[k] = (step == 0 ? i / count * width : i * step) + bins.lo;
+    }
+    edges[bins.count] = bins.hi;
+    return edges;
+}
+
+// The type in which samples of type T are compared with edges.
+template <class T>
+using edge_t = std::conditional_t<sub_word_float<T> || std::same_as<T, float>, float, double>;
+
+// Slots by a search among the edges, O(log count) a sample.
+template <class E>
+class edge_search {
+public:
+    explicit edge_search(const std::vector<double>& edges) : edges_(edges.begin(), edges.end()) {}
+
+    std::size_t count() const { return edges_.size() - 1; }
+
+    slot operator()(E x) const
+    {
+        const auto bins = static_cast<slot>(count());
+        if (x != x)
+            return bins + 2;
+        if (x < edges_.front())
+            return bins;
+        if (x >= edges_.back())
+            return x == edges_.back() ? bins - 1 : bins + 1;
+        // Halving without branches: the answer stays in [base, base + length).
+        const E* base = edges_.data();
+        for (std::size_t length = count(); length > 1;) {
+            const std::size_t half = length / 2;
+            base += base[half] <= x ? half : 0;
+            length -= half;
+        }
+        return static_cast<slot>(base - edges_.data());
+    }
+
+private:
+    std::vector<E> edges_;
+};
+
+// Slots of even bins by arithmetic: a guess that is at most one off, put right by comparing with the edges themselves.
+template <class E>
+class even_arithmetic {
+public:
+    even_arithmetic(const even_bins& bins, const std::vector<double>& edges)
+        : edges_(edges.begin(), edges.end()), lo_(edges_.front()), hi_(edges_.back()),
+          scale_(static_cast<E>(static_cast<double>(bins.count) / (bins.hi - bins.lo))), last_(static_cast<std::int32_t>(bins.count) - 1)
+    {
+    }
+
+    // Whether the guess is at most one off for every sample. It grows with the sample, so the edges decide.
+    bool is_valid() const
+    {
+        if (!std::isfinite(scale_))
+            return false;
+        for (std::int32_t k = 0; k <= last_; ++k) {
+            const E edge = edges_[static_cast<std::size_t>(k)];
+            const E next = edges_[static_cast<std::size_t>(k) + 1];
+            const E final = k == last_ ? next : std::nextafter(next, lo_); // the last sample in bin k
+            if (!(edge < next) || guess(edge) < k - 1 || guess(final) > k + 1)
+                return false;
+        }
+        return true;
+    }
+
+    std::size_t count() const { return static_cast<std::size_t>(last_) + 1; }
+
+    slot operator()(E x) const
+    {
+        const bool below = x < lo_;
+        const bool above = x > hi_;
+        const bool nan = x != x;
+        const std::int32_t k = guess(below || above || nan ? lo_ : x);
+        const std::int32_t down = x < edges_[static_cast<std::size_t>(k)] ? 1 : 0;
+        const std::int32_t up = k != last_ && x >= edges_[static_cast<std::size_t>(k) + 1] ? 1 : 0;
+        std::int32_t result = k - down + up;
+        result = below ? last_ + 1 : result;
+        result = above ? last_ + 2 : result;
+        result = nan ? last_ + 3 : result;
+        return static_cast<slot>(result);
+    }
+
+private:
+    std::int32_t guess(E x) const
+    {
+        const auto k = static_cast<std::int32_t>((x - lo_) * scale_);
+        return k > last_ ? last_ : k;
+    }
+
+    std::vector<E> edges_;
+    E lo_;
+    E hi_;
+    E scale_;
+    std::int32_t last_;
+};
+
+template <class T>
+class integer_offset {
+public:
+    explicit integer_offset(const integer_bins& bins) : first_(bins.first), count_(bins.count) {}
+
+    std::size_t count() const { return count_; }
+
+    slot operator()(T x) const
+    {
+        const auto bins = static_cast<slot>(count_);
+        if (std::cmp_less(x, first_))
+            return bins;
+        const std::uint64_t offset = static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(first_);
+        return offset < count_ ? static_cast<slot>(offset) : bins + 1;
+    }
+
+private:
+    std::int64_t first_;
+    std::size_t count_;
+};
+
+template <class T, class F>
+class by_function {
+public:
+    explicit by_function(const bins_by<F>& bins) : f_(bins.f), count_(bins.count) {}
+
+    std::size_t count() const { return count_; }
+
+    slot operator()(const T& x) const
+    {
+        const auto k = f_(x);
+        static_assert(std::integral<decltype(k)> || std::is_enum_v<decltype(k)>, "a bin function returns an integer");
+        const auto bins = static_cast<slot>(count_);
+        if (std::cmp_less(k, 0))
+            return bins;
+        return std::cmp_less(k, count_) ? static_cast<slot>(k) : bins + 1;
+    }
+
+private:
+    F f_;
+    std::size_t count_;
+};
+
+// with_slots(bins, f) checks the bins and calls f(slot function of samples of type T).
+template <class T, class F>
+auto with_slots(const edges& bins, F f)
+{
+    const std::vector<double>& values = bins.values;
+    if (values.size() < 2)
+        throw error(error_kind::invalid_argument, "histogram", "fewer than two edges bound no bin", "give at least two edges");
+    check_bin_count(values.size() - 1);
+    for (std::size_t k = 0; k < values.size(); ++k) {
+        if (std::isnan(values[k]))
+            throw error(error_kind::invalid_argument, "histogram", "edge " + std::to_string(k) + " is NaN", "give numbers");
+        if (k > 0 && !(values[k - 1] < values[k]))
+            throw error(error_kind::invalid_argument, "histogram",
+                        "edges are not ascending: edge " + std::to_string(k) + " is not above the one before it",
+                        "sort the edges and drop duplicates");
+    }
+    // Compared in double, whatever the samples: the edges are the user's and are not rounded.
+    return f(edge_search<double>(values));
+}
+
+template <class T, class F>
+auto with_slots(const even_bins& bins, F f)
+{
+    check_bin_count(bins.count);
+    if (!(bins.lo < bins.hi))
+        throw error(error_kind::invalid_argument, "histogram",
+                    "the range is empty: lo = " + std::to_string(bins.lo) + " is not below hi = " + std::to_string(bins.hi),
+                    "give lo < hi");
+    if (!std::isfinite(bins.hi - bins.lo))
+        throw error(error_kind::invalid_argument, "histogram", "the range is not finite", "give finite lo and hi");
+
+    using edge = edge_t<T>;
+    const std::vector<double> edges = even_edges(bins);
+    constexpr std::size_t most = std::size_t{1} << (std::same_as<edge, float> ? 20 : 30);
+    if (bins.count <= most) {
+        const even_arithmetic<edge> slots(bins, edges);
+        if (slots.is_valid())
+            return f(slots);
+    }
+    return f(edge_search<edge>(edges));
+}
+
+template <class T, class F>
+auto with_slots(const integer_bins& bins, F f)
+{
+    static_assert(std::integral<T>, "integer bins are for integer samples; see even_bins");
+    check_bin_count(bins.count);
+    return f(integer_offset<T>(bins));
+}
+
+template <class T, class G, class F>
+auto with_slots(const bins_by<G>& bins, F f)
+{
+    check_bin_count(bins.count);
+    return f(by_function<T, G>(bins));
+}
+
+} // namespace detail
+} // namespace upsweep

@@ -1,0 +1,141 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <new>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <tbb/enumerable_thread_specific.h>
+
+#include <upsweep/bins.hpp>
+#include <upsweep/cpu/block.hpp>
+#include <upsweep/cpu/parallel.hpp>
+#include <upsweep/error.hpp>
+
+namespace upsweep::cpu_engine {
+
+// The counters of one thread. Several copies side by side let increments of the same bin follow one another without
+// waiting for the store of the last one, so that constant data is as fast as random data; they stay in the first- or
+// second-level cache. This is the privatisation of the lab's histogram ladder, for cores instead of blocks.
+class private_table {
+public:
+    using counter = std::uint32_t;
+    static constexpr std::size_t most_samples = std::size_t{1} << 31; // before a counter could wrap
+
+    explicit private_table(std::size_t slots) : slots_(slots), copies_(copies_for(slots)), counters_(slots * copies_) {}
+
+    static std::size_t copies_for(std::size_t slots) { return slots <= 1024 ? 8 : slots <= 16384 ? 4 : 1; }
+    static std::size_t bytes_for(std::size_t slots) { return slots * copies_for(slots) * sizeof(counter); }
+
+    // Adds one for each of the Count slots.
+    template <std::size_t Count>
+    void count(const std::array<detail::slot, Count>& slots)
+    {
+        switch (copies_) {
+        case 8: return count_in<8>(slots);
+        case 4: return count_in<4>(slots);
+        default: return count_in<1>(slots);
+        }
+    }
+    void count(detail::slot slot) { ++counters_[slot]; }
+
+    void add_to(std::span<std::uint64_t> totals) const
+    {
+        for (std::size_t copy = 0; copy < copies_; ++copy)
+            for (std::size_t k = 0; k < slots_; ++k)
+                totals[k] += counters_[copy * slots_ + k];
+    }
+
+private:
+    template <std::size_t Copies, std::size_t Count>
+    void count_in(const std::array<detail::slot, Count>& slots)
+    {
+        std::array<counter*, Copies> tables;
+        for (std::size_t copy = 0; copy < Copies; ++copy)
+            tables[copy] = counters_.data() + copy * slots_;
+        for (std::size_t j = 0; j < Count; j += Copies)
+            for (std::size_t copy = 0; copy < Copies; ++copy)
+                ++tables[copy][slots[j + copy]];
+    }
+
+    std::size_t slots_;
+    std::size_t copies_;
+    std::vector<counter> counters_;
+};
+
+inline constexpr std::size_t histogram_block = 256;
+inline constexpr std::size_t histogram_grain = std::size_t{1} << 18;
+
+template <class T, class In, class Slots>
+void count_samples(private_table& table, In in, std::size_t count, const Slots& slots)
+{
+    std::array<detail::slot, histogram_block> block;
+    std::size_t i = 0;
+    for (; i + histogram_block <= count; i += histogram_block) {
+        for (std::size_t j = 0; j < histogram_block; ++j)
+            block[j] = slots(load<T>(in, i + j));
+        table.count(block);
+    }
+    for (; i < count; ++i)
+        table.count(slots(load<T>(in, i)));
+}
+
+// Calls body(table, first, size) for pieces of [0, count) on all threads and adds the threads' tables to `totals`.
+// Memory: one table a thread.
+template <class Body>
+void for_each_piece(const cpu& target, std::size_t count, std::span<std::uint64_t> totals, Body body)
+{
+    const std::size_t slots = totals.size();
+    if (count < 2 * histogram_grain || thread_count(target) == 1) {
+        for (std::size_t first = 0; first < count; first += private_table::most_samples) {
+            private_table table(slots);
+            body(table, first, std::min(private_table::most_samples, count - first));
+            table.add_to(totals);
+        }
+        return;
+    }
+    for (std::size_t batch = 0; batch < count; batch += private_table::most_samples) {
+        const std::size_t size = std::min(private_table::most_samples, count - batch);
+        tbb::enumerable_thread_specific<private_table> tables([&] { return private_table(slots); });
+        for_each_index(target, (size + histogram_grain - 1) / histogram_grain, [&](std::size_t grain) {
+            const std::size_t first = grain * histogram_grain;
+            body(tables.local(), batch + first, std::min(histogram_grain, size - first));
+        });
+        for (const private_table& table : tables)
+            table.add_to(totals);
+    }
+}
+
+// Adds the samples to totals[0, bins) and the ones outside to the three slots behind them.
+template <class In, class Slots>
+void histogram_onto(const cpu& target, In in, std::size_t count, const Slots& slots, std::span<std::uint64_t> totals)
+{
+    using sample = std::iter_value_t<In>;
+    constexpr bool is_byte = std::is_pointer_v<In> && std::integral<sample> && sizeof(sample) == 1;
+    if constexpr (is_byte) {
+        if (count >= 1024) { // bytes are counted as they are; each of the 256 values is assigned to its bin afterwards
+            std::array<std::uint64_t, 256> by_value{};
+            for_each_piece(target, count, by_value, [&](private_table& table, std::size_t first, std::size_t size) {
+                const auto identity = [](std::uint8_t value) { return static_cast<detail::slot>(value); };
+                count_samples<std::uint8_t>(table, reinterpret_cast<const std::uint8_t*>(in) + first, size, identity);
+            });
+            for (std::size_t value = 0; value < by_value.size(); ++value)
+                if (by_value[value] != 0)
+                    totals[slots(static_cast<sample>(value))] += by_value[value];
+            return;
+        }
+    }
+    for_each_piece(target, count, totals, [&](private_table& table, std::size_t first, std::size_t size) {
+        count_samples<sample>(table, in + static_cast<std::iter_difference_t<In>>(first), size, slots);
+    });
+}
+
+} // namespace upsweep::cpu_engine

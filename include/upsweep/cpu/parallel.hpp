@@ -1,0 +1,88 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <optional>
+#include <thread>
+
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+
+#include <upsweep/target.hpp>
+
+namespace upsweep::cpu_engine {
+
+inline int thread_count(const cpu& target)
+{
+    return target.threads > 0 ? target.threads : tbb::this_task_arena::max_concurrency();
+}
+
+// Calls f() in an arena of the target's threads.
+template <class F>
+void in_arena(const cpu& target, F f)
+{
+    if (target.threads <= 0) {
+        f();
+        return;
+    }
+    // More threads than cores are only had on request; the caller asked for them.
+    std::optional<tbb::global_control> allowance;
+    if (target.threads > static_cast<int>(std::thread::hardware_concurrency()))
+        allowance.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(target.threads));
+    tbb::task_arena arena(target.threads);
+    arena.execute(f);
+}
+
+// Calls f(k) for every k < count, in any order.
+template <class F>
+void for_each_index(const cpu& target, std::size_t count, F f)
+{
+    in_arena(target, [&] {
+        tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1), [&](const tbb::blocked_range<std::size_t>& range) {
+            for (std::size_t k = range.begin(); k != range.end(); ++k)
+                f(k);
+        });
+    });
+}
+
+// Lets numbered pieces of work pass in turn, whichever threads do them. Pieces must be begun in the order of their numbers:
+// then the thread that is waited for is always running, and the wait ends.
+class turnstile {
+public:
+    // Waits until piece `number` may pass; false where another piece has failed.
+    bool wait(std::size_t number) const
+    {
+        constexpr int spins = 4096; // some microseconds, a fraction of the work on one piece
+        for (int spin = 0;; ++spin) {
+            const std::size_t turn = turn_.load(std::memory_order_acquire);
+            if (turn == number)
+                return true;
+            if (turn == failed)
+                return false;
+            if (spin < spins)
+                pause();
+            else
+                std::this_thread::yield();
+        }
+    }
+    void pass(std::size_t number) { turn_.store(number + 1, std::memory_order_release); }
+    void fail() { turn_.store(failed, std::memory_order_release); }
+
+private:
+    static constexpr std::size_t failed = static_cast<std::size_t>(-1);
+
+    static void pause()
+    {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#endif
+    }
+
+    std::atomic<std::size_t> turn_{0};
+};
+
+} // namespace upsweep::cpu_engine

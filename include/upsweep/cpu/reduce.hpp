@@ -1,0 +1,81 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <vector>
+
+#include <upsweep/cpu/block.hpp>
+#include <upsweep/cpu/parallel.hpp>
+#include <upsweep/fold_order.hpp>
+
+namespace upsweep::cpu_engine {
+
+// A grain is what one thread takes at a time: an aligned block of blocks, large enough to hide the hand-over and to keep
+// the hardware's prefetcher busy, small enough that a scan finds it in the second-level cache when it comes back to it.
+template <class Acc>
+inline constexpr std::size_t grain_size = std::max(block_size<Acc>, std::bit_floor(std::size_t{1 << 18} / sizeof(Acc)));
+
+template <std::size_t Size>
+inline constexpr int level_of = std::countr_zero(Size);
+
+// Folds `count` elements onto the stack on the calling thread, by the largest blocks that the alignment allows.
+template <class Acc, class Op, class In>
+void fold_serially(fold_stack<Acc, Op>& stack, In in, std::size_t count, const Op& op)
+{
+    constexpr std::size_t large = block_size<Acc>;
+    constexpr std::size_t small = small_block_size<Acc>;
+
+    for (std::size_t i = 0; i < count;) {
+        const std::size_t left = count - i;
+        if (left >= large && stack.count() % large == 0) {
+            stack.push(block_total<large, Acc>(in + i, op), level_of<large>);
+            i += large;
+        } else if (left >= small && stack.count() % small == 0) {
+            stack.push(block_total<small, Acc>(in + i, op), level_of<small>);
+            i += small;
+        } else {
+            stack.push(load<Acc>(in, i), 0);
+            ++i;
+        }
+    }
+}
+
+template <class Acc, class Op, class In>
+Acc grain_total(In in, const Op& op)
+{
+    fold_stack<Acc, Op> stack(op);
+    fold_serially(stack, in, grain_size<Acc>, op);
+    return stack.fold();
+}
+
+// Folds `count` elements onto the stack on all threads. Memory: the totals of 4096 grains.
+template <class Acc, class Op, class In>
+void fold_onto(const cpu& target, fold_stack<Acc, Op>& stack, In in, std::size_t count, const Op& op)
+{
+    constexpr std::size_t grain = grain_size<Acc>;
+    constexpr std::size_t grains_at_once = 4096;
+
+    const std::size_t head = std::min<std::size_t>(count, (grain - stack.count() % grain) % grain);
+    const std::size_t grains = (count - head) / grain;
+    if (grains < 2 || thread_count(target) == 1) {
+        fold_serially(stack, in, count, op);
+        return;
+    }
+
+    fold_serially(stack, in, head, op);
+    in += static_cast<std::ptrdiff_t>(head);
+
+    std::vector<Acc> totals(std::min(grains, grains_at_once));
+    for (std::size_t first = 0; first < grains; first += totals.size()) {
+        const std::size_t batch = std::min(totals.size(), grains - first);
+        for_each_index(target, batch, [&](std::size_t k) { totals[k] = grain_total<Acc>(in + (first + k) * grain, op); });
+        for (std::size_t k = 0; k < batch; ++k)
+            stack.push(totals[k], level_of<grain>);
+    }
+    fold_serially(stack, in + grains * grain, count - head - grains * grain, op);
+}
+
+} // namespace upsweep::cpu_engine

@@ -1,0 +1,151 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <type_traits>
+
+#include <upsweep/cpu/block.hpp>
+#include <upsweep/cpu/parallel.hpp>
+#include <upsweep/cpu/reduce.hpp>
+#include <upsweep/cpu/store.hpp>
+#include <upsweep/fold_order.hpp>
+
+namespace upsweep::cpu_engine {
+
+enum class scan_kind { inclusive, exclusive };
+
+// What a scan does beside the operator.
+template <class Acc>
+struct scan_options {
+    scan_kind kind = scan_kind::inclusive;
+    const Acc* init = nullptr; // put before the first element; null: nothing
+    bool stream = false;       // results go around the caches
+};
+
+// Writes the results of the next `count` elements and folds them onto the stack, on the calling thread. `before` is the
+// fold of what lies before the stack's first element; `end` is the fold after the last of the elements, where the caller
+// knows it: the stack does not, if it is one of two that together hold the digits of the count.
+template <class Acc, class Op, class In, class Out>
+class serial_scan {
+public:
+    serial_scan(fold_stack<Acc, Op>& stack, const Acc& before, const Acc* end, const Op& op, const scan_options<Acc>& options)
+        : stack_(stack), before_(before), end_(end), op_(op), options_(options)
+    {
+    }
+
+    void operator()(In in, Out out, std::size_t count)
+    {
+        constexpr std::size_t large = block_size<Acc>;
+        constexpr std::size_t small = small_block_size<Acc>;
+
+        folds_[0] = stack_.fold_after(before_);
+        for (std::size_t i = 0; i < count;) {
+            const std::size_t left = count - i;
+            const bool whole = left >= large && stack_.count() % large == 0;
+            const bool part = left >= small && stack_.count() % small == 0;
+            i += whole ? scan_block<large>(in + i, out + i, left) : part ? scan_block<small>(in + i, out + i, left)
+                                                                         : scan_block<1>(in + i, out + i, left);
+        }
+    }
+
+private:
+    // One block: folds_[0] is the fold before it at the beginning, and the fold after it at the end.
+    template <std::size_t Size>
+    std::size_t scan_block(In in, Out out, std::size_t left)
+    {
+        if constexpr (Size == 1) {
+            stack_.push(load<Acc>(in, 0), 0);
+        } else {
+            block_scan<Size, Acc> block;
+            stack_.push(block.up_sweep(load_block<Size>(in, elements_.data()), op_), level_of<Size>);
+            block.down_sweep(folds_[0], folds_.data(), op_);
+        }
+        folds_[Size] = left == Size && end_ != nullptr ? *end_ : stack_.fold_after(before_);
+
+        const Acc* results = folds_.data() + (options_.kind == scan_kind::inclusive ? 1 : 0);
+        if (options_.init != nullptr) {
+            for (std::size_t j = 0; j < Size; ++j)
+                elements_[j] = op_(*options_.init, results[j]);
+            results = elements_.data();
+        }
+        store_results(results, out, Size, options_.stream);
+        folds_[0] = folds_[Size];
+        return Size;
+    }
+
+    fold_stack<Acc, Op>& stack_;
+    const Acc& before_;
+    const Acc* end_;
+    const Op& op_;
+    const scan_options<Acc>& options_;
+    std::array<Acc, block_size<Acc>> elements_;
+    std::array<Acc, block_size<Acc> + 1> folds_; // the inclusive results are the exclusive ones shifted by one
+};
+
+template <class Acc, class Op, class In, class Out>
+void scan_serially(fold_stack<Acc, Op>& stack, const Acc& before, std::type_identity_t<const Acc*> end, In in, Out out,
+                   std::size_t count, const Op& op, const scan_options<Acc>& options)
+{
+    serial_scan<Acc, Op, In, Out>(stack, before, end, op, options)(in, out, count);
+}
+
+// Scans whole grains on all threads in one pass over memory: a thread folds a grain, which brings it into its cache, waits
+// for its turn to read and extend the stack, and scans the grain from the cache. Memory: one block a thread.
+template <class Acc, class Op, class In, class Out>
+void scan_grains(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, std::size_t grains, const Op& op,
+                 const scan_options<Acc>& options)
+{
+    constexpr std::size_t grain = grain_size<Acc>;
+    std::atomic<std::size_t> next_grain{0};
+    turnstile turn;
+
+    const auto work = [&] {
+        for (std::size_t g; (g = next_grain.fetch_add(1, std::memory_order_relaxed)) < grains;) {
+            const Acc total = grain_total<Acc>(in + g * grain, op);
+            if (!turn.wait(g))
+                return;
+            const Acc before = stack.fold();
+            stack.push(total, level_of<grain>);
+            const Acc end = stack.fold();
+            turn.pass(g);
+
+            fold_stack<Acc, Op> inside(op);
+            scan_serially(inside, before, &end, in + g * grain, out + g * grain, grain, op, options);
+        }
+        stream_fence();
+    };
+    for_each_index(target, static_cast<std::size_t>(thread_count(target)), [&](std::size_t) {
+        try {
+            work();
+        } catch (...) {
+            turn.fail();
+            throw;
+        }
+    });
+}
+
+// Writes the results of the next `count` elements and folds them onto the stack, on all threads.
+template <class Acc, class Op, class In, class Out>
+void scan_onto(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, std::size_t count, const Op& op,
+               const scan_options<Acc>& options)
+{
+    constexpr std::size_t grain = grain_size<Acc>;
+    const Acc before = op.template identity<Acc>();
+
+    const std::size_t head = std::min<std::size_t>(count, (grain - stack.count() % grain) % grain);
+    const std::size_t grains = (count - head) / grain;
+    if (grains < 2 || thread_count(target) == 1) {
+        scan_serially(stack, before, nullptr, in, out, count, op, options);
+        return;
+    }
+    const std::size_t tail = head + grains * grain;
+    scan_serially(stack, before, nullptr, in, out, head, op, options);
+    scan_grains(target, stack, in + head, out + head, grains, op, options);
+    scan_serially(stack, before, nullptr, in + tail, out + tail, count - tail, op, options);
+    stream_fence();
+}
+
+} // namespace upsweep::cpu_engine

@@ -1,0 +1,201 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <upsweep/op.hpp>
+
+// The bottom levels of the fold order, in vector registers. Vectors are the compilers' own: g++ and clang lower them to
+// what the machine has, so that the code needs neither intrinsics nor a library, and means the same at every width.
+namespace upsweep::cpu_engine {
+
+#ifdef __AVX__
+inline constexpr std::size_t vector_bytes = 32;
+#else
+inline constexpr std::size_t vector_bytes = 16;
+#endif
+
+template <class T>
+struct vector_type {
+    typedef T type __attribute__((vector_size(vector_bytes)));
+};
+template <class T>
+using vector_t = typename vector_type<T>::type;
+
+// Types and operators for which a vector operation is the operation of its lanes.
+template <class Op, class T>
+inline constexpr bool is_vector_monoid =
+    std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8) &&
+    (detail::is_arithmetic<Op> || detail::is_extremum<Op> || (std::integral<T> && detail::is_bitwise<Op>));
+
+template <class Op, class T>
+inline vector_t<T> apply(vector_t<T> a, vector_t<T> b)
+{
+    using bits = vector_t<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+    if constexpr (std::same_as<Op, plus>) {
+        if constexpr (std::integral<T>)
+            return (vector_t<T>)((bits)a + (bits)b); // unsigned, so that sums wrap
+        else
+            return a + b;
+    } else if constexpr (std::same_as<Op, multiplies>) {
+        if constexpr (std::integral<T>)
+            return (vector_t<T>)((bits)a * (bits)b);
+        else
+            return a * b;
+    } else if constexpr (std::same_as<Op, bit_and>) {
+        return a & b;
+    } else if constexpr (std::same_as<Op, bit_or>) {
+        return a | b;
+    } else if constexpr (std::same_as<Op, bit_xor>) {
+        return a ^ b;
+    } else if constexpr (std::integral<T>) {
+        return std::same_as<Op, minimum> ? (a < b ? a : b) : (a > b ? a : b);
+    } else if constexpr (std::same_as<Op, minimum>) { // NaN and signed zeros as in op.hpp
+        const vector_t<T> lesser = a < b ? a : b;
+        const vector_t<T> ordered = a == b ? (vector_t<T>)((bits)a | (bits)b) : lesser;
+        return a != a ? a : ordered;
+    } else {
+        const vector_t<T> greater = a > b ? a : b;
+        const vector_t<T> ordered = a == b ? (vector_t<T>)((bits)a & (bits)b) : greater;
+        return a != a ? a : ordered;
+    }
+}
+
+// A square of `side` vectors of `side` lanes, consecutive elements in a row. Folding pairs of neighbours by `evens` and
+// `odds` within 16-byte units, then across the halves of a 32-byte vector, ends with the total of row r in lane r; `lower`
+// and `upper` undo each step. These are one instruction each, where an order-preserving split would take three.
+template <class T>
+class square {
+public:
+    static constexpr std::size_t side = vector_bytes / sizeof(T);
+    static constexpr std::size_t elements = side * side;
+
+    // Reads side * side elements, returns the totals of its rows, and writes the totals of all left children to `lefts`.
+    template <class Op>
+    static vector_t<T> up_sweep(const T* in, T* lefts)
+    {
+        rows_t rows;
+        for_each_row<side>([&](auto v) { rows[v] = load(in + v * side); });
+        up_steps<Op, side>(rows, lefts);
+        return rows[0];
+    }
+
+    // Given the folds before each row, writes the folds before each element.
+    template <class Op>
+    static void down_sweep(vector_t<T> folds, const T* lefts, T* out)
+    {
+        rows_t rows;
+        rows[0] = folds;
+        down_steps<Op, 2>(rows, lefts + elements - side);
+        for_each_row<side>([&](auto v) { store(rows[v], out + v * side); });
+    }
+
+    static vector_t<T> load(const T* from)
+    {
+        vector_t<T> v;
+        std::memcpy(&v, from, sizeof v);
+        return v;
+    }
+    static void store(vector_t<T> v, T* to) { std::memcpy(to, &v, sizeof v); }
+
+private:
+    using rows_t = std::array<vector_t<T>, side>;
+    using lane_indices = std::make_index_sequence<side>;
+    static constexpr std::size_t unit = 16 / sizeof(T); // lanes of a 16-byte unit
+
+    // Calls f(0), ..., f(count - 1) with constants, so that rows stay in registers.
+    template <std::size_t Count, class F>
+    static void for_each_row(F f)
+    {
+        [&]<std::size_t... V>(std::index_sequence<V...>) {
+            (f(std::integral_constant<std::size_t, V>{}), ...);
+        }(std::make_index_sequence<Count>{});
+    }
+
+    template <class Op, std::size_t Vectors>
+    static void up_steps(rows_t& rows, T* lefts)
+    {
+        if constexpr (Vectors > 1) {
+            constexpr bool across = is_across(Vectors);
+            for_each_row<Vectors / 2>([&](auto v) {
+                const vector_t<T> left = evens<across>(rows[2 * v], rows[2 * v + 1], lane_indices{});
+                const vector_t<T> right = odds<across>(rows[2 * v], rows[2 * v + 1], lane_indices{});
+                store(left, lefts + v * side);
+                rows[v] = apply<Op, T>(left, right);
+            });
+            up_steps<Op, Vectors / 2>(rows, lefts + Vectors / 2 * side);
+        }
+    }
+
+    template <class Op, std::size_t Vectors>
+    static void down_steps(rows_t& rows, const T* lefts_end)
+    {
+        constexpr bool across = is_across(Vectors);
+        const T* lefts = lefts_end - Vectors / 2 * side;
+        for_each_row<Vectors / 2>([&](auto reversed) {
+            constexpr std::size_t v = Vectors / 2 - 1 - reversed; // from the last, since a row becomes two
+            const vector_t<T> left = rows[v];
+            const vector_t<T> right = apply<Op, T>(left, load(lefts + v * side));
+            rows[2 * v] = lower<across>(left, right, lane_indices{});
+            rows[2 * v + 1] = upper<across>(left, right, lane_indices{});
+        });
+        if constexpr (Vectors < side)
+            down_steps<Op, 2 * Vectors>(rows, lefts);
+    }
+
+    // The step that joins the 16-byte halves is the one between the last two vectors.
+    static constexpr bool is_across(std::size_t vectors) { return vector_bytes == 32 && vectors == 2; }
+
+    template <bool Across, std::size_t... I>
+    static vector_t<T> evens(vector_t<T> a, vector_t<T> b, std::index_sequence<I...>)
+    {
+        return __builtin_shufflevector(a, b, split_index(I, 0, Across)...);
+    }
+    template <bool Across, std::size_t... I>
+    static vector_t<T> odds(vector_t<T> a, vector_t<T> b, std::index_sequence<I...>)
+    {
+        return __builtin_shufflevector(a, b, split_index(I, 1, Across)...);
+    }
+    template <bool Across, std::size_t... I>
+    static vector_t<T> lower(vector_t<T> left, vector_t<T> right, std::index_sequence<I...>)
+    {
+        return __builtin_shufflevector(left, right, join_index(I, 0, Across)...);
+    }
+    template <bool Across, std::size_t... I>
+    static vector_t<T> upper(vector_t<T> left, vector_t<T> right, std::index_sequence<I...>)
+    {
+        return __builtin_shufflevector(left, right, join_index(I, 1, Across)...);
+    }
+
+    // Which lane of (a, b) goes to lane i: within each unit the even (odd) lanes of a, then those of b; across units the
+    // lower (upper) half of a, then that of b.
+    static constexpr int split_index(std::size_t i, std::size_t odd, bool across)
+    {
+        const std::size_t half = across ? side / 2 : unit / 2;
+        const std::size_t within = i % (2 * half);
+        const std::size_t base = i - within;
+        const std::size_t from = across ? odd * half + within % half : base + 2 * (within % half) + odd;
+        return static_cast<int>(within < half ? from : side + from);
+    }
+
+    // Which lane of (left, right) goes to lane i: the inverse.
+    static constexpr int join_index(std::size_t i, std::size_t high, bool across)
+    {
+        const std::size_t half = across ? side / 2 : unit / 2;
+        const std::size_t within = i % (2 * half);
+        const std::size_t base = i - within;
+        if (across)
+            return static_cast<int>(within < half ? high * half + within : side + high * half + within - half);
+        const std::size_t from = base + high * half + within / 2;
+        return static_cast<int>(within % 2 == 0 ? from : side + from);
+    }
+};
+
+} // namespace upsweep::cpu_engine

@@ -1,0 +1,31 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace upsweep {
+
+enum class error_kind {
+    invalid_argument, // the call is wrong as it stands
+    unsupported,      // the operator is not defined for the type
+    out_of_memory,
+    no_device,
+};
+
+// Every failure of the library: which call failed, why, and what to do about it. Nothing has been written.
+class error : public std::runtime_error {
+public:
+    error(error_kind kind, std::string_view call, std::string_view reason, std::string_view remedy)
+        : std::runtime_error(std::string(call) + ": " + std::string(reason) + "; " + std::string(remedy)), kind_(kind)
+    {
+    }
+
+    error_kind kind() const noexcept { return kind_; }
+
+private:
+    error_kind kind_;
+};
+
+} // namespace upsweep

@@ -1,0 +1,293 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include <upsweep/qualifiers.hpp>
+#include <upsweep/types.hpp>
+
+// The monoids: an associative operator with its identity. Every fold of the library is one of them over an array.
+//
+// An identity must be neutral to the bit, op(x, identity) == x, because engines pad with it. That is why the sum of
+// floating-point numbers has the identity -0.0: adding +0.0 would turn -0.0 into +0.0.
+namespace upsweep {
+
+namespace detail {
+
+// Signed integers wrap modulo 2^k like unsigned ones. Types narrower than int are widened to unsigned first, since the
+// language would promote them to int, where a product can overflow.
+template <std::integral T>
+using wrapping_t = std::conditional_t<(sizeof(T) <= sizeof(std::uint32_t)), std::uint32_t, std::uint64_t>;
+
+template <class T>
+UPSWEEP_HOST_DEVICE constexpr T lowest()
+{
+    if constexpr (std::floating_point<T>)
+        return -std::numeric_limits<T>::infinity();
+    else
+        return std::numeric_limits<T>::lowest();
+}
+
+template <class T>
+UPSWEEP_HOST_DEVICE constexpr T highest()
+{
+    if constexpr (std::floating_point<T>)
+        return std::numeric_limits<T>::infinity();
+    else
+        return std::numeric_limits<T>::max();
+}
+
+template <std::floating_point T>
+using bits_t = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
+
+} // namespace detail
+
+// Whether operands may be swapped. No engine swaps them: the fold order is fixed. The tag tells which algorithms beyond
+// reduce and scan (a histogram's weights, say) an operator may be used with.
+struct commutative_t {};
+struct ordered_t {};
+inline constexpr commutative_t commutative{};
+inline constexpr ordered_t ordered{};
+
+struct plus {
+    template <class T>
+    UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
+    {
+        if constexpr (std::integral<T>)
+            return static_cast<T>(static_cast<detail::wrapping_t<T>>(a) + static_cast<detail::wrapping_t<T>>(b));
+        else
+            return a + b;
+    }
+    template <class T>
+    UPSWEEP_HOST_DEVICE static constexpr T identity()
+    {
+        return std::floating_point<T> ? static_cast<T>(-0.0) : T{};
+    }
+};
+
+struct multiplies {
+    template <class T>
+    UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
+    {
+        if constexpr (std::integral<T>)
+            return static_cast<T>(static_cast<detail::wrapping_t<T>>(a) * static_cast<detail::wrapping_t<T>>(b));
+        else
+            return a * b;
+    }
+    template <class T>
+    UPSWEEP_HOST_DEVICE static constexpr T identity()
+    {
+        return T(1);
+    }
+};
+
+// The lesser of two; NaN if either is NaN; -0.0 is less than +0.0.
+struct minimum {
+    template <class T>
+    UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
+    {
+        if constexpr (std::floating_point<T>) {
+            // Equal operands differ at most in the sign of zero, so the union of their bits is the lesser one.
+            using bits = detail::bits_t<T>;
+            const T both = std::bit_cast<T>(static_cast<bits>(std::bit_cast<bits>(a) | std::bit_cast<bits>(b)));
+            const T lesser = a < b ? a : b; // b where a or b is NaN
+            const T ordered = a == b ? both : lesser;
+            return a != a ? a : ordered;
+        } else {
+            return b < a ? b : a;
+        }
+    }
+    template <class T>
+    UPSWEEP_HOST_DEVICE static constexpr T identity()
+    {
+        return detail::highest<T>();
+    }
+};
+
+// The greater of two; NaN if either is NaN; +0.0 is greater than -0.0.
+struct maximum {
+    template <class T>
+    UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
+    {
+        if constexpr (std::floating_point<T>) {
+            using bits = detail::bits_t<T>;
+            const T both = std::bit_cast<T>(static_cast<bits>(std::bit_cast<bits>(a) & std::bit_cast<bits>(b)));
+            const T greater = a > b ? a : b;
+            const T ordered = a == b ? both : greater;
+            return a != a ? a : ordered;
+        } else {
+            return a < b ? b : a;
+        }
+    }
+    template <class T>
+    UPSWEEP_HOST_DEVICE static constexpr T identity()
+    {
+        return detail::lowest<T>();
+    }
+};
+
+struct bit_and {
+    template <std::integral T>
+    UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
+    {
+        return static_cast<T>(a & b);
+    }
+    template <std::integral T>
+    UPSWEEP_HOST_DEVICE static constexpr T identity()
+    {
+        return static_cast<T>(~std::uint64_t{0});
+    }
+};
+
+struct bit_or {
+    template <std::integral T>
+    UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
+    {
+        return static_cast<T>(a | b);
+    }
+    template <std::integral T>
+    UPSWEEP_HOST_DEVICE static constexpr T identity()
+    {
+        return T{};
+    }
+};
+
+struct bit_xor {
+    template <std::integral T>
+    UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
+    {
+        return static_cast<T>(a ^ b);
+    }
+    template <std::integral T>
+    UPSWEEP_HOST_DEVICE static constexpr T identity()
+    {
+        return T{};
+    }
+};
+
+// Whether all elements are true; anything but zero is, NaN included.
+struct logical_and {
+    UPSWEEP_HOST_DEVICE constexpr bool operator()(bool a, bool b) const { return a & b; }
+    template <std::same_as<bool> T>
+    UPSWEEP_HOST_DEVICE static constexpr T identity()
+    {
+        return true;
+    }
+};
+
+// Whether any element is true.
+struct logical_or {
+    UPSWEEP_HOST_DEVICE constexpr bool operator()(bool a, bool b) const { return a | b; }
+    template <std::same_as<bool> T>
+    UPSWEEP_HOST_DEVICE static constexpr T identity()
+    {
+        return false;
+    }
+};
+
+// A monoid of the user: `f(a, b)` of two T gives a T, is associative, and f(x, identity) == f(identity, x) == x.
+//
+//     up::monoid{[](affine f, affine g) { return compose(f, g); }, affine{1, 0}, up::ordered}
+template <class F, class T, class Order = ordered_t>
+struct monoid {
+    F f;
+    T neutral;
+    Order order{};
+
+    UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const { return f(a, b); }
+    template <std::same_as<T>>
+    UPSWEEP_HOST_DEVICE constexpr T identity() const
+    {
+        return neutral;
+    }
+};
+template <class F, class T>
+monoid(F, T) -> monoid<F, T, ordered_t>;
+template <class F, class T, class Order>
+monoid(F, T, Order) -> monoid<F, T, Order>;
+
+template <class Op, class T>
+concept monoid_over = std::copyable<T> && std::default_initializable<T> && requires(const Op op, const T a, const T b) {
+    {
+        op(a, b)
+    } -> std::convertible_to<T>;
+    {
+        op.template identity<T>()
+    } -> std::convertible_to<T>;
+};
+
+namespace detail {
+
+template <class Op>
+inline constexpr bool is_logical = std::same_as<Op, logical_and> || std::same_as<Op, logical_or>;
+template <class Op>
+inline constexpr bool is_arithmetic = std::same_as<Op, plus> || std::same_as<Op, multiplies>;
+template <class Op>
+inline constexpr bool is_bitwise = std::same_as<Op, bit_and> || std::same_as<Op, bit_or> || std::same_as<Op, bit_xor>;
+template <class Op>
+inline constexpr bool is_extremum = std::same_as<Op, minimum> || std::same_as<Op, maximum>;
+
+template <class Op, class T>
+struct accumulator {
+    using type = std::conditional_t<sub_word_float<T>, float, T>;
+};
+template <class Op, std::integral T>
+    requires is_arithmetic<Op>
+struct accumulator<Op, T> {
+    using type = std::conditional_t<std::signed_integral<T> || std::same_as<T, bool>, std::int64_t, std::uint64_t>;
+};
+template <class Op, class T>
+    requires is_logical<Op>
+struct accumulator<Op, T> {
+    using type = bool;
+};
+template <class F, class A, class Order, class T>
+struct accumulator<monoid<F, A, Order>, T> {
+    using type = A;
+};
+
+template <class Op, class Out>
+struct scan_accumulator {
+    using type = std::conditional_t<sub_word_float<Out>, float, Out>;
+};
+template <class Op, class Out>
+    requires is_logical<Op>
+struct scan_accumulator<Op, Out> {
+    using type = bool;
+};
+template <class F, class A, class Order, class Out>
+struct scan_accumulator<monoid<F, A, Order>, Out> {
+    using type = A;
+};
+
+// Whether every order of the operands gives the same bits, so that an engine may take the one it likes best.
+template <class Op, class T>
+inline constexpr bool is_exact = std::integral<T> && (is_arithmetic<Op> || is_bitwise<Op> || is_extremum<Op> || is_logical<Op>);
+
+} // namespace detail
+
+// The type in which elements of type T are reduced, and of the result: 64-bit integers for sums and products of integers,
+// float for f16 and bf16, bool for the logical operators, the monoid's own type for a monoid of the user, else T.
+template <class Op, class T>
+using accumulator_t = typename detail::accumulator<Op, T>::type;
+
+// The type in which a scan with results of type Out runs: float for f16 and bf16, bool for the logical operators, the
+// monoid's own type for a monoid of the user, else Out. Sums of integers wrap modulo 2^k.
+template <class Op, class Out>
+using scan_accumulator_t = typename detail::scan_accumulator<Op, Out>::type;
+
+// The fold of no elements: the identity, except that a sum of no floating-point numbers is +0.0.
+template <class T, class Op>
+UPSWEEP_HOST_DEVICE constexpr T fold_of_nothing(const Op& op)
+{
+    if constexpr (std::same_as<Op, plus>)
+        return T{};
+    else
+        return op.template identity<T>();
+}
+
+} // namespace upsweep

@@ -1,0 +1,68 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <ranges>
+#include <string_view>
+
+#include <upsweep/error.hpp>
+
+namespace upsweep {
+
+// What a fold reads: a span, a vector, an array, or any sized random-access range, a transform view for one.
+template <class R>
+concept input_range = std::ranges::random_access_range<R> && std::ranges::sized_range<R>;
+
+// What a scan writes: the same, with elements that can be assigned.
+template <class R>
+concept output_range = input_range<R> && std::ranges::output_range<R, std::ranges::range_value_t<R>>;
+
+namespace detail {
+
+// The beginning of a range: a pointer where the elements are contiguous, so that the engines need not know the container.
+template <input_range R>
+auto first_of(R&& range)
+{
+    if constexpr (std::ranges::contiguous_range<R>)
+        return std::ranges::data(range);
+    else
+        return std::ranges::begin(range);
+}
+
+template <input_range R>
+std::size_t size_of(R&& range)
+{
+    return static_cast<std::size_t>(std::ranges::size(range));
+}
+
+// Whether two contiguous ranges are the same elements.
+template <class In, class Out>
+bool same_elements(In in, Out out)
+{
+    if constexpr (std::contiguous_iterator<In> && std::contiguous_iterator<Out>)
+        return static_cast<const void*>(std::to_address(in)) == static_cast<const void*>(std::to_address(out)) &&
+               sizeof(std::iter_value_t<In>) == sizeof(std::iter_value_t<Out>);
+    else
+        return false;
+}
+
+// A scan may be in place, but not half in place: results would overwrite elements that are still to be read.
+template <class In, class Out>
+void check_overlap(std::string_view call, In in, Out out, std::size_t count)
+{
+    if constexpr (std::contiguous_iterator<In> && std::contiguous_iterator<Out>) {
+        const auto* in_first = reinterpret_cast<const std::byte*>(std::to_address(in));
+        const auto* out_first = reinterpret_cast<const std::byte*>(std::to_address(out));
+        const std::byte* in_last = in_first + count * sizeof(std::iter_value_t<In>);
+        const std::byte* out_last = out_first + count * sizeof(std::iter_value_t<Out>);
+        const std::less<> before{};
+        if (before(in_first, out_last) && before(out_first, in_last) && !same_elements(in, out))
+            throw error(error_kind::invalid_argument, call, "input and output overlap without being the same span",
+                        "scan in place or into a span of its own");
+    }
+}
+
+} // namespace detail
+} // namespace upsweep

@@ -1,0 +1,11 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace upsweep {
+
+// The CPU: `threads` of them, or all that oneTBB would use where it is 0. Results do not depend on the number.
+struct cpu {
+    int threads = 0;
+};
+
+} // namespace upsweep

@@ -1,0 +1,13 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Reduce, scan and histogram: one associative operator with its identity, applied over many elements at once, with one
+// answer to the bit (docs/fold-order.md).
+
+#include <upsweep/error.hpp>
+#include <upsweep/histogram.hpp>
+#include <upsweep/op.hpp>
+#include <upsweep/reduce.hpp>
+#include <upsweep/scan.hpp>
+#include <upsweep/target.hpp>
+#include <upsweep/types.hpp>

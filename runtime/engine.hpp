@@ -1,0 +1,100 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <upsweep/runtime.h>
+#include <upsweep/upsweep.hpp>
+
+// The library with types erased. Each element type is instantiated in a file of its own under dtypes/.
+namespace upsweep::runtime {
+
+class any_reducer {
+public:
+    virtual ~any_reducer() = default;
+    virtual void feed(const void* in, std::size_t count) = 0;
+    virtual void result(void* to) const = 0;
+};
+
+class any_scanner {
+public:
+    virtual ~any_scanner() = default;
+    // `in` holds elements of the output's type or, where that differs, of the type it accumulates in.
+    virtual void feed(const void* in, void* out, std::size_t count) = 0;
+    virtual void feed_accumulators(const void* in, void* out, std::size_t count) = 0;
+};
+
+struct scan_request {
+    cpu target;
+    scan_kind kind;
+    const void* init; // of the output's type, or null
+};
+
+// Null where the operator is not defined for the type.
+using make_reducer = std::unique_ptr<any_reducer> (*)(upsweep_op op, cpu target);
+using make_scanner = std::unique_ptr<any_scanner> (*)(upsweep_op op, const scan_request& request);
+using add_even = void (*)(cpu target, const void* in, std::size_t count, const even_bins& bins,
+                          std::span<std::uint64_t> counts, outside& beside);
+using add_edges = void (*)(cpu target, const void* in, std::size_t count, const edges& bins,
+                           std::span<std::uint64_t> counts, outside& beside);
+
+struct dtype_engine {
+    make_reducer reducer;
+    make_scanner scanner;
+    add_even histogram_even;
+    add_edges histogram_edges;
+};
+
+template <class T>
+const dtype_engine& engine_of();
+
+// The C++ type of a dtype, for f(std::type_identity<T>).
+template <class F>
+auto with_type(upsweep_dtype dtype, F f)
+{
+    switch (dtype) {
+    case UPSWEEP_BOOL: return f(std::type_identity<bool>{});
+    case UPSWEEP_I8: return f(std::type_identity<std::int8_t>{});
+    case UPSWEEP_I16: return f(std::type_identity<std::int16_t>{});
+    case UPSWEEP_I32: return f(std::type_identity<std::int32_t>{});
+    case UPSWEEP_I64: return f(std::type_identity<std::int64_t>{});
+    case UPSWEEP_U8: return f(std::type_identity<std::uint8_t>{});
+    case UPSWEEP_U16: return f(std::type_identity<std::uint16_t>{});
+    case UPSWEEP_U32: return f(std::type_identity<std::uint32_t>{});
+    case UPSWEEP_U64: return f(std::type_identity<std::uint64_t>{});
+    case UPSWEEP_F16: return f(std::type_identity<f16>{});
+    case UPSWEEP_BF16: return f(std::type_identity<bf16>{});
+    case UPSWEEP_F32: return f(std::type_identity<float>{});
+    case UPSWEEP_F64: return f(std::type_identity<double>{});
+    }
+    throw error(error_kind::invalid_argument, "upsweep", "dtype " + std::to_string(static_cast<int>(dtype)) + " does not exist",
+                "pass one of enum upsweep_dtype");
+}
+
+// The operator object of an upsweep_op, for f(op).
+template <class F>
+auto with_op(upsweep_op op, F f)
+{
+    switch (op) {
+    case UPSWEEP_PLUS: return f(plus{});
+    case UPSWEEP_MULTIPLIES: return f(multiplies{});
+    case UPSWEEP_MINIMUM: return f(minimum{});
+    case UPSWEEP_MAXIMUM: return f(maximum{});
+    case UPSWEEP_BIT_AND: return f(bit_and{});
+    case UPSWEEP_BIT_OR: return f(bit_or{});
+    case UPSWEEP_BIT_XOR: return f(bit_xor{});
+    case UPSWEEP_LOGICAL_AND: return f(logical_and{});
+    case UPSWEEP_LOGICAL_OR: return f(logical_or{});
+    }
+    throw error(error_kind::invalid_argument, "upsweep", "operator " + std::to_string(static_cast<int>(op)) + " does not exist",
+                "pass one of enum upsweep_op");
+}
+
+// Whether the operator is defined for the type: bit operators are for bool and integers.
+template <class Op, class T>
+inline constexpr bool is_defined = std::integral<T> || !detail::is_bitwise<Op>;
+
+} // namespace upsweep::runtime

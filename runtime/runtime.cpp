@@ -1,0 +1,362 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <upsweep/runtime.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "engine.hpp"
+
+using namespace upsweep;
+using namespace upsweep::runtime;
+
+namespace {
+
+thread_local std::string last_error;
+
+upsweep_status status_of(error_kind kind)
+{
+    switch (kind) {
+    case error_kind::invalid_argument: return UPSWEEP_INVALID_ARGUMENT;
+    case error_kind::unsupported: return UPSWEEP_UNSUPPORTED;
+    case error_kind::out_of_memory: return UPSWEEP_OUT_OF_MEMORY;
+    case error_kind::no_device: return UPSWEEP_NO_DEVICE;
+    }
+    return UPSWEEP_INTERNAL;
+}
+
+// Exceptions end here: C knows none.
+template <class F>
+upsweep_status guarded(F f) noexcept
+{
+    try {
+        f();
+        return UPSWEEP_OK;
+    } catch (const error& failure) {
+        last_error = failure.what();
+        return status_of(failure.kind());
+    } catch (const std::bad_alloc&) {
+        last_error = "upsweep: out of memory; free some, or fold the array in smaller pieces";
+        return UPSWEEP_OUT_OF_MEMORY;
+    } catch (const std::exception& failure) {
+        last_error = std::string("upsweep: ") + failure.what();
+        return UPSWEEP_INTERNAL;
+    }
+}
+
+void require(bool condition, const char* call, const char* reason, const char* remedy)
+{
+    if (!condition)
+        throw error(error_kind::invalid_argument, call, reason, remedy);
+}
+
+cpu cpu_of(upsweep_target target)
+{
+    if (target.place == UPSWEEP_CUDA)
+        throw error(error_kind::no_device, "upsweep", "this build has no CUDA engine", "use the target cpu or auto");
+    require(target.threads >= 0, "upsweep", "the number of threads is negative", "pass 0 for all cores");
+    return cpu{target.threads};
+}
+
+const dtype_engine& engine(upsweep_dtype dtype)
+{
+    return with_type(dtype, []<class T>(std::type_identity<T>) -> std::reference_wrapper<const dtype_engine> {
+        return engine_of<T>();
+    });
+}
+
+[[noreturn]] void throw_undefined(upsweep_op op, upsweep_dtype dtype)
+{
+    throw error(error_kind::unsupported, upsweep_op_name(op),
+                std::string("not defined for elements of type ") + upsweep_dtype_name(dtype),
+                "bit operators are for bool and integers");
+}
+
+upsweep_dtype accumulator_dtype(upsweep_op op, upsweep_dtype dtype)
+{
+    const bool is_float = dtype >= UPSWEEP_F16;
+    const bool is_unsigned = dtype >= UPSWEEP_U8 && dtype <= UPSWEEP_U64;
+    switch (op) {
+    case UPSWEEP_LOGICAL_AND:
+    case UPSWEEP_LOGICAL_OR: return UPSWEEP_BOOL;
+    case UPSWEEP_PLUS:
+    case UPSWEEP_MULTIPLIES:
+        if (!is_float)
+            return is_unsigned ? UPSWEEP_U64 : UPSWEEP_I64;
+        break;
+    default: break;
+    }
+    return dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16 ? UPSWEEP_F32 : dtype;
+}
+
+// The type that elements are converted to before a scan with results of `out` folds them.
+upsweep_dtype scan_accumulator_dtype(upsweep_op op, upsweep_dtype out)
+{
+    if (op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR)
+        return UPSWEEP_BOOL;
+    return out == UPSWEEP_F16 || out == UPSWEEP_BF16 ? UPSWEEP_F32 : out;
+}
+
+void convert_elements(upsweep_dtype from, const void* in, upsweep_dtype to, void* out, std::size_t count)
+{
+    with_type(from, [&]<class From>(std::type_identity<From>) {
+        with_type(to, [&]<class To>(std::type_identity<To>) {
+            const auto* source = static_cast<const From*>(in);
+            auto* destination = static_cast<To*>(out);
+            for (std::size_t i = 0; i < count; ++i)
+                destination[i] = convert<To>(source[i]);
+        });
+    });
+}
+
+// Whether every value of `from` has a meaning in `to`: a float has none in an integer type, where it may not fit.
+bool is_convertible(upsweep_dtype from, upsweep_dtype to)
+{
+    return from < UPSWEEP_F16 || to >= UPSWEEP_F16 || to == UPSWEEP_BOOL;
+}
+
+} // namespace
+
+struct upsweep_reducer {
+    std::unique_ptr<any_reducer> fold;
+};
+
+struct upsweep_scanner {
+    std::unique_ptr<any_scanner> scan;
+    upsweep_dtype in_dtype;
+    upsweep_dtype out_dtype;
+    upsweep_dtype accumulator;
+    std::vector<std::byte> converted; // elements on their way from in_dtype to the accumulator
+
+    void feed(const void* in, void* out, std::size_t count)
+    {
+        if (in_dtype == out_dtype) {
+            scan->feed(in, out, count);
+            return;
+        }
+        constexpr std::size_t piece = std::size_t{1} << 20;
+        const std::size_t in_size = upsweep_dtype_size(in_dtype);
+        const std::size_t out_size = upsweep_dtype_size(out_dtype);
+        converted.resize(std::min(piece, count) * upsweep_dtype_size(accumulator));
+        for (std::size_t i = 0; i < count; i += piece) {
+            const std::size_t size = std::min(piece, count - i);
+            convert_elements(in_dtype, static_cast<const std::byte*>(in) + i * in_size, accumulator, converted.data(), size);
+            scan->feed_accumulators(converted.data(), static_cast<std::byte*>(out) + i * out_size, size);
+        }
+    }
+};
+
+namespace {
+
+upsweep_reducer make_reducer_for(upsweep_target target, upsweep_op op, upsweep_dtype dtype)
+{
+    upsweep_reducer reducer{engine(dtype).reducer(op, cpu_of(target))};
+    if (!reducer.fold)
+        throw_undefined(op, dtype);
+    return reducer;
+}
+
+upsweep_scanner make_scanner_for(upsweep_target target, upsweep_op op, bool exclusive, upsweep_dtype in_dtype,
+                                 upsweep_dtype out_dtype, const void* init)
+{
+    const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
+    engine(in_dtype); // is it a dtype?
+    upsweep_scanner scanner{engine(out_dtype).scanner(op, {cpu_of(target), kind, init}), in_dtype, out_dtype,
+                            scan_accumulator_dtype(op, out_dtype), {}};
+    if (!scanner.scan)
+        throw_undefined(op, out_dtype);
+    if (!is_convertible(in_dtype, out_dtype))
+        throw error(error_kind::unsupported, "scan",
+                    std::string("results of type ") + upsweep_dtype_name(out_dtype) + " cannot hold elements of type " +
+                        upsweep_dtype_name(in_dtype),
+                    "choose a floating-point type for the results");
+    return scanner;
+}
+
+void check_input(const char* call, const void* in, std::uint64_t count)
+{
+    require(in != nullptr || count == 0, call, "the input is a null pointer", "pass a pointer to the elements");
+}
+
+outside to_outside(const upsweep_outside& beside) { return {beside.below, beside.above, beside.nan}; }
+
+template <class AddTyped, class Bins>
+void add_histogram(AddTyped add, upsweep_target target, const void* in, std::uint64_t count, const Bins& bins,
+                   std::uint64_t* counts, std::size_t bin_count, upsweep_outside* beside)
+{
+    check_input("histogram", in, count);
+    require(counts != nullptr && beside != nullptr, "histogram", "a result is a null pointer", "pass room for the counts");
+    outside totals = to_outside(*beside);
+    add(cpu_of(target), in, count, bins, std::span(counts, bin_count), totals);
+    *beside = {totals.below, totals.above, totals.nan};
+}
+
+} // namespace
+
+extern "C" {
+
+const char* upsweep_last_error(void) { return last_error.c_str(); }
+
+const char* upsweep_version(void) { return UPSWEEP_VERSION; }
+
+const char* upsweep_cpu_isa(void) { return UPSWEEP_CPU_ISA; }
+
+int32_t upsweep_cpu_threads(void) { return cpu_engine::thread_count(cpu{}); }
+
+uint64_t upsweep_dtype_size(upsweep_dtype dtype)
+{
+    static constexpr std::uint64_t sizes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+    const auto k = static_cast<std::size_t>(dtype);
+    return k < std::size(sizes) ? sizes[k] : 0;
+}
+
+const char* upsweep_dtype_name(upsweep_dtype dtype)
+{
+    static constexpr const char* names[] = {"bool", "i8",  "i16", "i32",  "i64", "u8", "u16",
+                                            "u32",  "u64", "f16", "bf16", "f32", "f64"};
+    const auto k = static_cast<std::size_t>(dtype);
+    return k < std::size(names) ? names[k] : nullptr;
+}
+
+const char* upsweep_op_name(upsweep_op op)
+{
+    static constexpr const char* names[] = {"plus",   "multiplies", "minimum",     "maximum",   "bit_and",
+                                            "bit_or", "bit_xor",    "logical_and", "logical_or"};
+    const auto k = static_cast<std::size_t>(op);
+    return k < std::size(names) ? names[k] : nullptr;
+}
+
+upsweep_status upsweep_reduce_dtype(upsweep_op op, upsweep_dtype dtype, upsweep_dtype* result_dtype)
+{
+    return guarded([&] {
+        require(result_dtype != nullptr, "reduce", "the result is a null pointer", "pass a pointer to a dtype");
+        make_reducer_for({UPSWEEP_CPU, 1}, op, dtype);
+        *result_dtype = accumulator_dtype(op, dtype);
+    });
+}
+
+upsweep_status upsweep_reduce(upsweep_target target, upsweep_op op, upsweep_dtype dtype, const void* in, uint64_t count,
+                              void* result)
+{
+    return guarded([&] {
+        check_input("reduce", in, count);
+        require(result != nullptr, "reduce", "the result is a null pointer", "pass a pointer to the result");
+        const upsweep_reducer reducer = make_reducer_for(target, op, dtype);
+        reducer.fold->feed(in, count);
+        reducer.fold->result(result);
+    });
+}
+
+upsweep_status upsweep_scan(upsweep_target target, upsweep_op op, bool exclusive, upsweep_dtype in_dtype, const void* in,
+                            upsweep_dtype out_dtype, void* out, uint64_t count, const void* init)
+{
+    return guarded([&] {
+        check_input("scan", in, count);
+        check_input("scan", out, count);
+        // Pieces are converted on their way, so an overlap is checked for the whole spans, here.
+        const auto* in_bytes = static_cast<const std::byte*>(in);
+        const auto* out_bytes = static_cast<const std::byte*>(out);
+        const bool same = in == out && in_dtype == out_dtype;
+        const bool apart = out_bytes + count * upsweep_dtype_size(out_dtype) <= in_bytes ||
+                           in_bytes + count * upsweep_dtype_size(in_dtype) <= out_bytes;
+        require(same || apart || count == 0, "scan", "input and output overlap without being the same span",
+                "scan in place or into a span of its own");
+        make_scanner_for(target, op, exclusive, in_dtype, out_dtype, init).feed(in, out, count);
+    });
+}
+
+upsweep_status upsweep_reducer_create(upsweep_target target, upsweep_op op, upsweep_dtype dtype, upsweep_reducer** reducer)
+{
+    return guarded([&] {
+        require(reducer != nullptr, "reduce", "the reducer is a null pointer", "pass a pointer to a pointer");
+        *reducer = new upsweep_reducer(make_reducer_for(target, op, dtype));
+    });
+}
+
+upsweep_status upsweep_reducer_feed(upsweep_reducer* reducer, const void* in, uint64_t count)
+{
+    return guarded([&] {
+        require(reducer != nullptr, "reduce", "the reducer is a null pointer", "create it first");
+        check_input("reduce", in, count);
+        reducer->fold->feed(in, count);
+    });
+}
+
+upsweep_status upsweep_reducer_result(const upsweep_reducer* reducer, void* result)
+{
+    return guarded([&] {
+        require(reducer != nullptr && result != nullptr, "reduce", "a null pointer was passed", "pass room for the result");
+        reducer->fold->result(result);
+    });
+}
+
+void upsweep_reducer_destroy(upsweep_reducer* reducer) { delete reducer; }
+
+upsweep_status upsweep_scanner_create(upsweep_target target, upsweep_op op, bool exclusive, upsweep_dtype in_dtype,
+                                      upsweep_dtype out_dtype, const void* init, upsweep_scanner** scanner)
+{
+    return guarded([&] {
+        require(scanner != nullptr, "scan", "the scanner is a null pointer", "pass a pointer to a pointer");
+        *scanner = new upsweep_scanner(make_scanner_for(target, op, exclusive, in_dtype, out_dtype, init));
+    });
+}
+
+upsweep_status upsweep_scanner_feed(upsweep_scanner* scanner, const void* in, void* out, uint64_t count)
+{
+    return guarded([&] {
+        require(scanner != nullptr, "scan", "the scanner is a null pointer", "create it first");
+        check_input("scan", in, count);
+        check_input("scan", out, count);
+        scanner->feed(in, out, count);
+    });
+}
+
+void upsweep_scanner_destroy(upsweep_scanner* scanner) { delete scanner; }
+
+upsweep_status upsweep_histogram_even(upsweep_target target, upsweep_dtype dtype, const void* in, uint64_t count, double lo,
+                                      double hi, uint64_t bins, uint64_t* counts, upsweep_outside* outside)
+{
+    return guarded([&] {
+        add_histogram(engine(dtype).histogram_even, target, in, count, even_bins{lo, hi, bins}, counts, bins, outside);
+    });
+}
+
+upsweep_status upsweep_histogram_edges(upsweep_target target, upsweep_dtype dtype, const void* in, uint64_t count,
+                                       const double* edges, uint64_t edge_count, uint64_t* counts, upsweep_outside* outside)
+{
+    return guarded([&] {
+        require(edges != nullptr || edge_count == 0, "histogram", "the edges are a null pointer", "pass at least two edges");
+        const upsweep::edges bins(std::span(edges, edge_count));
+        const std::size_t bin_count = edge_count == 0 ? 0 : edge_count - 1;
+        add_histogram(engine(dtype).histogram_edges, target, in, count, bins, counts, bin_count, outside);
+    });
+}
+
+upsweep_status upsweep_histogram_letters(upsweep_target target, const void* text, uint64_t bytes, uint64_t group,
+                                         uint64_t* counts, uint64_t* others)
+{
+    return guarded([&] {
+        check_input("histogram", text, bytes);
+        require(counts != nullptr && others != nullptr, "histogram", "a result is a null pointer", "pass room for the counts");
+        require(group >= 1 && group <= 26, "histogram", "a group has 1 to 26 letters", "ask for 4, say");
+        const auto letter_group = [group](std::uint8_t byte) {
+            const int letter = (byte | 0x20) - 'a'; // either case
+            return letter >= 0 && letter < 26 ? letter / static_cast<int>(group) : -1;
+        };
+        const std::size_t groups = (26 + group - 1) / group;
+        upsweep::outside beside;
+        histogram_accumulate(cpu_of(target), std::span(static_cast<const std::uint8_t*>(text), bytes),
+                             bins_by{letter_group, groups}, std::span(counts, groups), beside);
+        *others += beside.below;
+    });
+}
+
+} // extern "C"
