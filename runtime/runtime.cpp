@@ -80,7 +80,7 @@ const dtype_engine& engine(upsweep_dtype dtype)
                 "bit operators are for bool and integers");
 }
 
-upsweep_dtype accumulator_dtype(upsweep_op op, upsweep_dtype dtype)
+upsweep_dtype result_dtype_of(upsweep_op op, upsweep_dtype dtype)
 {
     const bool is_float = dtype >= UPSWEEP_F16;
     const bool is_unsigned = dtype >= UPSWEEP_U8 && dtype <= UPSWEEP_U64;
@@ -91,10 +91,9 @@ upsweep_dtype accumulator_dtype(upsweep_op op, upsweep_dtype dtype)
     case UPSWEEP_MULTIPLIES:
         if (!is_float)
             return is_unsigned ? UPSWEEP_U64 : UPSWEEP_I64;
-        break;
-    default: break;
+        return dtype == UPSWEEP_F64 ? UPSWEEP_F64 : UPSWEEP_F32;
+    default: return dtype;
     }
-    return dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16 ? UPSWEEP_F32 : dtype;
 }
 
 // The type that elements are converted to before a scan with results of `out` folds them.
@@ -239,7 +238,7 @@ upsweep_status upsweep_reduce_dtype(upsweep_op op, upsweep_dtype dtype, upsweep_
     return guarded([&] {
         require(result_dtype != nullptr, "reduce", "the result is a null pointer", "pass a pointer to a dtype");
         make_reducer_for({UPSWEEP_CPU, 1}, op, dtype);
-        *result_dtype = accumulator_dtype(op, dtype);
+        *result_dtype = result_dtype_of(op, dtype);
     });
 }
 

@@ -270,10 +270,14 @@ inline constexpr bool is_exact = std::integral<T> && (is_arithmetic<Op> || is_bi
 
 } // namespace detail
 
-// The type in which elements of type T are reduced, and of the result: 64-bit integers for sums and products of integers,
-// float for f16 and bf16, bool for the logical operators, the monoid's own type for a monoid of the user, else T.
+// The type in which elements of type T are reduced: 64-bit integers for sums and products of integers, float for f16 and
+// bf16, bool for the logical operators, the monoid's own type for a monoid of the user, else T.
 template <class Op, class T>
 using accumulator_t = typename detail::accumulator<Op, T>::type;
+
+// The type of the result: the accumulator's, but a minimum or maximum is one of the elements and has their type.
+template <class Op, class T>
+using result_t = std::conditional_t<detail::is_extremum<Op>, T, accumulator_t<Op, T>>;
 
 // The type in which a scan with results of type Out runs: float for f16 and bf16, bool for the logical operators, the
 // monoid's own type for a monoid of the user, else Out. Sums of integers wrap modulo 2^k.

@@ -40,14 +40,14 @@ public:
 
     // The fold of everything fed so far. Of nothing: the operator's identity (+0.0 for a sum of floating-point numbers);
     // minimum and maximum have none and throw.
-    accumulator result() const
+    result_t<Op, T> result() const
     {
         if (stack_.count() != 0)
-            return stack_.fold();
+            return convert<result_t<Op, T>>(stack_.fold());
         if constexpr (detail::is_extremum<Op>)
             throw error(error_kind::invalid_argument, "reduce", "minimum and maximum of no elements do not exist",
                         "check that the input is not empty");
-        return fold_of_nothing<accumulator>(op_);
+        return convert<result_t<Op, T>>(fold_of_nothing<accumulator>(op_));
     }
 
 private:
@@ -57,7 +57,7 @@ private:
 };
 
 // in[0] (+) in[1] (+) ... (+) in[n - 1], in the canonical order: the same bits for every target and number of threads.
-// The result has the type accumulator_t<Op, T>. n - 1 operations, one pass over the input, no copy of it.
+// The result has the type result_t<Op, T>. n - 1 operations, one pass over the input, no copy of it.
 // Of no elements: see reducer::result.
 template <input_range R, class Op = plus>
 [[nodiscard]] auto reduce(cpu target, R&& in, Op op = {})

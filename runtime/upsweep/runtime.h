@@ -92,8 +92,9 @@ UPSWEEP_API upsweep_status upsweep_reduce(upsweep_target target, upsweep_op op, 
 
 /* out[i] = in[0] (+) ... (+) in[i], or without in[i] where `exclusive`. `init`, one value of out_dtype or NULL, is put
  * before the first element. `out` may be `in` where the dtypes are equal; spans that overlap otherwise are refused.
- * out_dtype is in_dtype, or any type that in_dtype converts to and the operator is defined for; sums wrap in integers of
- * out_dtype's width. Without `init` an exclusive scan starts with the identity: 0, 1, the largest value for minimum, ... */
+ * Elements are converted to out_dtype (f16 and bf16: to f32, and results rounded once) before they are folded; sums wrap in
+ * integers of out_dtype's width. UPSWEEP_UNSUPPORTED where the operator is not defined for out_dtype, or the elements are
+ * floating-point numbers and the results integers. Without `init` an exclusive scan starts with the identity: 0, 1, the largest value for minimum, ... */
 UPSWEEP_API upsweep_status upsweep_scan(upsweep_target target, upsweep_op op, bool exclusive, upsweep_dtype in_dtype,
                                         const void* in, upsweep_dtype out_dtype, void* out, uint64_t count,
                                         const void* init);
