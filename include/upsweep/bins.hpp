@@ -130,60 +130,86 @@ private:
     std::vector<E> edges_;
 };
 
-// Slots of even bins by arithmetic: a guess that is at most one off, put right by comparing with the edges themselves.
+// A guess at the slot of a sample among even bins: the right one for samples outside, else the right bin or the one below.
+template <class E>
+struct even_guess {
+    E lo;
+    E hi;
+    E scale; // bins a unit
+    E bias;
+    std::int32_t bins;
+
+    explicit even_guess(const even_bins& even)
+        : lo(static_cast<E>(even.lo)), hi(static_cast<E>(even.hi)),
+          scale(static_cast<E>(static_cast<double>(even.count) / (even.hi - even.lo))), bias(bias_of(even)),
+          bins(static_cast<std::int32_t>(even.count))
+    {
+    }
+
+    // More than the guess can be too high by, in bins. With u the unit roundoff and m the largest magnitude, the ends and the
+    // edges are off by at most 4 u m, and the difference, the product and the scale by u (hi - lo) each, all times the scale:
+    // together below 8 u m scale. Twice that is subtracted, so the guess is never too high and, while it is a quarter of a
+    // bin at most, never more than one too low.
+    static E bias_of(const even_bins& even)
+    {
+        const double u = static_cast<double>(std::numeric_limits<E>::epsilon()) / 2;
+        const double magnitude = std::max({std::abs(even.lo), std::abs(even.hi), even.hi - even.lo});
+        return static_cast<E>(16 * u * magnitude * (static_cast<double>(even.count) / (even.hi - even.lo)));
+    }
+    static bool is_valid(const even_bins& even)
+    {
+        return even.count <= (std::size_t{1} << 30) && bias_of(even) <= E(0.25) && std::isfinite(even_guess(even).scale);
+    }
+
+    std::int32_t operator()(E x) const
+    {
+        return static_cast<std::int32_t>(position(x, lo, hi, E(bins), E(bins) + 1, E(bins) + 2));
+    }
+
+    // The same for a vector of samples; vectors of 32-bit integers have as many lanes, not as many bytes.
+    template <class V>
+    auto of_vector(const V& x) const
+    {
+        const V none{};
+        const E beyond = E(bins);
+        typedef std::int32_t ints __attribute__((vector_size(sizeof(V) / sizeof(E) * sizeof(std::int32_t))));
+        return __builtin_convertvector(
+            position(x, none + lo, none + hi, none + beyond, none + (beyond + 1), none + (beyond + 2)), ints);
+    }
+
+private:
+    // Where a sample lies, in bins from lo; towards zero it is never negative.
+    template <class V>
+    V position(const V& x, const V& low, const V& high, const V& below, const V& above, const V& nan) const
+    {
+        const auto inside = (x >= low) & (x <= high);
+        const V guess = ((inside ? x : low) - low) * scale - bias;
+        const V beside = x < low ? below : (x > high ? above : nan);
+        return inside ? guess : beside;
+    }
+};
+
+// Slots of even bins: the guess, put right by one comparison with the upper edge of the guessed bin.
 template <class E>
 class even_arithmetic {
 public:
     even_arithmetic(const even_bins& bins, const std::vector<double>& edges)
-        : edges_(edges.begin(), edges.end()), lo_(edges_.front()), hi_(edges_.back()),
-          scale_(static_cast<E>(static_cast<double>(bins.count) / (bins.hi - bins.lo))), last_(static_cast<std::int32_t>(bins.count) - 1)
+        : guess_(bins), uppers_(bins.count + outside_slots, std::numeric_limits<E>::quiet_NaN())
     {
+        // NaN stays for the last bin, which is closed, and for the slots behind it: nothing is moved up from there.
+        std::transform(edges.begin() + 1, edges.end() - 1, uppers_.begin(), [](double edge) { return static_cast<E>(edge); });
     }
 
-    // Whether the guess is at most one off for every sample. It grows with the sample, so the edges decide.
-    bool is_valid() const
-    {
-        if (!std::isfinite(scale_))
-            return false;
-        for (std::int32_t k = 0; k <= last_; ++k) {
-            const E edge = edges_[static_cast<std::size_t>(k)];
-            const E next = edges_[static_cast<std::size_t>(k) + 1];
-            const E final = k == last_ ? next : std::nextafter(next, lo_); // the last sample in bin k
-            if (!(edge < next) || guess(edge) < k - 1 || guess(final) > k + 1)
-                return false;
-        }
-        return true;
-    }
+    std::size_t count() const { return static_cast<std::size_t>(guess_.bins); }
 
-    std::size_t count() const { return static_cast<std::size_t>(last_) + 1; }
+    const even_guess<E>& guess() const { return guess_; }
+    slot corrected(slot k, E x) const { return k + (x >= uppers_[k] ? 1U : 0U); }
 
-    slot operator()(E x) const
-    {
-        const bool below = x < lo_;
-        const bool above = x > hi_;
-        const bool nan = x != x;
-        const std::int32_t k = guess(below || above || nan ? lo_ : x);
-        const std::int32_t down = x < edges_[static_cast<std::size_t>(k)] ? 1 : 0;
-        const std::int32_t up = k != last_ && x >= edges_[static_cast<std::size_t>(k) + 1] ? 1 : 0;
-        std::int32_t result = k - down + up;
-        result = below ? last_ + 1 : result;
-        result = above ? last_ + 2 : result;
-        result = nan ? last_ + 3 : result;
-        return static_cast<slot>(result);
-    }
+    slot operator()(E x) const { return corrected(static_cast<slot>(guess_(x)), x); }
 
 private:
-    std::int32_t guess(E x) const
-    {
-        const auto k = static_cast<std::int32_t>((x - lo_) * scale_);
-        return k > last_ ? last_ : k;
-    }
-
-    std::vector<E> edges_;
-    E lo_;
-    E hi_;
-    E scale_;
-    std::int32_t last_;
+    even_guess<E> guess_;
+    std::vector<E> uppers_; // the upper edge of each slot
 };
 
 template <class T>
@@ -262,12 +288,8 @@ auto with_slots(const even_bins& bins, F f)
 
     using edge = edge_t<T>;
     const std::vector<double> edges = even_edges(bins);
-    constexpr std::size_t most = std::size_t{1} << (std::same_as<edge, float> ? 20 : 30);
-    if (bins.count <= most) {
-        const even_arithmetic<edge> slots(bins, edges);
-        if (slots.is_valid())
-            return f(slots);
-    }
+    if (even_guess<edge>::is_valid(bins))
+        return f(even_arithmetic<edge>(bins, edges));
     return f(edge_search<edge>(edges));
 }
 

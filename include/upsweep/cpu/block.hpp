@@ -11,6 +11,7 @@
 #include <iterator>
 #include <type_traits>
 
+#include <upsweep/cpu/half.hpp>
 #include <upsweep/cpu/vector.hpp>
 #include <upsweep/op.hpp>
 
@@ -39,6 +40,9 @@ inline const Acc* load_block(In in, Acc* __restrict buffer)
 {
     if constexpr (std::is_pointer_v<In> && std::same_as<std::iter_value_t<In>, Acc>) {
         return in;
+    } else if constexpr (std::is_pointer_v<In> && std::same_as<std::iter_value_t<In>, f16> && std::same_as<Acc, float>) {
+        widen<Count>(in, buffer);
+        return buffer;
     } else {
         for (std::size_t j = 0; j < Count; ++j)
             buffer[j] = load<Acc>(in, j);
@@ -72,7 +76,7 @@ inline Acc fold_levels(const Acc* in, Acc* out, Acc* other, const Op& op)
         using rows = square<Acc>;
         std::array<Acc, rows::elements> lefts; // not needed for a total
         for (std::size_t i = 0; i < Count; i += rows::elements)
-            rows::store(rows::template up_sweep<Op>(in + i, lefts.data()), out + i / rows::side);
+            store_vector<Acc>(rows::template up_sweep<Op>(in + i, lefts.data()), out + i / rows::side);
         return fold_levels<Count / rows::side>(static_cast<const Acc*>(out), other, out, op);
     } else {
         fold_pairs<Count>(in, out, op);
@@ -80,25 +84,35 @@ inline Acc fold_levels(const Acc* in, Acc* out, Acc* other, const Op& op)
     }
 }
 
+// The type of a column: the accumulator, or an integer of twice the element's size.
+template <class Element, class Acc, bool Narrow>
+struct narrow_column {
+    using type = Acc;
+};
+template <class Element, class Acc>
+struct narrow_column<Element, Acc, true> {
+    using unsigned_type = std::conditional_t<sizeof(Element) == 1, std::uint16_t, std::uint32_t>;
+    using type = std::conditional_t<std::signed_integral<Element>, std::make_signed_t<unsigned_type>, unsigned_type>;
+};
+
 // Where any order gives the same bits: columns accumulate down the rows, one operation an element and no shuffles.
 template <std::size_t Count, class Acc, class In, class Op>
 inline Acc fold_columns(In in, const Op& op)
 {
-    // Within one block a sum of integers of up to 16 bits fits 32 bits, which doubles the lanes of a vector.
+    // The sum of one column of one block fits twice the bits of a narrow element, which makes the most of a vector's lanes.
     using element = std::iter_value_t<In>;
-    constexpr bool narrow = std::same_as<Op, plus> && sizeof(element) <= 2 && sizeof(Acc) == 8;
-    using column = std::conditional_t<narrow, std::conditional_t<std::signed_integral<Acc>, std::int32_t, std::uint32_t>, Acc>;
-
-    constexpr std::size_t width = std::min<std::size_t>(Count, 128 / sizeof(column));
-    std::array<column, width> columns;
-    columns.fill(op.template identity<column>());
-    for (std::size_t row = 0; row < Count; row += width)
-        for (std::size_t j = 0; j < width; ++j)
-            columns[j] = op(columns[j], load<column>(in, row + j));
+    constexpr bool narrow = std::same_as<Op, plus> && sizeof(element) <= 2 && !std::same_as<element, bool>;
+    using column = typename narrow_column<element, Acc, narrow>::type;
 
     Acc total = op.template identity<Acc>();
-    for (column value : columns)
-        total = op(total, static_cast<Acc>(value));
+    if constexpr (has_vector_columns<Count, column, Op>) {
+        std::array<column, Count> buffer;
+        for (column value : vector_columns<Op, column, Count>(load_block<Count>(in, buffer.data())))
+            total = op(total, static_cast<Acc>(value));
+    } else {
+        for (std::size_t j = 0; j < Count; ++j)
+            total = op(total, load<Acc>(in, j));
+    }
     return total;
 }
 
@@ -152,7 +166,7 @@ private:
             using rows = square<Acc>;
             Acc* lefts = lefts_of<Size>();
             for (std::size_t i = 0; i < Size; i += rows::elements, lefts += rows::elements - rows::side)
-                rows::store(rows::template up_sweep<Op>(in + i, lefts), out + i / rows::side);
+                store_vector<Acc>(rows::template up_sweep<Op>(in + i, lefts), out + i / rows::side);
             return up_levels<Size / rows::side>(static_cast<const Acc*>(out), other, out, op);
         } else {
             up_level<Size>(in, lefts_of<Size>(), out, op);
@@ -182,7 +196,7 @@ private:
             down_levels<Size / rows::side>(before, other, another, out, op);
             const Acc* lefts = lefts_of<Size>();
             for (std::size_t i = 0; i < Size; i += rows::elements, lefts += rows::elements - rows::side)
-                rows::template down_sweep<Op>(rows::load(other + i / rows::side), lefts, out + i);
+                rows::template down_sweep<Op>(load_vector(other + i / rows::side), lefts, out + i);
         } else {
             down_levels<Size / 2>(before, other, another, out, op);
             down_level<Size>(static_cast<const Acc*>(other), lefts_of<Size>(), out, op);

@@ -35,14 +35,14 @@ public:
     static std::size_t copies_for(std::size_t slots) { return slots <= 1024 ? 8 : slots <= 16384 ? 4 : 1; }
     static std::size_t bytes_for(std::size_t slots) { return slots * copies_for(slots) * sizeof(counter); }
 
-    // Adds one for each of the Count slots.
-    template <std::size_t Count>
-    void count(const std::array<detail::slot, Count>& slots)
+    // Adds one to slot_of(j) for each j < Count.
+    template <std::size_t Count, class F>
+    void count(F slot_of)
     {
         switch (copies_) {
-        case 8: return count_in<8>(slots);
-        case 4: return count_in<4>(slots);
-        default: return count_in<1>(slots);
+        case 8: return count_in<Count, 8>(slot_of);
+        case 4: return count_in<Count, 4>(slot_of);
+        default: return count_in<Count, 1>(slot_of);
         }
     }
     void count(detail::slot slot) { ++counters_[slot]; }
@@ -55,15 +55,15 @@ public:
     }
 
 private:
-    template <std::size_t Copies, std::size_t Count>
-    void count_in(const std::array<detail::slot, Count>& slots)
+    template <std::size_t Count, std::size_t Copies, class F>
+    void count_in(F slot_of)
     {
         std::array<counter*, Copies> tables;
         for (std::size_t copy = 0; copy < Copies; ++copy)
             tables[copy] = counters_.data() + copy * slots_;
         for (std::size_t j = 0; j < Count; j += Copies)
             for (std::size_t copy = 0; copy < Copies; ++copy)
-                ++tables[copy][slots[j + copy]];
+                ++tables[copy][slot_of(j + copy)];
     }
 
     std::size_t slots_;
@@ -74,16 +74,43 @@ private:
 inline constexpr std::size_t histogram_block = 256;
 inline constexpr std::size_t histogram_grain = std::size_t{1} << 18;
 
+// Counts one block. Slots that cost arithmetic are computed for the whole block first, in loops without memory accesses
+// that depend on the samples: those vectorise, the increments cannot.
+template <class T, class In, class Slots>
+void count_block(private_table& table, In in, const Slots& slots)
+{
+    constexpr std::size_t size = histogram_block;
+    std::array<detail::slot, size> block;
+    for (std::size_t j = 0; j < size; ++j)
+        block[j] = slots(load<T>(in, j));
+    table.count<size>([&](std::size_t j) { return block[j]; });
+}
+
+template <class T, class In, class E>
+void count_block(private_table& table, In in, const detail::even_arithmetic<E>& slots)
+{
+    constexpr std::size_t size = histogram_block;
+    constexpr std::size_t lanes = vector_bytes / sizeof(E);
+    std::array<E, size> buffer;
+    std::array<std::int32_t, size> guesses;
+
+    const E* const samples = load_block<size>(in, buffer.data());
+    const detail::even_guess<E> guess = slots.guess();
+    for (std::size_t j = 0; j < size; j += lanes) {
+        vector_t<E> x;
+        std::memcpy(&x, samples + j, sizeof x);
+        const auto k = guess.of_vector(x);
+        std::memcpy(guesses.data() + j, &k, lanes * sizeof(std::int32_t));
+    }
+    table.count<size>([&](std::size_t j) { return slots.corrected(static_cast<detail::slot>(guesses[j]), samples[j]); });
+}
+
 template <class T, class In, class Slots>
 void count_samples(private_table& table, In in, std::size_t count, const Slots& slots)
 {
-    std::array<detail::slot, histogram_block> block;
     std::size_t i = 0;
-    for (; i + histogram_block <= count; i += histogram_block) {
-        for (std::size_t j = 0; j < histogram_block; ++j)
-            block[j] = slots(load<T>(in, i + j));
-        table.count(block);
-    }
+    for (; i + histogram_block <= count; i += histogram_block)
+        count_block<T>(table, in + static_cast<std::iter_difference_t<In>>(i), slots);
     for (; i < count; ++i)
         table.count(slots(load<T>(in, i)));
 }

@@ -13,6 +13,7 @@
 #include <emmintrin.h>
 #endif
 
+#include <upsweep/cpu/half.hpp>
 #include <upsweep/types.hpp>
 
 namespace upsweep::cpu_engine {
@@ -64,6 +65,8 @@ void store_results(const Acc* __restrict results, Out out, std::size_t count, bo
                 stream_bytes(results, to, count * sizeof(value));
             else
                 std::memcpy(to, results, count * sizeof(value));
+        } else if constexpr (std::same_as<value, f16> && std::same_as<Acc, float>) {
+            narrow(results, to, count);
         } else {
             for (std::size_t j = 0; j < count; ++j)
                 to[j] = convert<value>(results[j]);

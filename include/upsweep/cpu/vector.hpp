@@ -29,16 +29,35 @@ struct vector_type {
 template <class T>
 using vector_t = typename vector_type<T>::type;
 
+template <class T>
+inline vector_t<T> load_vector(const T* from)
+{
+    vector_t<T> v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+}
+template <class T>
+inline void store_vector(vector_t<T> v, T* to)
+{
+    std::memcpy(to, &v, sizeof v);
+}
+
 // Types and operators for which a vector operation is the operation of its lanes.
 template <class Op, class T>
 inline constexpr bool is_vector_monoid =
     std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8) &&
     (detail::is_arithmetic<Op> || detail::is_extremum<Op> || (std::integral<T> && detail::is_bitwise<Op>));
 
+// The unsigned integer of the same size.
+template <class T>
+using unsigned_t = std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                                      std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                                         std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
 template <class Op, class T>
 inline vector_t<T> apply(vector_t<T> a, vector_t<T> b)
 {
-    using bits = vector_t<std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+    using bits = vector_t<unsigned_t<T>>;
     if constexpr (std::same_as<Op, plus>) {
         if constexpr (std::integral<T>)
             return (vector_t<T>)((bits)a + (bits)b); // unsigned, so that sums wrap
@@ -68,6 +87,32 @@ inline vector_t<T> apply(vector_t<T> a, vector_t<T> b)
     }
 }
 
+// Whether Count elements fill whole rows of vectors, four at a time.
+template <std::size_t Count, class T, class Op>
+inline constexpr bool has_vector_columns =
+    std::integral<T> && !std::same_as<T, bool> && Count % (4 * vector_bytes / sizeof(T)) == 0 &&
+    (detail::is_arithmetic<Op> || detail::is_extremum<Op> || detail::is_bitwise<Op>);
+
+// Folds Count elements to one vector of columns. Four are under way at a time, to hide the latency of the operation.
+template <class Op, class T, std::size_t Count>
+inline auto vector_columns(const T* in)
+{
+    constexpr std::size_t lanes = vector_bytes / sizeof(T);
+    vector_t<T> a = load_vector(in);
+    vector_t<T> b = load_vector(in + lanes);
+    vector_t<T> c = load_vector(in + 2 * lanes);
+    vector_t<T> d = load_vector(in + 3 * lanes);
+    for (std::size_t i = 4 * lanes; i < Count; i += 4 * lanes) {
+        a = apply<Op, T>(a, load_vector(in + i));
+        b = apply<Op, T>(b, load_vector(in + i + lanes));
+        c = apply<Op, T>(c, load_vector(in + i + 2 * lanes));
+        d = apply<Op, T>(d, load_vector(in + i + 3 * lanes));
+    }
+    std::array<T, lanes> columns;
+    store_vector(apply<Op, T>(apply<Op, T>(a, b), apply<Op, T>(c, d)), columns.data());
+    return columns;
+}
+
 // A square of `side` vectors of `side` lanes, consecutive elements in a row. Folding pairs of neighbours by `evens` and
 // `odds` within 16-byte units, then across the halves of a 32-byte vector, ends with the total of row r in lane r; `lower`
 // and `upper` undo each step. These are one instruction each, where an order-preserving split would take three.
@@ -82,7 +127,7 @@ public:
     static vector_t<T> up_sweep(const T* in, T* lefts)
     {
         rows_t rows;
-        for_each_row<side>([&](auto v) { rows[v] = load(in + v * side); });
+        for_each_row<side>([&](auto v) { rows[v] = load_vector(in + v * side); });
         up_steps<Op, side>(rows, lefts);
         return rows[0];
     }
@@ -94,16 +139,8 @@ public:
         rows_t rows;
         rows[0] = folds;
         down_steps<Op, 2>(rows, lefts + elements - side);
-        for_each_row<side>([&](auto v) { store(rows[v], out + v * side); });
+        for_each_row<side>([&](auto v) { store_vector<T>(rows[v], out + v * side); });
     }
-
-    static vector_t<T> load(const T* from)
-    {
-        vector_t<T> v;
-        std::memcpy(&v, from, sizeof v);
-        return v;
-    }
-    static void store(vector_t<T> v, T* to) { std::memcpy(to, &v, sizeof v); }
 
 private:
     using rows_t = std::array<vector_t<T>, side>;
@@ -127,7 +164,7 @@ private:
             for_each_row<Vectors / 2>([&](auto v) {
                 const vector_t<T> left = evens<across>(rows[2 * v], rows[2 * v + 1], lane_indices{});
                 const vector_t<T> right = odds<across>(rows[2 * v], rows[2 * v + 1], lane_indices{});
-                store(left, lefts + v * side);
+                store_vector<T>(left, lefts + v * side);
                 rows[v] = apply<Op, T>(left, right);
             });
             up_steps<Op, Vectors / 2>(rows, lefts + Vectors / 2 * side);
@@ -142,7 +179,7 @@ private:
         for_each_row<Vectors / 2>([&](auto reversed) {
             constexpr std::size_t v = Vectors / 2 - 1 - reversed; // from the last, since a row becomes two
             const vector_t<T> left = rows[v];
-            const vector_t<T> right = apply<Op, T>(left, load(lefts + v * side));
+            const vector_t<T> right = apply<Op, T>(left, load_vector(lefts + v * side));
             rows[2 * v] = lower<across>(left, right, lane_indices{});
             rows[2 * v + 1] = upper<across>(left, right, lane_indices{});
         });
