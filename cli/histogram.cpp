@@ -1,0 +1,100 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "command.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "histogram_report.hpp"
+#include "inputs.hpp"
+#include "report.hpp"
+#include "runtime_call.hpp"
+#include "sample_range.hpp"
+
+namespace upsweep::cli {
+
+namespace {
+
+sample_range range_of_samples(const inputs& in)
+{
+    if (!in.rereadable())
+        throw failure(in.name() + ": the range of what comes through a pipe is not known beforehand; give --range LO:HI");
+    return find_sample_range(in);
+}
+
+void run_samples(const histogram_options& options)
+{
+    const upsweep_target target = target_of(options);
+    sample_bins bins;
+    bins.count = options.bins;
+    if (!options.edges.empty()) {
+        bins.edges = edges_option(options.edges);
+        bins.count = bins.edges.size() - 1;
+    }
+    if (!options.range.empty()) bins.range = range_option(options.range);
+    const inputs in = inputs::open(options);
+
+    const stopwatch watch;
+    if (options.edges.empty() && options.range.empty()) bins.range = range_of_samples(in);
+    check_memory(bins.count);
+    std::vector<std::uint64_t> counts(bins.count);
+    upsweep_outside outside{};
+    const upsweep_target sink_target = in.sink_target(target);
+    measurement done = in.stream([&](const std::string& file, const void* samples, std::uint64_t count) {
+        check(bins.edges.empty()
+                  ? upsweep_histogram_even(sink_target, in.dtype(), samples, count, bins.range.lo, bins.range.hi, bins.count,
+                                           counts.data(), &outside)
+                  : upsweep_histogram_edges(sink_target, in.dtype(), samples, count, bins.edges.data(), bins.edges.size(),
+                                            counts.data(), &outside),
+              file);
+    });
+    done.seconds = watch.seconds();
+    report_samples(options, in, bins, counts, outside, done);
+}
+
+void run_letters(const histogram_options& options)
+{
+    const upsweep_target target = target_of(options);
+    const inputs in = inputs::open_as_bytes(options);
+    std::vector<std::uint64_t> counts((26 + options.group - 1) / options.group);
+    std::uint64_t others = 0;
+    const measurement done = in.stream([&](const std::string& file, const void* text, std::uint64_t bytes) {
+        check(upsweep_histogram_letters(target, text, bytes, options.group, counts.data(), &others), file);
+    });
+    report_letters(options, in, counts, others, done);
+}
+
+} // namespace
+
+void add_histogram(CLI::App& app)
+{
+    CLI::App* const command = app.add_subcommand("histogram", "Count samples in bins, or the letters of a text");
+    const auto options = std::make_shared<histogram_options>();
+    CLI::Option* const bins = command->add_option("--bins", options->bins, "Bins of equal width (default: 10)");
+    bins->type_name("N")->check(CLI::PositiveNumber);
+    CLI::Option* const range =
+        command->add_option("--range", options->range, "Bounds of the bins (default: the least and the greatest sample)");
+    range->type_name("LO:HI");
+    CLI::Option* const edges = command->add_option("--edges", options->edges, "Ascending borders of bins of any width");
+    edges->type_name("A,B,...")->excludes(bins)->excludes(range);
+    CLI::Option* const text = command->add_flag("--text", options->text, "Count the letters A-Z and a-z of files of any kind");
+    text->excludes(bins)->excludes(range)->excludes(edges);
+    command->add_option("--group", options->group, "How many letters share a bin (default: 4: a-d, e-h, ...)")
+        ->type_name("N")->check(CLI::Range(1, 26))->needs(text);
+    command->add_option("-o,--output", options->output,
+                        "Where the counts go (u64): .npy, .raw or .bin by extension, otherwise text")
+        ->type_name("OUT");
+    add_common_options(*command, *options);
+    command->footer(R"(A bin holds its lower bound, not its upper one, which belongs to the next; the last bin holds
+both. Samples below, above and NaN are counted apart. On a terminal or with --verbose the
+counts are drawn as bars; otherwise each bin is a line: lower bound, upper bound, count.
+
+Examples:
+  upsweep histogram --bins 20 samples.npy           between the least and the greatest sample
+  upsweep histogram --range 0:1 --bins 4 -          of what comes through a pipe
+  upsweep histogram --edges 0,18,65,120 --column age people.csv
+  upsweep histogram --text --group 1 book.txt       how often each letter occurs)");
+    command->callback([options] { options->text ? run_letters(*options) : run_samples(*options); });
+}
+
+} // namespace upsweep::cli

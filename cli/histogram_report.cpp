@@ -1,0 +1,199 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "histogram_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "bar_plot.hpp"
+#include "failure.hpp"
+#include "terminal.hpp"
+#include "value_writer.hpp"
+
+namespace upsweep::cli {
+
+namespace {
+
+struct named_count {
+    std::string name;
+    std::uint64_t count;
+};
+
+// Lines of the screen that are not bars: the summary, the note on merged bins, the prompt.
+constexpr std::size_t lines_around_bars = 8;
+
+std::string letters_label(std::uint64_t bin, std::uint64_t group)
+{
+    const char first = static_cast<char>('a' + bin * group);
+    const char last = static_cast<char>('a' + std::min<std::uint64_t>(bin * group + group, 26) - 1);
+    return first == last ? std::string(1, first) : fmt::format("{}-{}", first, last);
+}
+
+void write_counts(const std::string& output, const std::vector<std::uint64_t>& counts)
+{
+    const auto writer = write_to_file(output, UPSWEEP_U64, counts.size());
+    writer->append(counts.data(), counts.size());
+    writer->finish();
+}
+
+// Bars of as many bins as fit the screen; neighbours share a row where there are more. `label` names the bins
+// [first, last).
+template <class Label>
+std::string bars(const std::vector<std::uint64_t>& counts, const Label& label)
+{
+    const screen size = screen_of(STDOUT_FILENO);
+    const std::size_t rows = size.rows > lines_around_bars ? size.rows - lines_around_bars : 1;
+    const std::uint64_t merged = bins_per_row(counts.size(), rows);
+    std::vector<bar_row> drawn;
+    for (std::uint64_t first = 0; first < counts.size(); first += merged) {
+        const std::uint64_t last = std::min<std::uint64_t>(first + merged, counts.size());
+        std::uint64_t sum = 0;
+        for (std::uint64_t bin = first; bin < last; ++bin)
+            sum += counts[bin];
+        drawn.push_back({label(first, last), sum});
+    }
+    std::string text = bar_plot(drawn, size.columns, locale_is_utf8());
+    if (merged > 1)
+        text += fmt::format("{} bins, {} to a row; all of them without --verbose through a pipe, or with --json\n",
+                            grouped(counts.size()), merged);
+    return text;
+}
+
+std::string summary(const inputs& in, const std::string& what, const std::vector<named_count>& apart,
+                    const measurement& done)
+{
+    std::vector<std::pair<std::string, std::string>> rows = {{"input", in.name()}, {what, grouped(done.count)}};
+    for (const named_count& group : apart)
+        if (group.count > 0) rows.emplace_back(group.name, grouped(group.count));
+    rows.emplace_back("time", fmt::format("{}, {}", seconds_text(done.seconds), rate_text(done)));
+    return table(rows);
+}
+
+// Where the counts go to a program, what was not counted in a bin must not go unseen.
+void note_samples_apart(const inputs& in, const std::vector<named_count>& apart)
+{
+    std::string note;
+    for (const named_count& group : apart)
+        if (group.count > 0) note += fmt::format("{}{} {}", note.empty() ? "" : ", ", group.count, group.name);
+    if (!note.empty()) std::fputs(fmt::format("upsweep: {}: in no bin: {}\n", in.name(), note).c_str(), stderr);
+}
+
+} // namespace
+
+double sample_bins::lower(std::uint64_t bin) const
+{
+    if (!edges.empty()) return edges[bin];
+    if (bin == count) return range.hi;
+    const double share = static_cast<double>(bin) / static_cast<double>(count);
+    return range.lo * (1 - share) + range.hi * share; // the difference of the bounds may overflow, this does not
+}
+
+sample_range range_option(std::string_view text)
+{
+    const std::size_t colon = text.find(':');
+    if (colon == text.npos)
+        throw usage_error(fmt::format("--range: {} is not LO:HI; give two numbers such as 0:1", in_quotes(text)));
+    const sample_range range{number_option("--range", text.substr(0, colon)), number_option("--range", text.substr(colon + 1))};
+    if (!std::isfinite(range.lo) || !std::isfinite(range.hi))
+        throw usage_error(fmt::format("--range: {} is not finite; give finite bounds", in_quotes(text)));
+    if (range.lo >= range.hi)
+        throw usage_error(fmt::format("--range: {} is empty; LO must be less than HI", in_quotes(text)));
+    return range;
+}
+
+std::vector<double> edges_option(std::string_view text)
+{
+    std::vector<double> edges;
+    for (std::string_view rest = text;;) {
+        const std::size_t comma = rest.find(',');
+        edges.push_back(number_option("--edges", rest.substr(0, comma)));
+        if (comma == rest.npos) break;
+        rest.remove_prefix(comma + 1);
+    }
+    if (edges.size() < 2) throw usage_error("--edges: one edge bounds no bin; give two or more, separated by commas");
+    for (std::size_t i = 1; i < edges.size(); ++i)
+        if (!(edges[i - 1] < edges[i]))
+            throw usage_error(fmt::format("--edges: {} does not ascend from {}; sort the edges and leave out doubles and NaN",
+                                          edges[i], edges[i - 1]));
+    return edges;
+}
+
+void check_memory(std::uint64_t bins)
+{
+    const auto memory = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    if (bins > memory / sizeof(std::uint64_t))
+        throw failure(fmt::format("--bins: {} counts need {} bytes each and this machine has {}; ask for fewer", grouped(bins),
+                                  sizeof(std::uint64_t), bytes_text(memory)));
+}
+
+void report_samples(const histogram_options& options, const inputs& in, const sample_bins& bins,
+                    const std::vector<std::uint64_t>& counts, const upsweep_outside& outside, const measurement& done)
+{
+    if (!options.output.empty()) write_counts(options.output, counts);
+    const std::vector<named_count> apart = {{"below", outside.below}, {"above", outside.above}, {"nan", outside.nan}};
+
+    if (options.json) {
+        json object = {{"command", "histogram"}, {"files", options.files}};
+        object["dtype"] = upsweep_dtype_name(in.dtype());
+        object["count"] = done.count;
+        object["bins"] = bins.count;
+        if (bins.edges.empty())
+            object["range"] = {bins.range.lo, bins.range.hi};
+        else
+            object["edges"] = bins.edges;
+        object["counts"] = counts;
+        for (const named_count& group : apart)
+            object[group.name] = group.count;
+        add_measurement(object, done);
+        print(object.dump() + '\n');
+        return;
+    }
+    if (wants_table(options)) {
+        const auto label = [&](std::uint64_t first, std::uint64_t last) {
+            return fmt::format("[{:.6g}, {:.6g}{}", bins.lower(first), bins.lower(last), last == bins.count ? ']' : ')');
+        };
+        print(bars(counts, label) + summary(in, "samples", apart, done));
+        return;
+    }
+    note_samples_apart(in, apart);
+    if (!options.output.empty()) return;
+    std::string text;
+    for (std::uint64_t bin = 0; bin < counts.size(); ++bin)
+        text += fmt::format("{}\t{}\t{}\n", bins.lower(bin), bins.upper(bin), counts[bin]);
+    print(text);
+}
+
+void report_letters(const histogram_options& options, const inputs& in, const std::vector<std::uint64_t>& counts,
+                    std::uint64_t others, const measurement& done)
+{
+    if (!options.output.empty()) write_counts(options.output, counts);
+    if (options.json) {
+        json object = {{"command", "histogram"}, {"files", options.files}, {"count", done.count}};
+        for (std::uint64_t bin = 0; bin < counts.size(); ++bin)
+            object["groups"].push_back(letters_label(bin, options.group));
+        object["counts"] = counts;
+        object["others"] = others;
+        add_measurement(object, done);
+        print(object.dump() + '\n');
+        return;
+    }
+    if (wants_table(options)) {
+        const auto label = [&](std::uint64_t first, std::uint64_t last) {
+            const std::string from = letters_label(first, options.group);
+            const std::string to = letters_label(last - 1, options.group);
+            return from == to ? from : fmt::format("{}-{}", from.front(), to.back());
+        };
+        print(bars(counts, label) + summary(in, "bytes", {{"no letters", others}}, done));
+        return;
+    }
+    if (!options.output.empty()) return;
+    std::string text;
+    for (std::uint64_t bin = 0; bin < counts.size(); ++bin)
+        text += fmt::format("{}\t{}\n", letters_label(bin, options.group), counts[bin]);
+    print(text);
+}
+
+} // namespace upsweep::cli

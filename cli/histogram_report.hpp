@@ -1,0 +1,50 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <upsweep/runtime.h>
+
+#include "inputs.hpp"
+#include "options.hpp"
+#include "report.hpp"
+#include "sample_range.hpp"
+
+namespace upsweep::cli {
+
+struct histogram_options : common_options {
+    std::uint64_t bins = 10;
+    std::string range;
+    std::string edges;
+    bool text = false;
+    std::uint64_t group = 4;
+    std::string output;
+};
+
+// Bins of equal width over a range, or between edges where there are any.
+struct sample_bins {
+    std::uint64_t count = 0;
+    sample_range range;
+    std::vector<double> edges;
+
+    double lower(std::uint64_t bin) const;
+    double upper(std::uint64_t bin) const { return lower(bin + 1); }
+};
+
+// LO:HI and A,B,...; these throw usage_error, as for bounds that are not ascending or not finite.
+[[nodiscard]] sample_range range_option(std::string_view text);
+[[nodiscard]] std::vector<double> edges_option(std::string_view text);
+
+// Throws a failure where the counts of so many bins do not fit the memory of the machine.
+void check_memory(std::uint64_t bins);
+
+// Writes the counts to the output that the options ask for, and prints them as these say.
+void report_samples(const histogram_options& options, const inputs& in, const sample_bins& bins,
+                    const std::vector<std::uint64_t>& counts, const upsweep_outside& outside, const measurement& done);
+void report_letters(const histogram_options& options, const inputs& in, const std::vector<std::uint64_t>& counts,
+                    std::uint64_t others, const measurement& done);
+
+} // namespace upsweep::cli

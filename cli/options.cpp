@@ -1,0 +1,130 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "failure.hpp"
+#include "terminal.hpp"
+
+namespace upsweep::cli {
+
+namespace {
+
+// The names people use and the library's own.
+const std::vector<std::pair<std::string, upsweep_op>> op_names = {
+    {"sum", UPSWEEP_PLUS},         {"product", UPSWEEP_MULTIPLIES},       {"min", UPSWEEP_MINIMUM},
+    {"max", UPSWEEP_MAXIMUM},      {"and", UPSWEEP_BIT_AND},              {"or", UPSWEEP_BIT_OR},
+    {"xor", UPSWEEP_BIT_XOR},      {"all", UPSWEEP_LOGICAL_AND},          {"any", UPSWEEP_LOGICAL_OR},
+    {"plus", UPSWEEP_PLUS},        {"multiplies", UPSWEEP_MULTIPLIES},    {"minimum", UPSWEEP_MINIMUM},
+    {"maximum", UPSWEEP_MAXIMUM},  {"bit_and", UPSWEEP_BIT_AND},          {"bit_or", UPSWEEP_BIT_OR},
+    {"bit_xor", UPSWEEP_BIT_XOR},  {"logical_and", UPSWEEP_LOGICAL_AND},  {"logical_or", UPSWEEP_LOGICAL_OR},
+};
+
+const std::vector<std::pair<std::string, file_format>> format_names = {
+    {"npy", file_format::npy}, {"raw", file_format::raw}, {"text", file_format::text}, {"csv", file_format::csv}};
+
+const std::vector<std::pair<std::string, upsweep_place>> target_names = {
+    {"auto", UPSWEEP_AUTO}, {"cpu", UPSWEEP_CPU}, {"cuda", UPSWEEP_CUDA}};
+
+template <class Value>
+Value value_of_name(const std::vector<std::pair<std::string, Value>>& names, const std::string& option,
+                    const std::string& name)
+{
+    std::string known;
+    for (const auto& [candidate, value] : names) {
+        if (candidate == name) return value;
+        known += (known.empty() ? "" : ", ") + candidate;
+    }
+    throw usage_error(fmt::format("{}: {} is unknown; give one of {}", option, in_quotes(name), known));
+}
+
+char delimiter_option(const std::string& text)
+{
+    const std::string delimiter = text == "tab" || text == "\\t" ? "\t" : text;
+    constexpr std::string_view meaningful = "\"\r\n+-.";
+    const bool of_numbers = delimiter.size() == 1 && (std::isalnum(static_cast<unsigned char>(delimiter[0])) != 0);
+    if (delimiter.size() != 1 || of_numbers || meaningful.find(delimiter[0]) != meaningful.npos)
+        throw usage_error(fmt::format("--delimiter: {} cannot separate fields; give one character such as ';', or tab",
+                                      in_quotes(text)));
+    return delimiter[0];
+}
+
+} // namespace
+
+void add_common_options(CLI::App& command, common_options& options)
+{
+    command.add_option("FILE", options.files, "Files that together are one array; - is standard input")->required();
+
+    command.add_option("--format", options.format, "npy, raw, text or csv (default: by extension, then by content)")
+        ->group("Input")->type_name("FORMAT");
+    command.add_option("--dtype", options.dtype, "Type of raw elements, and of the numbers in a text (default: f64)")
+        ->group("Input")->type_name("TYPE");
+    command.add_option("--column", options.column, "Column of a CSV table: its position from 1, or its name")
+        ->group("Input")->type_name("COLUMN");
+    command.add_option("--delimiter", options.delimiter, "What separates the fields of a CSV table (default: comma; tab for .tsv)")
+        ->group("Input")->type_name("CHAR");
+    command.add_option("--header", options.header,
+                       "Whether the first record of a CSV table names the columns: yes, no or auto (default), which is yes "
+                       "where its field is no number")
+        ->group("Input")->type_name("WHEN");
+    command.add_flag("--skip-empty", options.skip_empty, "Pass over records whose field is empty, which is an error otherwise")
+        ->group("Input");
+
+    command.add_option("--target", options.target, "Where to run: auto (default), cpu or cuda")
+        ->group("Execution")->type_name("TARGET");
+    command.add_option("--threads", options.threads, "CPU threads (default: all cores); results do not depend on it")
+        ->group("Execution")->type_name("N")->check(CLI::Range(1, 4096));
+
+    command.add_flag("--json", options.json, "Print one JSON object")->group("Output");
+    command.add_flag("-v,--verbose", options.verbose, "Print for people even where standard output is no terminal")
+        ->group("Output");
+}
+
+void add_op_option(CLI::App& command, std::string& op)
+{
+    command.add_option("--op", op, "sum (default), product, min, max, and, or, xor, all or any")->type_name("OP");
+}
+
+source_options source_options_of(const common_options& options)
+{
+    source_options result;
+    if (!options.format.empty()) result.format = value_of_name(format_names, "--format", options.format);
+    if (!options.dtype.empty()) result.dtype = dtype_option("--dtype", options.dtype);
+    if (!options.column.empty()) result.csv.column = options.column;
+    if (!options.delimiter.empty()) result.delimiter = delimiter_option(options.delimiter);
+    static const std::vector<std::pair<std::string, std::optional<bool>>> header_names = {
+        {"auto", std::nullopt}, {"yes", true}, {"no", false}};
+    result.csv.header = value_of_name(header_names, "--header", options.header);
+    result.csv.skip_empty = options.skip_empty;
+    result.threads = options.threads;
+    return result;
+}
+
+upsweep_target target_of(const common_options& options)
+{
+    return {value_of_name(target_names, "--target", options.target), options.threads};
+}
+
+upsweep_op op_of_name(const std::string& name) { return value_of_name(op_names, "--op", name); }
+
+upsweep_dtype dtype_option(const std::string& option, const std::string& name)
+{
+    if (const auto dtype = dtype_of_name(name)) return *dtype;
+    throw usage_error(fmt::format("{}: {} is unknown; give one of {}", option, in_quotes(name), dtype_names));
+}
+
+double number_option(const std::string& option, std::string_view text)
+{
+    double value = 0;
+    if (const auto error = parse_number(text, value); error != number_error::none)
+        throw usage_error(fmt::format("{}: {} is not a number that fits f64", option, in_quotes(text)));
+    return value;
+}
+
+bool wants_table(const common_options& options)
+{
+    return !options.json && (options.verbose || is_terminal(STDOUT_FILENO));
+}
+
+} // namespace upsweep::cli

@@ -1,0 +1,43 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <upsweep/runtime.h>
+
+#include "source.hpp"
+
+namespace upsweep::cli {
+
+// What reduce, scan and histogram have in common.
+struct common_options {
+    std::vector<std::string> files;
+    std::string format;
+    std::string dtype;
+    std::string column;
+    std::string delimiter;
+    std::string header = "auto";
+    bool skip_empty = false;
+    std::string target = "auto";
+    int threads = 0;
+    bool json = false;
+    bool verbose = false;
+};
+
+void add_common_options(CLI::App& command, common_options& options);
+void add_op_option(CLI::App& command, std::string& op);
+
+// These throw usage_error.
+[[nodiscard]] source_options source_options_of(const common_options& options);
+[[nodiscard]] upsweep_target target_of(const common_options& options);
+[[nodiscard]] upsweep_op op_of_name(const std::string& name);
+[[nodiscard]] upsweep_dtype dtype_option(const std::string& option, const std::string& name);
+// A number on the command line: bounds, edges.
+[[nodiscard]] double number_option(const std::string& option, std::string_view text);
+
+// Whether to explain the result to a person: standard output is a terminal, or --verbose.
+[[nodiscard]] bool wants_table(const common_options& options);
+
+} // namespace upsweep::cli

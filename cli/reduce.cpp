@@ -1,0 +1,78 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "command.hpp"
+
+#include <fmt/format.h>
+
+#include "dtype.hpp"
+#include "inputs.hpp"
+#include "options.hpp"
+#include "report.hpp"
+#include "runtime_call.hpp"
+
+namespace upsweep::cli {
+
+namespace {
+
+struct reduce_options : common_options {
+    std::string op = "sum";
+};
+
+void run_reduce(const reduce_options& options)
+{
+    const upsweep_op op = op_of_name(options.op);
+    const upsweep_target target = target_of(options);
+    const inputs in = inputs::open(options);
+
+    upsweep_dtype result_dtype{};
+    check(upsweep_reduce_dtype(op, in.dtype(), &result_dtype), in.name());
+    upsweep_reducer* created = nullptr;
+    check(upsweep_reducer_create(in.sink_target(target), op, in.dtype(), &created), in.name());
+    const reducer_ptr reducer(created);
+
+    const measurement done = in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
+        check(upsweep_reducer_feed(reducer.get(), elements, count), file);
+    });
+    scalar result{};
+    check(upsweep_reducer_result(reducer.get(), &result), in.name());
+
+    if (options.json) {
+        json object = {{"command", "reduce"}, {"op", upsweep_op_name(op)}, {"files", options.files}};
+        object["dtype"] = upsweep_dtype_name(in.dtype());
+        object["count"] = done.count;
+        object["result_dtype"] = upsweep_dtype_name(result_dtype);
+        object["result"] = value_json(result_dtype, &result);
+        add_measurement(object, done);
+        print(object.dump() + '\n');
+    } else if (wants_table(options)) {
+        print(table({{options.op, value_text(result_dtype, &result)},
+                     {"type", upsweep_dtype_name(result_dtype)},
+                     {"input", in.name()},
+                     {"elements", fmt::format("{} x {}", grouped(done.count), upsweep_dtype_name(in.dtype()))},
+                     {"time", fmt::format("{}, {}", seconds_text(done.seconds), rate_text(done))}}));
+    } else {
+        print(value_text(result_dtype, &result) + '\n');
+    }
+}
+
+} // namespace
+
+void add_reduce(CLI::App& app)
+{
+    CLI::App* const command = app.add_subcommand("reduce", "Fold all elements into one value");
+    const auto options = std::make_shared<reduce_options>();
+    add_op_option(*command, options->op);
+    add_common_options(*command, *options);
+    command->footer(R"(Prints the bare value, and more about it on a terminal or with --verbose.
+Sums and products of integers are 64 bits wide, of f16 and bf16 they are f32. The bits of a
+floating-point result depend on the elements alone, never on the machine or the threads.
+Arrays of several dimensions are folded in C order, whichever way they are stored.
+
+Examples:
+  upsweep reduce samples.npy                        the sum of an array, mapped and not copied
+  upsweep reduce --op max --column price sales.csv  the largest number of a column
+  seq 1000000 | upsweep reduce -                    the sum of what comes through a pipe
+  upsweep reduce --dtype f32 part1.raw part2.raw    several files as one array)");
+    command->callback([options] { run_reduce(*options); });
+}
+
+} // namespace upsweep::cli

@@ -1,0 +1,99 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "report.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "dtype.hpp"
+#include "failure.hpp"
+
+namespace upsweep::cli {
+
+namespace {
+
+std::string scaled(double value, double step, const std::vector<std::string>& units)
+{
+    std::size_t unit = 0;
+    while (unit + 1 < units.size() && value >= 999.5) {
+        value /= step;
+        ++unit;
+    }
+    // Three significant digits.
+    return fmt::format("{:.{}f} {}", value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, units[unit]);
+}
+
+} // namespace
+
+std::string grouped(std::uint64_t number)
+{
+    const std::string digits = std::to_string(number);
+    std::string text;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+        text += digits[i];
+    }
+    return text;
+}
+
+std::string bytes_text(std::uint64_t bytes)
+{
+    if (bytes < 1000) return fmt::format("{} B", bytes);
+    return scaled(static_cast<double>(bytes) / 1000, 1000, {"kB", "MB", "GB", "TB", "PB", "EB"});
+}
+
+std::string seconds_text(double seconds)
+{
+    if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
+    return scaled(seconds * 1e9, 1000, {"ns", "us", "ms"});
+}
+
+std::string rate_text(const measurement& done)
+{
+    return fmt::format("{:.2f} GB/s", done.seconds > 0 ? static_cast<double>(done.bytes) / done.seconds / 1e9 : 0.0);
+}
+
+std::string table(const std::vector<std::pair<std::string, std::string>>& rows)
+{
+    std::size_t width = 0;
+    for (const auto& [name, value] : rows)
+        width = std::max(width, name.size());
+    std::string text;
+    for (const auto& [name, value] : rows)
+        text += fmt::format("{:<{}}  {}\n", name, width, value);
+    return text;
+}
+
+json value_json(upsweep_dtype dtype, const void* value)
+{
+    return with_type(dtype, [&]<class T>(std::type_identity<T>) -> json {
+        T typed;
+        std::memcpy(&typed, value, sizeof typed);
+        if constexpr (std::is_integral_v<T>) {
+            return typed;
+        } else {
+            const double number = convert<double>(typed);
+            if (std::isfinite(number)) return number;
+            return value_text(dtype, value);
+        }
+    });
+}
+
+void add_measurement(json& object, const measurement& done)
+{
+    object["seconds"] = done.seconds;
+    object["bytes"] = done.bytes;
+    object["gbps"] = done.seconds > 0 ? static_cast<double>(done.bytes) / done.seconds / 1e9 : 0.0;
+}
+
+void print(std::string_view text)
+{
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+        throw system_failure("standard output", "cannot be written", errno);
+}
+
+} // namespace upsweep::cli

@@ -1,0 +1,54 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <upsweep/runtime.h>
+
+namespace upsweep::cli {
+
+// Keys keep the order in which they are written down.
+using json = nlohmann::ordered_json;
+
+// "1,234,567", for people.
+[[nodiscard]] std::string grouped(std::uint64_t number);
+// "1.23 GB", in powers of 1000.
+[[nodiscard]] std::string bytes_text(std::uint64_t bytes);
+// "1.23 ms".
+[[nodiscard]] std::string seconds_text(double seconds);
+
+// What a command did: how much, how long.
+struct measurement {
+    std::uint64_t count = 0; // elements
+    std::uint64_t bytes = 0; // read from the input, and written where an output was
+    double seconds = 0;
+};
+
+[[nodiscard]] std::string rate_text(const measurement& done);
+
+class stopwatch {
+public:
+    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+
+private:
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// Two columns, the names padded to one width.
+[[nodiscard]] std::string table(const std::vector<std::pair<std::string, std::string>>& rows);
+
+// A value as JSON: a number, true or false; "nan", "inf" and "-inf", which JSON's numbers lack, as strings.
+[[nodiscard]] json value_json(upsweep_dtype dtype, const void* value);
+
+// The keys that all commands share.
+void add_measurement(json& object, const measurement& done);
+
+// Writes all of it to standard output; a failure (a full disk, say) is an error like any other.
+void print(std::string_view text);
+
+} // namespace upsweep::cli

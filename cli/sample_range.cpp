@@ -1,0 +1,75 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "sample_range.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_reduce.h>
+
+#include "dtype.hpp"
+#include "failure.hpp"
+
+namespace upsweep::cli {
+
+namespace {
+
+// Empty where lo > hi. A fold of the library would give NaN if any sample were; here NaN is passed over, as every
+// comparison with it is false.
+template <class Number>
+struct extremes {
+    Number lo = std::numeric_limits<Number>::has_infinity ? std::numeric_limits<Number>::infinity()
+                                                          : std::numeric_limits<Number>::max();
+    Number hi = std::numeric_limits<Number>::has_infinity ? -std::numeric_limits<Number>::infinity()
+                                                          : std::numeric_limits<Number>::lowest();
+
+    void add(Number value)
+    {
+        lo = value < lo ? value : lo;
+        hi = value > hi ? value : hi;
+    }
+};
+
+template <class T>
+sample_range extremes_of(const void* elements, std::uint64_t count)
+{
+    using number = std::conditional_t<sub_word_float<T>, float, T>;
+    namespace tbb = oneapi::tbb;
+    constexpr std::size_t grain = 65536;
+    const T* const typed = static_cast<const T*>(elements);
+    const auto found = tbb::parallel_reduce(
+        tbb::blocked_range<std::size_t>(0, count, grain), extremes<number>{},
+        [&](const auto& piece, extremes<number> sum) {
+            for (std::size_t i = piece.begin(); i < piece.end(); ++i)
+                sum.add(convert<number>(typed[i]));
+            return sum;
+        },
+        [](extremes<number> a, const extremes<number>& b) {
+            a.add(b.lo);
+            a.add(b.hi);
+            return a;
+        });
+    return {static_cast<double>(found.lo), static_cast<double>(found.hi)};
+}
+
+} // namespace
+
+sample_range find_sample_range(const inputs& in)
+{
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    sample_range range{infinity, -infinity};
+    in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
+        if (count == 0) return;
+        const sample_range found = with_type(
+            in.dtype(), [&]<class T>(std::type_identity<T>) { return extremes_of<T>(elements, count); });
+        if (found.lo == -infinity || found.hi == infinity)
+            throw failure(file + ": infinite samples leave no range for the bins; give --range LO:HI");
+        range.lo = std::min(range.lo, found.lo);
+        range.hi = std::max(range.hi, found.hi);
+    });
+    if (range.lo > range.hi) throw failure(in.name() + ": no samples to take a range from; give --range LO:HI");
+    if (range.lo == range.hi) return {range.lo - 0.5, range.hi + 0.5};
+    return range;
+}
+
+} // namespace upsweep::cli

@@ -1,0 +1,155 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "command.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "dtype.hpp"
+#include "inputs.hpp"
+#include "options.hpp"
+#include "report.hpp"
+#include "runtime_call.hpp"
+#include "terminal.hpp"
+#include "value_writer.hpp"
+
+namespace upsweep::cli {
+
+namespace {
+
+struct scan_options : common_options {
+    std::string op = "sum";
+    bool exclusive = false;
+    std::string init;
+    std::string output;
+    std::string out_dtype;
+};
+
+// Results pass through a buffer of this size, which stays in the caches until it is written.
+constexpr std::uint64_t buffer_bytes = std::uint64_t{4} << 20;
+
+scalar init_value(const std::string& text, upsweep_dtype dtype)
+{
+    scalar init{};
+    with_type(dtype, [&]<class T>(std::type_identity<T>) {
+        T value{};
+        const number_error error = parse_number(text, value);
+        if (error != number_error::none) throw usage_error("--init: " + number_error_text(error, text, dtype));
+        std::memcpy(&init, &value, sizeof value);
+    });
+    return init;
+}
+
+// Scans everything into the writer. Returns what was read and written.
+measurement scan_into(value_writer& writer, const inputs& in, upsweep_scanner& scanner, upsweep_dtype out_dtype)
+{
+    const std::uint64_t in_size = upsweep_dtype_size(in.dtype());
+    const std::uint64_t out_size = upsweep_dtype_size(out_dtype);
+    const std::uint64_t most = buffer_bytes / out_size;
+    std::vector<std::uint64_t> buffer(buffer_bytes / sizeof(std::uint64_t));
+    measurement done = in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
+        const char* rest = static_cast<const char*>(elements);
+        while (count > 0) {
+            const std::uint64_t piece = std::min(count, most);
+            check(upsweep_scanner_feed(&scanner, rest, buffer.data(), piece), file);
+            writer.append(buffer.data(), piece);
+            rest += piece * in_size;
+            count -= piece;
+        }
+    });
+    done.bytes += done.count * out_size;
+    return done;
+}
+
+void run_scan(const scan_options& options)
+{
+    const upsweep_op op = op_of_name(options.op);
+    const upsweep_target target = target_of(options);
+    const std::optional<upsweep_dtype> wanted =
+        options.out_dtype.empty() ? std::nullopt : std::optional(dtype_option("--out-dtype", options.out_dtype));
+    const inputs in = inputs::open(options);
+
+    // As wide as the result of a reduce, so that a running sum of small integers does not wrap unasked.
+    upsweep_dtype out_dtype{};
+    check(upsweep_reduce_dtype(op, in.dtype(), &out_dtype), in.name());
+    out_dtype = wanted.value_or(out_dtype);
+
+    const scalar init = options.init.empty() ? scalar{} : init_value(options.init, out_dtype);
+    upsweep_scanner* created = nullptr;
+    check(upsweep_scanner_create(in.sink_target(target), op, options.exclusive, in.dtype(), out_dtype,
+                                 options.init.empty() ? nullptr : &init, &created),
+          in.name());
+    const scanner_ptr scanner(created);
+
+    const bool to_file = !options.output.empty() && options.output != "-";
+    const bool preview = options.output.empty() && !options.json && is_terminal(STDOUT_FILENO);
+    json summary = {{"command", "scan"}, {"op", upsweep_op_name(op)}, {"exclusive", options.exclusive}, {"files", options.files}};
+    summary["dtype"] = upsweep_dtype_name(in.dtype());
+    summary["out_dtype"] = upsweep_dtype_name(out_dtype);
+
+    std::unique_ptr<value_writer> writer;
+    constexpr std::size_t lines_around = 4; // the prompt, the gap between head and tail
+    const std::size_t rows = screen_of(STDOUT_FILENO).rows;
+    if (to_file) {
+        writer = write_to_file(options.output, out_dtype, in.count());
+        summary["output"] = options.output;
+    } else if (options.json) {
+        // The values are streamed, so the object is written in two halves.
+        const std::string front = summary.dump();
+        print(front.substr(0, front.size() - 1) + ",\"values\":[");
+        writer = write_json_elements(out_dtype);
+    } else if (preview) {
+        writer = write_head_and_tail(out_dtype, rows > lines_around ? rows - lines_around : 1);
+    } else {
+        writer = write_to_file("-", out_dtype, in.count());
+    }
+
+    const measurement done = scan_into(*writer, in, *scanner, out_dtype);
+    writer->finish();
+
+    json result = {{"count", done.count}};
+    add_measurement(result, done);
+    if (options.json && !to_file) {
+        print("]," + result.dump().substr(1) + '\n');
+    } else if (options.json) {
+        summary.update(result);
+        print(summary.dump() + '\n');
+    } else if (to_file && wants_table(options)) {
+        print(table({{"output", options.output},
+                     {"type", upsweep_dtype_name(out_dtype)},
+                     {"input", in.name()},
+                     {"elements", fmt::format("{} x {}", grouped(done.count), upsweep_dtype_name(in.dtype()))},
+                     {"time", fmt::format("{}, {} read and written", seconds_text(done.seconds), rate_text(done))}}));
+    }
+}
+
+} // namespace
+
+void add_scan(CLI::App& app)
+{
+    CLI::App* const command = app.add_subcommand("scan", "Fold every prefix: running sums, running maxima");
+    const auto options = std::make_shared<scan_options>();
+    add_op_option(*command, options->op);
+    command->add_flag("--exclusive", options->exclusive, "Leave the element itself out of its prefix");
+    command->add_option("--init", options->init, "A value before the first element")->type_name("VALUE");
+    command->add_option("-o,--output", options->output,
+                        "Where the values go: .npy, .raw or .bin by extension, otherwise text; - is standard output")
+        ->type_name("OUT");
+    command->add_option("--out-dtype", options->out_dtype, "Type of the values (default: what reduce would give)")
+        ->type_name("TYPE");
+    add_common_options(*command, *options);
+    command->footer(R"(Without -o the values are printed, one a line; on a terminal the first and the last of them.
+OUT appears whole or not at all, and may be one of the inputs. Arrays of several dimensions
+are scanned in C order into an array of one. Sums wrap in integers of the output's width.
+
+Examples:
+  upsweep scan increments.npy -o positions.npy      running sums of an array
+  upsweep scan --exclusive sizes.npy -o offsets.npy where each item begins
+  upsweep scan --op max --column close prices.csv   the highest price so far
+  seq 5 | upsweep scan --op product -               1 2 6 24 120)");
+    command->callback([options] { run_scan(*options); });
+}
+
+} // namespace upsweep::cli
