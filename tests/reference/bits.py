@@ -64,6 +64,15 @@ def case():
             print(f"FAIL  {mismatch}", flush=True)
 
 
+@case()
+def refused(lib, what, status, expected_status, out, *words):
+    """The call has failed with this status and a message with these words, and has written nothing."""
+    message = lib.message()
+    require(status == expected_status, f"{lib.isa} {what}: status {status}, expected {expected_status}")
+    require(all(word in message for word in words), f"{lib.isa} {what}: {words} missing in '{message}'")
+    require(out.untouched(), f"{lib.isa} {what}: wrote something")
+
+
 class Inputs:
     """One array at several distances from a 64-byte border."""
 
@@ -209,19 +218,29 @@ def scan_large(libs, rng):
 
 
 def scan_converting(libs, rng):
-    """From every type to every type, with each operator that the two have."""
+    """From every type to every type, with each operator that the two have; but not from floats to integers."""
     for op in OPS:
         for source in STORAGE:
             for target in STORAGE:
                 if source == target or not supported(op, source) or not supported(op, target):
                     continue
-                n = int(rng.integers(1, 3000))
+                n, threads = int(rng.integers(1, 3000)), int(rng.choice(THREADS))
                 name, values = next(inputs_of(rng, op, source, n))
-                if source in FLOATS and target not in FLOATS + ("bool",):  # beyond the target's range C++ has no answer
-                    values = convert(rng.integers(0, 4, n).astype(np.int32), "i32", source)
+                if source in FLOATS and target not in (*FLOATS, "bool"):
+                    some, out = Guarded.of(source, values), Guarded(target, n)
+                    for lib in libs:
+                        refused(lib, f"scan {op} {source}->{target}", lib.scan(
+                            cpu(threads), OP_NUMBERS[op], False, DTYPES[source], some.pointer, DTYPES[target], out.pointer,
+                            n, None), UNSUPPORTED, out, source, target)
+                    continue
                 scanned = ScanCase(rng, op, source, values, name, target, bool(rng.integers(2)), bool(rng.integers(2)))
                 for lib in libs:
-                    scanned.check(lib, n, int(rng.choice(THREADS)))
+                    scanned.check(lib, n, threads)
+    n = (1 << 20) + int(rng.integers(1 << 18))  # longer than the pieces in which elements are converted
+    for source, target in (("u8", "u64"), ("f16", "f32"), ("i32", "bf16")):
+        scanned = ScanCase(rng, "plus", source, samples.raw(rng, source, n), "raw", target, bool(rng.integers(2)))
+        for lib in libs:
+            scanned.check(lib, n, int(rng.choice(THREADS)))
 
 
 # --- pieces ---------------------------------------------------------------------------------------------------------
@@ -294,38 +313,31 @@ def scan_pieces(libs, rng):
 
 def refusals(libs, rng):
     """What has no answer gets a status and a message, and nothing is written."""
-    @case()
-    def refused(what, status, expected_status, out, *words):
-        message = lib.message()
-        require(status == expected_status, f"{lib.isa} {what}: status {status}, expected {expected_status}")
-        require(all(word in message for word in words), f"{lib.isa} {what}: {words} missing in '{message}'")
-        require(out.untouched(), f"{lib.isa} {what}: wrote something")
-
     i32, one = DTYPES["i32"], cpu(1)
     for lib in libs:
         for dtype, number in DTYPES.items():
             some, out = Guarded.of(dtype, samples.raw(rng, dtype, 100)), Guarded(dtype, 100)
             for op in ("bit_and", "bit_or", "bit_xor") if dtype in FLOATS else ():
                 arguments = one, OP_NUMBERS[op]
-                refused(f"type of reduce {op} {dtype}", lib.reduce_dtype(OP_NUMBERS[op], number, out.pointer),
+                refused(lib, f"type of reduce {op} {dtype}", lib.reduce_dtype(OP_NUMBERS[op], number, out.pointer),
                         UNSUPPORTED, out, op, dtype)
-                refused(f"reduce {op} {dtype}", lib.reduce(*arguments, number, some.pointer, 100, out.pointer),
+                refused(lib, f"reduce {op} {dtype}", lib.reduce(*arguments, number, some.pointer, 100, out.pointer),
                         UNSUPPORTED, out, op, dtype)
-                refused(f"scan {op} {dtype}", lib.scan(*arguments, False, number, some.pointer, number, out.pointer, 100,
+                refused(lib, f"scan {op} {dtype}", lib.scan(*arguments, False, number, some.pointer, number, out.pointer, 100,
                                                        None), UNSUPPORTED, out, op, dtype)
             for op in ("minimum", "maximum"):
-                refused(f"{op} of no {dtype}", lib.reduce(one, OP_NUMBERS[op], number, some.pointer, 0, out.pointer),
+                refused(lib, f"{op} of no {dtype}", lib.reduce(one, OP_NUMBERS[op], number, some.pointer, 0, out.pointer),
                         INVALID_ARGUMENT, out, op, "no elements")
         for bad in (-1, 13, 99):
-            refused(f"reduce of type {bad}", lib.reduce(one, 0, bad, some.pointer, 100, out.pointer),
+            refused(lib, f"reduce of type {bad}", lib.reduce(one, 0, bad, some.pointer, 100, out.pointer),
                     INVALID_ARGUMENT, out, str(bad))
-            refused(f"scan by operator {bad}", lib.scan(one, bad, False, i32, some.pointer, i32, out.pointer, 100, None),
+            refused(lib, f"scan by operator {bad}", lib.scan(one, bad, False, i32, some.pointer, i32, out.pointer, 100, None),
                     INVALID_ARGUMENT, out, str(bad))
-        refused("a negative number of threads", lib.reduce(cpu(-1), 0, i32, some.pointer, 1, out.pointer),
+        refused(lib, "a negative number of threads", lib.reduce(cpu(-1), 0, i32, some.pointer, 1, out.pointer),
                 INVALID_ARGUMENT, out, "threads")
         both = Guarded("i32", 300)
         for shift, kind in ((4, i32), (-4, i32), (396, i32), (0, DTYPES["f64"])):
-            refused(f"a scan overlapping by {shift} bytes", lib.scan(one, 0, False, i32, both.pointer + 400, kind,
+            refused(lib, f"a scan overlapping by {shift} bytes", lib.scan(one, 0, False, i32, both.pointer + 400, kind,
                                                                      both.pointer + 400 + shift, 100, None),
                     INVALID_ARGUMENT, both, "overlap")
 
