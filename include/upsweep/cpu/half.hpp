@@ -16,12 +16,14 @@ namespace upsweep::cpu_engine {
 template <std::size_t Count>
 inline void widen(const f16* __restrict in, float* __restrict out)
 {
-    std::size_t j = 0;
 #ifdef __F16C__
-    for (; j + 8 <= Count; j += 8)
-        _mm256_storeu_ps(out + j, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + j))));
+    if constexpr (Count % 8 == 0) {
+        for (std::size_t j = 0; j < Count; j += 8)
+            _mm256_storeu_ps(out + j, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + j))));
+        return;
+    }
 #endif
-    for (; j < Count; ++j)
+    for (std::size_t j = 0; j < Count; ++j)
         out[j] = in[j];
 }
 
