@@ -158,7 +158,9 @@ struct even_guess {
     }
     static bool is_valid(const even_bins& even)
     {
-        return even.count <= (std::size_t{1} << 30) && bias_of(even) <= E(0.25) && std::isfinite(even_guess(even).scale);
+        const even_guess guess(even);
+        return even.count <= (std::size_t{1} << 30) && bias_of(even) <= E(0.25) && std::isfinite(guess.scale) &&
+               std::isfinite(guess.hi - guess.lo);
     }
 
     std::int32_t operator()(E x) const
