@@ -101,6 +101,53 @@ bool is_number(std::string_view text)
     return parse_number(trimmed(text), value) == number_error::none;
 }
 
+// The fields of the first record, quotes removed.
+std::vector<std::string> split_record(std::string_view record, char delimiter)
+{
+    std::vector<std::string> fields;
+    const char* p = record.data();
+    const char* const end = p + record.size();
+    for (bool last = false; !last;) {
+        const field read = read_field(p, end, delimiter);
+        if (read.fault != nullptr) throw failure(read.fault);
+        std::string text;
+        for (std::size_t i = 0; i < read.content.size(); ++i) {
+            text += read.content[i];
+            if (read.quoted && read.content[i] == '"') ++i; // the second of a doubled quote
+        }
+        fields.push_back(std::move(text));
+        p = read.next;
+        last = read.last;
+    }
+    return fields;
+}
+
+// What find_layout does once the blank lines are gone; its failures do not tell the line.
+csv_layout find_columns(std::string_view record, const csv_options& options)
+{
+    const std::vector<std::string> names = split_record(record, options.delimiter);
+    csv_layout layout{options.delimiter, options.skip_empty, names.size(), 0, false};
+    bool named = false;
+    if (!options.column) {
+        if (names.size() > 1)
+            throw failure(fmt::format("has {} columns: {}; choose one with --column", names.size(),
+                                      column_list(names)));
+    } else {
+        // A position where the record is that long; otherwise a name, which may look like a number: a year, say.
+        std::uint64_t position = 0;
+        const bool is_position = parse_number(*options.column, position) == number_error::none && position >= 1 &&
+                                 position <= names.size();
+        const auto name = std::find(names.begin(), names.end(), *options.column);
+        if (!is_position && (name == names.end() || options.header == false))
+            throw failure(fmt::format("has no column {}; its {} columns are {}", in_quotes(*options.column),
+                                      names.size(), column_list(names)));
+        named = !is_position;
+        layout.column = is_position ? position - 1 : static_cast<std::size_t>(name - names.begin());
+    }
+    layout.header = named || options.header.value_or(!is_number(names[layout.column]));
+    return layout;
+}
+
 // A record read with parse_csv's rules.
 template <class T>
 class record_parser {
@@ -193,50 +240,18 @@ private:
 
 } // namespace
 
-std::vector<std::string> split_record(std::string_view record, char delimiter)
-{
-    std::vector<std::string> fields;
-    const char* p = record.data();
-    const char* const end = p + record.size();
-    while (const std::size_t length = blank_line(p, end))
-        p += length;
-    for (bool last = false; !last;) {
-        const field read = read_field(p, end, delimiter);
-        std::string text;
-        for (std::size_t i = 0; i < read.content.size(); ++i) {
-            text += read.content[i];
-            if (read.quoted && read.content[i] == '"') ++i; // the second of a doubled quote
-        }
-        fields.push_back(std::move(text));
-        p = read.next;
-        last = read.last || read.fault != nullptr;
-    }
-    return fields;
-}
-
 csv_layout find_layout(std::string_view first_record, const csv_options& options)
 {
-    const std::vector<std::string> names = split_record(first_record, options.delimiter);
-    csv_layout layout{options.delimiter, options.skip_empty, names.size(), 0, false};
-    bool named = false;
-    if (!options.column) {
-        if (names.size() > 1)
-            throw failure(fmt::format("line 1: has {} columns: {}; choose one with --column", names.size(),
-                                      column_list(names)));
-    } else {
-        // A position where the record is that long; otherwise a name, which may look like a number: a year, say.
-        std::uint64_t position = 0;
-        const bool is_position = parse_number(*options.column, position) == number_error::none && position >= 1 &&
-                                 position <= names.size();
-        const auto name = std::find(names.begin(), names.end(), *options.column);
-        if (!is_position && (name == names.end() || options.header == false))
-            throw failure(fmt::format("line 1: has no column {}; its {} columns are {}", in_quotes(*options.column),
-                                      names.size(), column_list(names)));
-        named = !is_position;
-        layout.column = is_position ? position - 1 : static_cast<std::size_t>(name - names.begin());
+    std::size_t blank = 0;
+    const char* const end = first_record.data() + first_record.size();
+    while (const std::size_t length = blank_line(first_record.data() + blank, end))
+        blank += length;
+    try {
+        return find_columns(first_record.substr(blank), options);
+    } catch (const failure& error) {
+        const std::uint64_t line = count_new_lines(first_record.substr(0, blank)) + 1;
+        throw failure(fmt::format("line {}: {}", line, error.what()));
     }
-    layout.header = named || options.header.value_or(!is_number(names[layout.column]));
-    return layout;
 }
 
 std::size_t first_record_length(std::string_view text, char delimiter)

@@ -34,9 +34,6 @@ struct csv_layout {
 // Throws a failure, without the name of the file, where the column is not there.
 [[nodiscard]] csv_layout find_layout(std::string_view first_record, const csv_options& options);
 
-// The fields of one record, quotes removed.
-[[nodiscard]] std::vector<std::string> split_record(std::string_view record, char delimiter);
-
 // The length of the first record with its line end and the blank lines before it; all of `text` where it does not end.
 [[nodiscard]] std::size_t first_record_length(std::string_view text, char delimiter);
 

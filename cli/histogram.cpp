@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "command.hpp"
 
-#include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -25,8 +25,9 @@ sample_range range_of_samples(const inputs& in)
 void run_samples(const histogram_options& options)
 {
     const upsweep_target target = target_of(options);
+    const auto limit = limit_threads(options);
     sample_bins bins;
-    bins.count = options.bins;
+    bins.count = count_option("--bins", options.bins, std::numeric_limits<std::uint64_t>::max());
     if (!options.edges.empty()) {
         bins.edges = edges_option(options.edges);
         bins.count = bins.edges.size() - 1;
@@ -55,11 +56,14 @@ void run_samples(const histogram_options& options)
 void run_letters(const histogram_options& options)
 {
     const upsweep_target target = target_of(options);
+    const auto limit = limit_threads(options);
+    const std::uint64_t group = group_option(options);
     const inputs in = inputs::open_as_bytes(options);
-    std::vector<std::uint64_t> counts((26 + options.group - 1) / options.group);
+    constexpr std::uint64_t letters = 26;
+    std::vector<std::uint64_t> counts((letters + group - 1) / group);
     std::uint64_t others = 0;
     const measurement done = in.stream([&](const std::string& file, const void* text, std::uint64_t bytes) {
-        check(upsweep_histogram_letters(target, text, bytes, options.group, counts.data(), &others), file);
+        check(upsweep_histogram_letters(target, text, bytes, group, counts.data(), &others), file);
     });
     report_letters(options, in, counts, others, done);
 }
@@ -71,7 +75,7 @@ void add_histogram(CLI::App& app)
     CLI::App* const command = app.add_subcommand("histogram", "Count samples in bins, or the letters of a text");
     const auto options = std::make_shared<histogram_options>();
     CLI::Option* const bins = command->add_option("--bins", options->bins, "Bins of equal width (default: 10)");
-    bins->type_name("N")->check(CLI::PositiveNumber);
+    bins->type_name("N");
     CLI::Option* const range =
         command->add_option("--range", options->range, "Bounds of the bins (default: the least and the greatest sample)");
     range->type_name("LO:HI");
@@ -80,7 +84,7 @@ void add_histogram(CLI::App& app)
     CLI::Option* const text = command->add_flag("--text", options->text, "Count the letters A-Z and a-z of files of any kind");
     text->excludes(bins)->excludes(range)->excludes(edges);
     command->add_option("--group", options->group, "How many letters share a bin (default: 4: a-d, e-h, ...)")
-        ->type_name("N")->check(CLI::Range(1, 26))->needs(text);
+        ->type_name("N")->needs(text);
     command->add_option("-o,--output", options->output,
                         "Where the counts go (u64): .npy, .raw or .bin by extension, otherwise text")
         ->type_name("OUT");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bar_plot.hpp"
+#include "dtype.hpp"
 #include "failure.hpp"
 #include "terminal.hpp"
 #include "value_writer.hpp"
@@ -24,6 +25,17 @@ struct named_count {
 
 // Lines of the screen that are not bars: the summary, the note on merged bins, the prompt.
 constexpr std::size_t lines_around_bars = 8;
+
+// Floating-point samples of up to 32 bits are compared with edges that are rounded to f32, but for the user's own.
+std::string edge_text(const sample_bins& bins, std::uint64_t k, upsweep_dtype dtype)
+{
+    std::string text;
+    if (bins.edges.empty() && (dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16 || dtype == UPSWEEP_F32))
+        append_value(text, static_cast<float>(bins.edge(k)));
+    else
+        append_value(text, bins.edge(k));
+    return text;
+}
 
 std::string letters_label(std::uint64_t bin, std::uint64_t group)
 {
@@ -57,7 +69,7 @@ std::string bars(const std::vector<std::uint64_t>& counts, const Label& label)
     }
     std::string text = bar_plot(drawn, size.columns, locale_is_utf8());
     if (merged > 1)
-        text += fmt::format("{} bins, {} to a row; all of them without --verbose through a pipe, or with --json\n",
+        text += fmt::format("{} bins, {} to a row; all of them with --json, or through a pipe\n",
                             grouped(counts.size()), merged);
     return text;
 }
@@ -83,12 +95,21 @@ void note_samples_apart(const inputs& in, const std::vector<named_count>& apart)
 
 } // namespace
 
-double sample_bins::lower(std::uint64_t bin) const
+double sample_bins::edge(std::uint64_t k) const
 {
-    if (!edges.empty()) return edges[bin];
-    if (bin == count) return range.hi;
-    const double share = static_cast<double>(bin) / static_cast<double>(count);
-    return range.lo * (1 - share) + range.hi * share; // the difference of the bounds may overflow, this does not
+    if (!edges.empty()) return edges[k];
+    if (k == count) return range.hi;
+    // NumPy's linspace, as in the library.
+    const double width = range.hi - range.lo;
+    const double step = width / static_cast<double>(count);
+    const auto index = static_cast<double>(k);
+    return (step == 0 ? index / static_cast<double>(count) * width : index * step) + range.lo;
+}
+
+std::uint64_t group_option(const histogram_options& options)
+{
+    constexpr std::uint64_t letters = 26;
+    return count_option("--group", options.group, letters);
 }
 
 sample_range range_option(std::string_view text)
@@ -153,7 +174,7 @@ void report_samples(const histogram_options& options, const inputs& in, const sa
     }
     if (wants_table(options)) {
         const auto label = [&](std::uint64_t first, std::uint64_t last) {
-            return fmt::format("[{:.6g}, {:.6g}{}", bins.lower(first), bins.lower(last), last == bins.count ? ']' : ')');
+            return fmt::format("[{:.6g}, {:.6g}{}", bins.edge(first), bins.edge(last), last == bins.count ? ']' : ')');
         };
         print(bars(counts, label) + summary(in, "samples", apart, done));
         return;
@@ -162,7 +183,7 @@ void report_samples(const histogram_options& options, const inputs& in, const sa
     if (!options.output.empty()) return;
     std::string text;
     for (std::uint64_t bin = 0; bin < counts.size(); ++bin)
-        text += fmt::format("{}\t{}\t{}\n", bins.lower(bin), bins.upper(bin), counts[bin]);
+        text += fmt::format("{}\t{}\t{}\n", edge_text(bins, bin, in.dtype()), edge_text(bins, bin + 1, in.dtype()), counts[bin]);
     print(text);
 }
 
@@ -170,10 +191,11 @@ void report_letters(const histogram_options& options, const inputs& in, const st
                     std::uint64_t others, const measurement& done)
 {
     if (!options.output.empty()) write_counts(options.output, counts);
+    const std::uint64_t group = group_option(options);
     if (options.json) {
         json object = {{"command", "histogram"}, {"files", options.files}, {"count", done.count}};
         for (std::uint64_t bin = 0; bin < counts.size(); ++bin)
-            object["groups"].push_back(letters_label(bin, options.group));
+            object["groups"].push_back(letters_label(bin, group));
         object["counts"] = counts;
         object["others"] = others;
         add_measurement(object, done);
@@ -182,8 +204,8 @@ void report_letters(const histogram_options& options, const inputs& in, const st
     }
     if (wants_table(options)) {
         const auto label = [&](std::uint64_t first, std::uint64_t last) {
-            const std::string from = letters_label(first, options.group);
-            const std::string to = letters_label(last - 1, options.group);
+            const std::string from = letters_label(first, group);
+            const std::string to = letters_label(last - 1, group);
             return from == to ? from : fmt::format("{}-{}", from.front(), to.back());
         };
         print(bars(counts, label) + summary(in, "bytes", {{"no letters", others}}, done));
@@ -192,7 +214,7 @@ void report_letters(const histogram_options& options, const inputs& in, const st
     if (!options.output.empty()) return;
     std::string text;
     for (std::uint64_t bin = 0; bin < counts.size(); ++bin)
-        text += fmt::format("{}\t{}\n", letters_label(bin, options.group), counts[bin]);
+        text += fmt::format("{}\t{}\n", letters_label(bin, group), counts[bin]);
     print(text);
 }
 

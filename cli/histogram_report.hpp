@@ -16,11 +16,11 @@
 namespace upsweep::cli {
 
 struct histogram_options : common_options {
-    std::uint64_t bins = 10;
+    std::string bins = "10";
     std::string range;
     std::string edges;
     bool text = false;
-    std::uint64_t group = 4;
+    std::string group = "4";
     std::string output;
 };
 
@@ -30,8 +30,8 @@ struct sample_bins {
     sample_range range;
     std::vector<double> edges;
 
-    double lower(std::uint64_t bin) const;
-    double upper(std::uint64_t bin) const { return lower(bin + 1); }
+    // Edge k: the lower bound of bin k, the upper bound of bin k - 1 (docs/histogram.md).
+    double edge(std::uint64_t k) const;
 };
 
 // LO:HI and A,B,...; these throw usage_error, as for bounds that are not ascending or not finite.
@@ -40,6 +40,9 @@ struct sample_bins {
 
 // Throws a failure where the counts of so many bins do not fit the memory of the machine.
 void check_memory(std::uint64_t bins);
+
+// How many letters share a bin.
+[[nodiscard]] std::uint64_t group_option(const histogram_options& options);
 
 // Writes the counts to the output that the options ask for, and prints them as these say.
 void report_samples(const histogram_options& options, const inputs& in, const sample_bins& bins,

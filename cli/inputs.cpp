@@ -40,7 +40,7 @@ inputs inputs::open_as_bytes(const common_options& options)
     refuse_second_standard_input(options.files);
     std::vector<std::unique_ptr<source>> sources;
     for (const std::string& file : options.files)
-        sources.push_back(open_bytes(file, options.threads));
+        sources.push_back(open_bytes(file, source_options_of(options).threads));
     return inputs(std::move(sources));
 }
 

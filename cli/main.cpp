@@ -57,6 +57,8 @@ int main(int argc, char** argv)
         app.parse(argc, argv);
         return 0;
     } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() != 0 && app.get_subcommands().empty() && !app.remaining().empty())
+            return complain(usage_failed, app.remaining().front() + " is no command; see upsweep --help");
         if (error.get_exit_code() != 0)
             return complain(usage_failed, fmt::format("{}; see {} --help", error.what(), name_of_subcommand(app)));
         return app.exit(error); // --help or --version

@@ -1,6 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include <cctype>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -39,6 +41,13 @@ Value value_of_name(const std::vector<std::pair<std::string, Value>>& names, con
     throw usage_error(fmt::format("{}: {} is unknown; give one of {}", option, in_quotes(name), known));
 }
 
+// 0 for all cores.
+int threads_option(const common_options& options)
+{
+    constexpr std::uint64_t most = 4096;
+    return options.threads_text.empty() ? 0 : static_cast<int>(count_option("--threads", options.threads_text, most));
+}
+
 char delimiter_option(const std::string& text)
 {
     const std::string delimiter = text == "tab" || text == "\\t" ? "\t" : text;
@@ -56,25 +65,25 @@ void add_common_options(CLI::App& command, common_options& options)
 {
     command.add_option("FILE", options.files, "Files that together are one array; - is standard input")->required();
 
-    command.add_option("--format", options.format, "npy, raw, text or csv (default: by extension, then by content)")
+    command.add_option("--format", options.format, "npy, raw, text or csv (default: by extension, or content)")
         ->group("Input")->type_name("FORMAT");
-    command.add_option("--dtype", options.dtype, "Type of raw elements, and of the numbers in a text (default: f64)")
+    command.add_option("--dtype", options.dtype, "Type of raw elements, or of numbers in text (default: f64)")
         ->group("Input")->type_name("TYPE");
     command.add_option("--column", options.column, "Column of a CSV table: its position from 1, or its name")
         ->group("Input")->type_name("COLUMN");
-    command.add_option("--delimiter", options.delimiter, "What separates the fields of a CSV table (default: comma; tab for .tsv)")
+    command.add_option("--delimiter", options.delimiter, "Between the fields of a CSV table (default: comma; tab for .tsv)")
         ->group("Input")->type_name("CHAR");
     command.add_option("--header", options.header,
-                       "Whether the first record of a CSV table names the columns: yes, no or auto (default), which is yes "
-                       "where its field is no number")
+                       "Whether the first CSV record names the columns: yes, no, or\n"
+                       "auto (default), which is yes where its field is no number")
         ->group("Input")->type_name("WHEN");
-    command.add_flag("--skip-empty", options.skip_empty, "Pass over records whose field is empty, which is an error otherwise")
+    command.add_flag("--skip-empty", options.skip_empty, "Pass over CSV records whose field is empty (default: error)")
         ->group("Input");
 
     command.add_option("--target", options.target, "Where to run: auto (default), cpu or cuda")
         ->group("Execution")->type_name("TARGET");
-    command.add_option("--threads", options.threads, "CPU threads (default: all cores); results do not depend on it")
-        ->group("Execution")->type_name("N")->check(CLI::Range(1, 4096));
+    command.add_option("--threads", options.threads_text, "CPU threads (default: all cores); no result depends on it")
+        ->group("Execution")->type_name("N");
 
     command.add_flag("--json", options.json, "Print one JSON object")->group("Output");
     command.add_flag("-v,--verbose", options.verbose, "Print for people even where standard output is no terminal")
@@ -97,13 +106,29 @@ source_options source_options_of(const common_options& options)
         {"auto", std::nullopt}, {"yes", true}, {"no", false}};
     result.csv.header = value_of_name(header_names, "--header", options.header);
     result.csv.skip_empty = options.skip_empty;
-    result.threads = options.threads;
+    result.threads = threads_option(options);
     return result;
 }
 
 upsweep_target target_of(const common_options& options)
 {
-    return {value_of_name(target_names, "--target", options.target), options.threads};
+    return {value_of_name(target_names, "--target", options.target), threads_option(options)};
+}
+
+std::unique_ptr<oneapi::tbb::global_control> limit_threads(const common_options& options)
+{
+    using oneapi::tbb::global_control;
+    const int threads = threads_option(options);
+    if (threads == 0) return nullptr;
+    return std::make_unique<global_control>(global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+}
+
+std::uint64_t count_option(const std::string& option, const std::string& text, std::uint64_t most)
+{
+    std::uint64_t count = 0;
+    if (parse_number(text, count) != number_error::none || count == 0 || count > most)
+        throw usage_error(fmt::format("{}: {} is not possible; give a whole number from 1 to {}", option, in_quotes(text), most));
+    return count;
 }
 
 upsweep_op op_of_name(const std::string& name) { return value_of_name(op_names, "--op", name); }

@@ -1,10 +1,12 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <oneapi/tbb/global_control.h>
 #include <upsweep/runtime.h>
 
 #include "source.hpp"
@@ -21,7 +23,7 @@ struct common_options {
     std::string header = "auto";
     bool skip_empty = false;
     std::string target = "auto";
-    int threads = 0;
+    std::string threads_text;
     bool json = false;
     bool verbose = false;
 };
@@ -32,8 +34,12 @@ void add_op_option(CLI::App& command, std::string& op);
 // These throw usage_error.
 [[nodiscard]] source_options source_options_of(const common_options& options);
 [[nodiscard]] upsweep_target target_of(const common_options& options);
+// Holds the whole process to --threads while it lives; null where all cores are meant.
+[[nodiscard]] std::unique_ptr<oneapi::tbb::global_control> limit_threads(const common_options& options);
 [[nodiscard]] upsweep_op op_of_name(const std::string& name);
 [[nodiscard]] upsweep_dtype dtype_option(const std::string& option, const std::string& name);
+// A count from 1 to `most`.
+[[nodiscard]] std::uint64_t count_option(const std::string& option, const std::string& text, std::uint64_t most);
 // A number on the command line: bounds, edges.
 [[nodiscard]] double number_option(const std::string& option, std::string_view text);
 

@@ -21,6 +21,7 @@ void run_reduce(const reduce_options& options)
 {
     const upsweep_op op = op_of_name(options.op);
     const upsweep_target target = target_of(options);
+    const auto limit = limit_threads(options);
     const inputs in = inputs::open(options);
 
     upsweep_dtype result_dtype{};

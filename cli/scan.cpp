@@ -67,6 +67,7 @@ void run_scan(const scan_options& options)
 {
     const upsweep_op op = op_of_name(options.op);
     const upsweep_target target = target_of(options);
+    const auto limit = limit_threads(options);
     const std::optional<upsweep_dtype> wanted =
         options.out_dtype.empty() ? std::nullopt : std::optional(dtype_option("--out-dtype", options.out_dtype));
     const inputs in = inputs::open(options);

@@ -51,6 +51,9 @@ void install_signal_handlers()
         ::sigaction(signal, &action, nullptr);
     }
     action = {};
+    action.sa_handler = SIG_IGN; // a file that grows beyond its limit is an error of write()
+    ::sigaction(SIGXFSZ, &action, nullptr);
+    action = {};
     action.sa_handler = end_by_bus_error;
     ::sigaction(SIGBUS, &action, nullptr);
 }

@@ -1,0 +1,146 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Reading a column of a CSV table, against Python's csv module."""
+import csv
+import io
+import json
+import random
+import unittest
+
+import numpy as np
+from command import CommandTest, reference_sum
+
+
+class Column(CommandTest):
+    def column(self, text, *options, name="t.csv"):
+        """The column as text, from a file; a pipe must give the same."""
+        self.write(name, text)
+        from_file = self.output("scan", "--op", "sum", *options, "--json", name)
+        from_pipe = self.output("scan", "--op", "sum", *options, "--format", "csv", "--json", "-", stdin=text)
+        values = [json.loads(x)["values"] for x in (from_file, from_pipe)]
+        self.assertEqual(*values)
+        return np.diff(values[0], prepend=0).tolist()
+
+    def test_by_name_and_by_position(self):
+        table = "name,price,count\napple,1.5,3\npear,2,10\n"
+        for options, expected in ((["--column", "price"], [1.5, 2]), (["--column", "2"], [1.5, 2]),
+                                  (["--column", "count"], [3, 10]), (["--column", "3"], [3, 10])):
+            self.assertEqual(self.column(table, *options), expected)
+
+    def test_without_a_header(self):
+        self.assertEqual(self.column("1,10\n2,20\n", "--column", "2"), [10, 20])
+        self.assertEqual(self.column("1,10\n2,20", "--column", "1"), [1, 2])
+
+    def test_one_column_needs_no_name(self):
+        self.assertEqual(self.column("price\n1\n2\n"), [1, 2])
+        self.assertEqual(self.column("1\n2\n"), [1, 2])
+
+    def test_names_that_look_like_numbers(self):
+        table = "country,2019,2020\nnorway,5,6\n"
+        self.assertEqual(self.column(table, "--column", "2020"), [6])
+        self.assertEqual(self.column(table, "--column", "3", "--header", "yes"), [6])
+        self.assertEqual(self.column(table.replace("norway,5", "1,5"), "--column", "3"), [2020, 6])
+        self.assertEqual(self.column("1\n2\n", "--header", "no"), [1, 2])
+
+    def test_line_ends_and_blank_lines(self):
+        for end in ("\n", "\r\n"):
+            table = end.join(["", "a,b", "", "1,2", "", "", "3,4", ""])
+            self.assertEqual(self.column(table, "--column", "b"), [2, 4])
+            self.assertEqual(self.column(table.strip(), "--column", "a"), [1, 3])
+
+    def test_quotes(self):
+        table = ('id,"the ""price"", in €\nwith tax",note\r\n'
+                 '1,"10","a, b"\r\n"2",20,"line one\r\nline two"\r\n3,"30","she said ""no"""\r\n4,40,5" pipe\r\n')
+        self.assertEqual(self.column(table, "--column", 'the "price", in €\nwith tax'), [10, 20, 30, 40])
+        self.assertEqual(self.column(table, "--column", "id"), [1, 2, 3, 4])
+
+    def test_spaces_around_numbers(self):
+        self.assertEqual(self.column('a,b\n 1 , 2\n\t3\t," 4 "\n', "--column", "a"), [1, 3])
+        self.assertEqual(self.column('a,b\n 1 , 2\n\t3\t," 4 "\n', "--column", "b"), [2, 4])
+
+    def test_delimiters(self):
+        self.assertEqual(self.column("a;b\n1;2\n", "--column", "b", "--delimiter", ";"), [2])
+        self.assertEqual(self.column("a\tb\n1\t2\n", "--column", "b", "--delimiter", "tab"), [2])
+        self.write("t.tsv", "a\tb\n1\t2\n")
+        self.assertEqual(self.output("reduce", "--column", "b", "t.tsv"), "2\n")
+
+    def test_numbers_of_every_spelling(self):
+        self.assertEqual(self.column('x\n0x10\n"1e2"\n+3\n-.5\n'), [16, 100, 3, -0.5])
+
+    def test_a_byte_order_mark(self):
+        self.assertEqual(self.column(b"\xef\xbb\xbfa,b\n1,2\n", "--column", "a"), [1])
+
+    def test_empty_fields(self):
+        table = 'a,b\n1,2\n,3\n"",4\n  ,5\n6,\n'
+        self.assertEqual(self.column(table, "--column", "a", "--skip-empty"), [1, 6])
+        self.write("t.csv", table)
+        self.assert_fails(1, "reduce", "--column", "a", "t.csv", tells=["t.csv: line 3: column 1 is empty", "--skip-empty"])
+        self.assert_fails(1, "reduce", "--column", "b", "t.csv", tells=["t.csv: line 6: column 2 is empty"])
+
+    def test_a_table_without_records(self):
+        self.assertEqual(self.column("a,b\n", "--column", "b"), [])
+        self.assertEqual(self.column("", "--column", "b"), [])
+
+    def test_a_large_table_with_everything(self):
+        draw = random.Random(11)
+        notes = ["plain", "a,b", 'say "hi"', "two\nlines", "two\r\nlines", "", '"', ",,,\n\n\n", "x" * 3000]
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["id", "note", "value", "more"])
+        values = []
+        for i in range(60_000):
+            values.append(round(draw.uniform(-1000, 1000), draw.randrange(1, 6)))
+            if draw.random() < 0.001:
+                stream.write("\n")
+            writer.writerow([i, draw.choice(notes) if draw.random() < 0.3 else "word", values[-1], draw.choice(notes[:6])])
+        text = stream.getvalue()
+        self.assertGreater(len(text), 4_000_000)
+        expected = np.array(values)
+        for table in (text, text.replace("\n", "\r\n")):
+            self.write("t.csv", table)
+            for arguments, stdin in ((["t.csv"], b""), (["-"], table)):
+                with self.subTest(arguments=arguments):
+                    result = self.json("reduce", "--column", "value", *arguments, stdin=stdin)
+                    self.assertEqual((result["count"], result["result"]), (len(values), reference_sum(expected, "f64")))
+        self.write("t.csv", text + '1,"open,2,3\n')
+        lines = text.count("\n") + 1
+        self.assert_fails(1, "reduce", "--column", "value", "t.csv", tells=[f"t.csv: line {lines}: ", "closing quote"])
+
+    def test_columns_of_several_files(self):
+        self.write("1.csv", "a,b\n1,2\n")
+        self.write("2.csv", "b,a\n10,20\n")
+        self.assertEqual(self.output("reduce", "--column", "a", "1.csv", "2.csv"), "21\n")
+
+
+class Refusing(CommandTest):
+    def refuse(self, text, *tells, options=()):
+        self.write("t.csv", text)
+        self.assert_fails(1, "reduce", *options, "t.csv", tells=["t.csv: ", *tells])
+        self.assert_fails(1, "reduce", *options, "--format", "csv", "-", stdin=text, tells=["standard input: ", *tells])
+
+    def test_columns_that_are_not_there(self):
+        self.refuse("a,b\n1,2\n", "2 columns", "'a', 'b'", "--column")
+        self.refuse("a,b\n1,2\n", "no column 'c'", "'a', 'b'", options=("--column", "c"))
+        self.refuse("a,b\n1,2\n", "no column '3'", options=("--column", "3"))
+        self.refuse("a,b\n1,2\n", "no column '0'", options=("--column", "0"))
+        self.refuse("a;b\n1;2\n", "no column 'b'", "'a;b'", options=("--column", "b"))
+        self.refuse("a,b\n1,2\n", "no column 'b'", options=("--column", "b", "--header", "no"))
+        self.refuse(",".join(f"c{i}" for i in range(50)), "50 columns", "...")
+
+    def test_records_of_another_length(self):
+        self.refuse("a,b\n1,2\n3\n", "line 3: 1 fields where the first record has 2", options=("--column", "a"))
+        self.refuse("a,b\n1,2\n1,234,5\n", "line 3: 3 fields where the first record has 2", options=("--column", "a"))
+
+    def test_what_is_no_number(self):
+        self.refuse("a,b\n1,x\n2,NA\n", "line 2: 'x' is not a number", options=("--column", "b"))
+        self.refuse('a,b\n1,"1,234"\n', "line 2: '1,234'", "thousands separators", options=("--column", "b"))
+        self.refuse("a\n1\n1e400\n", "line 3: '1e400' does not fit f64")
+        self.refuse('n,a\n"two\nlines",1\n"two\nlines",x\n', "line 5: 'x'", options=("--column", "a"))
+
+    def test_quotes_that_are_wrong(self):
+        self.refuse('a,b\n1,"2"3\n', "line 2", "text after a closing quote", options=("--column", "b"))
+        self.refuse('a,b\n1,2\n"1,2\n3,4\n', "line 3", "closing quote is missing", options=("--column", "a"))
+        self.refuse('"a,b\n1,2\n', "line 1", "closing quote is missing", options=("--column", "a"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,150 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""upsweep histogram: counts as NumPy's, and nothing lost in silence."""
+import unittest
+
+import numpy as np
+from command import CommandTest
+from test_npy import DTYPES, samples
+
+
+class Samples(CommandTest):
+    def counts(self, *arguments, **keywords):
+        return self.json("histogram", *arguments, **keywords)
+
+    def test_every_type_between_its_extremes(self):
+        for dtype, code in DTYPES.items():
+            if dtype in ("i64", "u64", "f16"):  # NumPy rounds the edges otherwise
+                continue
+            array = samples(code, 50_001)
+            self.write("a.npy", array)
+            with self.subTest(dtype=dtype):
+                numbers = array.astype("u1") if code == "?" else array
+                expected, edges = np.histogram(numbers, 20)
+                result = self.counts("--bins", "20", "a.npy")
+                self.assertEqual(result["counts"], expected.tolist())
+                np.testing.assert_array_equal(result["range"], [edges[0], edges[-1]])
+                self.assertEqual([result[k] for k in ("below", "above", "nan")], [0, 0, 0])
+
+    def test_a_range(self):
+        array = samples("f8", 50_000)
+        array[::1000] = np.nan
+        array[1::5000] = np.inf
+        array[2::7000] = -np.inf
+        self.write("a.npy", array)
+        finite = array[~np.isnan(array)]
+        for arguments, stdin in ((["a.npy"], b""), (["--format", "raw", "--dtype", "f64", "-"], array.tobytes()),
+                                 (["-"], "\n".join(map(repr, array.tolist())))):
+            result = self.counts("--range", "-1.5:2.25", "--bins", "31", *arguments, stdin=stdin)
+            self.assertEqual(result["counts"], np.histogram(array, 31, (-1.5, 2.25))[0].tolist())
+            self.assertEqual((result["below"], result["above"], result["nan"]),
+                             (int((finite < -1.5).sum()), int((finite > 2.25).sum()), 50))
+            self.assertEqual(sum(result["counts"]) + result["below"] + result["above"] + result["nan"], array.size)
+
+    def test_edges(self):
+        array = np.random.default_rng(9).integers(-50, 150, size=10_000)
+        self.write("a.npy", array)
+        result = self.counts("--edges=-10,0,18,65.5,120", "a.npy")
+        self.assertEqual(result["counts"], np.histogram(array, [-10, 0, 18, 65.5, 120])[0].tolist())
+        self.assertEqual(result["edges"], [-10, 0, 18, 65.5, 120])
+        self.assertEqual((result["below"], result["above"]), (int((array < -10).sum()), int((array > 120).sum())))
+        self.assertEqual(self.counts("--edges", "-1,1", "-", stdin="0")["counts"], [1])
+
+    def test_the_range_of_the_samples(self):
+        self.assertEqual(self.counts_of([5, 5, 5])["range"], [4.5, 5.5])
+        self.assertEqual(self.counts_of([1, np.nan, 3])["range"], [1, 3])
+        self.assertEqual(self.counts_of([1, np.nan, 3])["nan"], 1)
+        self.write("1.npy", np.arange(10.0))
+        self.write("2.npy", np.arange(100.0, 110))
+        self.assertEqual(self.counts("1.npy", "2.npy")["range"], [0, 109])
+        self.write("inf.npy", np.array([1, np.inf]))
+        self.assert_fails(1, "histogram", "inf.npy", tells=["inf.npy: ", "infinite", "--range"])
+        for name, array in (("empty.npy", np.zeros(0)), ("nan.npy", np.array([np.nan]))):
+            self.write(name, array)
+            self.assert_fails(1, "histogram", name, tells=[f"{name}: no samples", "--range"])
+
+    def counts_of(self, values):
+        self.write("a.npy", np.array(values, "f8"))
+        return self.counts("a.npy")
+
+    def test_the_range_of_text_takes_two_passes(self):
+        values = np.random.default_rng(2).normal(size=300_000)
+        self.write("a.txt", "\n".join(map(repr, values.tolist())))
+        self.assertEqual(self.counts("--bins", "50", "a.txt")["counts"], np.histogram(values, 50)[0].tolist())
+        self.write("a.csv", "x,y\n" + "\n".join(f"7,{value!r}" for value in values.tolist()))
+        self.assertEqual(self.counts("--bins", "50", "--column", "y", "a.csv")["counts"], np.histogram(values, 50)[0].tolist())
+        with open(self.path("a.txt"), "rb") as file:
+            self.assertEqual(self.counts("--bins", "50", "-", stdin=file)["counts"], np.histogram(values, 50)[0].tolist())
+
+    def test_a_pipe_needs_a_range(self):
+        self.assert_fails(1, "histogram", "-", stdin="1 2 3", tells=["standard input: ", "pipe", "--range LO:HI"])
+
+    def test_lines_for_programs(self):
+        process = self.run_command("histogram", "--range", "0:1", "--bins", "4", "-", stdin="0 .1 .3 .8 1 2 -5 nan nan")
+        self.assertEqual(process.out.decode(), "0\t0.25\t2\n0.25\t0.5\t1\n0.5\t0.75\t0\n0.75\t1\t2\n")
+        self.assertEqual(process.err.decode(), "upsweep: standard input: in no bin: 1 below, 1 above, 2 nan\n")
+        self.write("a.npy", np.array([0.1, 0.2], "f4"))
+        edges = self.output("histogram", "--bins", "3", "--range", "0:1", "a.npy").split()[1]
+        self.assertEqual(np.float32(edges), np.float32(1 / 3))
+        self.assertEqual(len(edges), len("0.33333334"))
+
+    def test_counts_as_a_file(self):
+        self.output("histogram", "--range", "0:4", "--bins", "4", "-", "-o", "counts.npy", stdin="0 1 1 3")
+        np.testing.assert_array_equal(np.load(self.path("counts.npy")), np.array([1, 2, 0, 1], "u8"))
+        self.output("histogram", "--range", "0:4", "--bins", "4", "-", "-o", "counts", stdin="0 1 1 3")
+        with open(self.path("counts")) as file:
+            self.assertEqual(file.read(), "1\n2\n0\n1\n")
+
+    def test_many_bins(self):
+        array = np.random.default_rng(2).integers(0, 2**20, size=300_000).astype("u4")
+        self.write("a.npy", array)
+        result = self.counts("--range", f"0:{2**20}", "--bins", str(2**20), "a.npy")
+        self.assertEqual(result["counts"], np.bincount(array, minlength=2**20).tolist())
+
+    def test_json_keys(self):
+        self.assertEqual(list(self.counts("--range", "0:1", "-", stdin="")), [
+            "command", "files", "dtype", "count", "bins", "range", "counts", "below", "above", "nan", "seconds", "bytes", "gbps"])
+
+    def test_bins_that_cannot_be(self):
+        self.write("a.npy", np.arange(3))
+        for options, tells in ((["--bins", "0"], "--bins: '0'"), (["--bins", "-3"], "--bins: '-3'"), (["--bins", "x"], "--bins: 'x'"),
+                               (["--range", "1:1"], "LO must be less than HI"), (["--range", "2:1"], "LO must be less than HI"),
+                               (["--range", "1"], "LO:HI"), (["--range", "a:b"], "'a' is not a number"),
+                               (["--range", "0:inf"], "not finite"), (["--range", "nan:1"], "not finite"),
+                               (["--edges", "1"], "two or more"), (["--edges", "1,3,2"], "2 does not ascend from 3"),
+                               (["--edges", "1,1"], "does not ascend"), (["--edges", "0,nan"], "does not ascend"),
+                               (["--edges", "0,,1"], "'' is not a number"), (["--edges", "0,1", "--bins", "3"], "--bins"),
+                               (["--edges", "0,1", "--range", "0:1"], "--range"), (["--text", "--bins", "3"], "--bins"),
+                               (["--group", "2"], "--group"), (["--text", "--group", "27"], "1 to 26")):
+            with self.subTest(options=options):
+                self.assert_fails(2, "histogram", *options, "a.npy", tells=tells)
+        self.assert_fails(1, "histogram", "--bins", str(2**50), "a.npy", tells=["--bins: 1,125,899,906,842,624", "ask for fewer"])
+
+
+class Letters(CommandTest):
+    def test_groups(self):
+        text = bytes(range(256)) * 1000 + "Übersicht, Größe\n".encode() * 300_000
+        self.write("text", text)
+        for group in (1, 4, 7, 26):
+            expected = [0] * ((26 + group - 1) // group)
+            for letter in range(26):
+                expected[letter // group] += text.count(bytes([65 + letter])) + text.count(bytes([97 + letter]))
+            for arguments, stdin in ((["text"], b""), (["-"], text)):
+                result = self.json("histogram", "--text", "--group", str(group), *arguments, stdin=stdin)
+                self.assertEqual((result["counts"], result["others"]), (expected, len(text) - sum(expected)))
+                self.assertEqual((result["count"], len(result["groups"])), (len(text), len(expected)))
+        self.assertEqual(list(result), ["command", "files", "count", "groups", "counts", "others", "seconds", "bytes", "gbps"])
+
+    def test_lines_for_programs(self):
+        self.assertEqual(self.output("histogram", "--text", "-", stdin="Abba zeta"),
+                         "a-d\t5\ne-h\t1\ni-l\t0\nm-p\t0\nq-t\t1\nu-x\t0\ny-z\t1\n")
+        self.assertEqual(self.output("histogram", "--text", "--group", "1", "-", stdin="aA").split()[:4], ["a", "2", "b", "0"])
+
+    def test_several_files_and_none(self):
+        self.write("1", "aaa")
+        self.write("2", "bbb")
+        self.assertEqual(self.json("histogram", "--text", "1", "2")["counts"][0], 6)
+        self.assertEqual(sum(self.json("histogram", "--text", "-", stdin="")["counts"]), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,80 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""upsweep reduce: every operator and type to the bit, and what is printed."""
+import json
+import unittest
+
+import numpy as np
+from command import CommandTest, fold_order
+from test_npy import DTYPES, samples
+
+NAMES = {"sum": "plus", "product": "multiplies", "min": "minimum", "max": "maximum", "and": "bit_and", "or": "bit_or",
+         "xor": "bit_xor", "all": "logical_and", "any": "logical_or"}
+
+
+class Reduce(CommandTest):
+    def test_every_operator_and_type(self):
+        for dtype, code in DTYPES.items():
+            array = samples(code, 10_007)
+            if np.dtype(code).kind == "f":
+                array = np.sign(array) * (1 + np.abs(array) % 2**-4)  # a product that stays in range
+            self.write("a.npy", array.astype(code))
+            array = array.astype(code)
+            for name, op in NAMES.items():
+                if not fold_order.supported(op, dtype):
+                    self.assert_fails(1, "reduce", "--op", name, "a.npy", tells=["a.npy: ", op, dtype])
+                    continue
+                with self.subTest(dtype=dtype, op=name):
+                    expected = fold_order.reduce(array, op, dtype)
+                    result = self.json("reduce", "--op", name, "a.npy")
+                    self.assertEqual(result["result_dtype"], fold_order.reduce_dtype(op, dtype))
+                    value = float(result["result"]) if isinstance(result["result"], str) else result["result"]
+                    self.assertEqual(np.array([value], expected.dtype).tobytes(), expected.tobytes())
+                    self.assertEqual(self.output("reduce", "--op", op, "a.npy"), self.output("reduce", "--op", name, "a.npy"))
+
+    def test_the_threads_do_not_matter(self):
+        self.write("a.npy", samples("f4", 3_000_001))
+        results = {self.output("reduce", "--threads", str(n), "a.npy") for n in (1, 2, 3, 7)}
+        self.assertEqual(len(results), 1)
+
+    def test_what_is_printed_reads_back(self):
+        for dtype, code in (("f32", "f4"), ("f64", "f8"), ("f16", "f2")):
+            for value in (0.1, 1 / 3, 1e-7, 6.1e-5, 12345.678, 1e4, -0.0):
+                array = np.array([value], code)
+                self.write("a.npy", array)
+                text = self.output("reduce", "--op", "max", "a.npy").strip()
+                self.assertEqual(np.array([text], code).tobytes(), array.tobytes(), text)
+        self.write("a.npy", np.array([0.1], "f2"))
+        self.assertEqual(self.output("reduce", "--op", "max", "a.npy"), "0.1\n")
+
+    def test_values_that_are_not_finite(self):
+        for value, text in ((np.nan, "nan"), (np.inf, "inf"), (-np.inf, "-inf")):
+            self.write("a.npy", np.array([1, value]))
+            self.assertEqual(self.output("reduce", "a.npy"), text + "\n")
+            self.assertEqual(self.json("reduce", "a.npy")["result"], text)
+
+    def test_json_keys(self):
+        self.write("a.npy", np.arange(10, dtype="i4"))
+        text = self.output("reduce", "--json", "a.npy")
+        self.assertEqual(text.count("\n"), 1)
+        self.assertEqual(list(json.loads(text)), ["command", "op", "files", "dtype", "count", "result_dtype", "result",
+                                                  "seconds", "bytes", "gbps"])
+        result = json.loads(text)
+        self.assertEqual((result["command"], result["op"], result["files"]), ("reduce", "plus", ["a.npy"]))
+        self.assertEqual((result["count"], result["bytes"], result["result"]), (10, 40, 45))
+
+    def test_verbose_tells_more(self):
+        self.write("a.npy", np.arange(100_000, dtype="i4"))
+        table = dict(line.split(None, 1) for line in self.output("reduce", "--verbose", "a.npy").splitlines())
+        self.assertEqual((table["sum"], table["type"], table["input"]), ("4999950000", "i64", "a.npy"))
+        self.assertEqual(table["elements"], "100,000 x i32")
+        self.assertRegex(table["time"], r"^[\d.]+ (us|ms|s), [\d.]+ GB/s$")
+
+    def test_a_target_that_is_not_there(self):
+        self.write("a.npy", np.arange(10))
+        if self.json("info")["gpu"] == "none":
+            self.assert_fails(1, "reduce", "--target", "cuda", "a.npy", tells="a.npy: ")
+        self.assertEqual(self.output("reduce", "--target", "cpu", "a.npy"), "45\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
