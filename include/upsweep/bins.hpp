@@ -214,6 +214,16 @@ private:
     std::vector<E> uppers_; // the upper edge of each slot
 };
 
+// An integer as std::cmp_less takes it: bool, characters and enumerations are promoted.
+template <class T>
+constexpr auto promoted(T x)
+{
+    if constexpr (std::is_enum_v<T>)
+        return +static_cast<std::underlying_type_t<T>>(x);
+    else
+        return +x;
+}
+
 template <class T>
 class integer_offset {
 public:
@@ -224,7 +234,7 @@ public:
     slot operator()(T x) const
     {
         const auto bins = static_cast<slot>(count_);
-        if (std::cmp_less(x, first_))
+        if (std::cmp_less(promoted(x), first_))
             return bins;
         const std::uint64_t offset = static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(first_);
         return offset < count_ ? static_cast<slot>(offset) : bins + 1;
@@ -244,8 +254,9 @@ public:
 
     slot operator()(const T& x) const
     {
-        const auto k = f_(x);
-        static_assert(std::integral<decltype(k)> || std::is_enum_v<decltype(k)>, "a bin function returns an integer");
+        using result = std::remove_cvref_t<decltype(f_(x))>;
+        static_assert(std::integral<result> || std::is_enum_v<result>, "a bin function returns an integer");
+        const auto k = promoted(f_(x));
         const auto bins = static_cast<slot>(count_);
         if (std::cmp_less(k, 0))
             return bins;
