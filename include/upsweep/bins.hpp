@@ -52,9 +52,9 @@ template <class F>
 struct bins_by {
     F f;
     std::size_t count;
+
+    constexpr bins_by(F function, std::size_t bins) : f(function), count(bins) {}
 };
-template <class F, class Count>
-bins_by(F, Count) -> bins_by<F>;
 
 // Samples that belong to no bin.
 struct outside {

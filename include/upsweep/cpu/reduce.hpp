@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <vector>
+#include <memory>
 
 #include <upsweep/cpu/block.hpp>
 #include <upsweep/cpu/parallel.hpp>
@@ -68,9 +68,10 @@ void fold_onto(const cpu& target, fold_stack<Acc, Op>& stack, In in, std::size_t
     fold_serially(stack, in, head, op);
     in += static_cast<std::ptrdiff_t>(head);
 
-    std::vector<Acc> totals(std::min(grains, grains_at_once));
-    for (std::size_t first = 0; first < grains; first += totals.size()) {
-        const std::size_t batch = std::min(totals.size(), grains - first);
+    const std::size_t largest_batch = std::min(grains, grains_at_once);
+    const auto totals = std::make_unique<Acc[]>(largest_batch); // a vector of bool would share bytes among threads
+    for (std::size_t first = 0; first < grains; first += largest_batch) {
+        const std::size_t batch = std::min(largest_batch, grains - first);
         for_each_index(target, batch, [&](std::size_t k) { totals[k] = grain_total<Acc>(in + (first + k) * grain, op); });
         for (std::size_t k = 0; k < batch; ++k)
             stack.push(totals[k], level_of<grain>);
