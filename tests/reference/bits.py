@@ -6,17 +6,13 @@
 Every library given, and the variants for newer instruction sets beside it, meet the same inputs. The inputs are new in
 every run; a failure names the seed that replays it. A NaN equals a NaN: its payload is not part of the promise.
 """
-import argparse
-import contextlib
 import ctypes
-import re
 import sys
-import time
 
 import numpy as np
 
-import library
 import samples
+from checks import Mismatch, case, refused, require, run
 from fold_order import (COMBINE, FLOATS, OPS, STORAGE, convert, fold, folds, identity, reduce, reduce_dtype, scan,
                         supported)
 from library import DTYPES, INVALID_ARGUMENT, OK, OP_NUMBERS, UNSUPPORTED, Guarded, cpu
@@ -25,10 +21,6 @@ SMALL = 5000
 THREADS = (1, 2, 3, 8)
 EVERY_FOLD = [(op, dtype) for dtype in STORAGE for op in OPS if supported(op, dtype)]
 BORDERS = sorted({(1 << k) + d for k in range(6, 23) for d in (-1, 0, 1)})
-
-
-class Mismatch(Exception):
-    pass
 
 
 def same_bits(got, expected, dtype, what):
@@ -43,34 +35,6 @@ def same_bits(got, expected, dtype, what):
         i = wrong[0]
         raise Mismatch(f"{what}: {len(wrong)} of {len(got)} differ, first at {i}: "
                        f"{got[i]!r} ({got_bits[i]:#x}), expected {expected[i]!r} ({expected_bits[i]:#x})")
-
-
-def require(condition, what):
-    if not condition:
-        raise Mismatch(what)
-
-
-failures = []
-
-
-@contextlib.contextmanager
-def case():
-    """A mismatch inside ends the case, not the run."""
-    try:
-        yield
-    except Mismatch as mismatch:
-        failures.append(str(mismatch))
-        if len(failures) <= 50:
-            print(f"FAIL  {mismatch}", flush=True)
-
-
-@case()
-def refused(lib, what, status, expected_status, out, *words):
-    """The call has failed with this status and a message with these words, and has written nothing."""
-    message = lib.message()
-    require(status == expected_status, f"{lib.isa} {what}: status {status}, expected {expected_status}")
-    require(all(word in message for word in words), f"{lib.isa} {what}: {words} missing in '{message}'")
-    require(out.untouched(), f"{lib.isa} {what}: wrote something")
 
 
 class Inputs:
@@ -391,28 +355,5 @@ CHECKS = (reference, reduce_small, scan_small, reduce_borders, scan_borders, red
           reduce_pieces, scan_pieces, nothing, refusals)
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("libraries", nargs="+", metavar="libupsweep.so")
-    arguments.add_argument("--seed", type=int, default=np.random.SeedSequence().entropy % (1 << 32))
-    arguments.add_argument("--only", default="", help="the checks whose name matches this regular expression")
-    options = arguments.parse_args()
-    libs = [lib for path in options.libraries for lib in library.variants(path)]
-    require(len({lib.isa for lib in libs}) == len(libs), f"two libraries for one instruction set: {libs}")
-    print(f"seed {options.seed}; instruction sets {', '.join(lib.isa for lib in libs)}")
-    for check in CHECKS:
-        if not re.search(options.only, check.__name__):
-            continue
-        begin, before = time.monotonic(), len(failures)
-        # Seeded by the check's name too, so that --only replays it alone.
-        check(libs, np.random.default_rng([options.seed, *check.__name__.encode()]))
-        failed = len(failures) - before
-        print(f"{f'FAIL  {check.__name__}: {failed} cases' if failed else f'ok    {check.__name__}'} "
-              f"({time.monotonic() - begin:.1f} s)", flush=True)
-        if failed:
-            print(f"      replay: --seed {options.seed} --only {check.__name__}", flush=True)
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, CHECKS))

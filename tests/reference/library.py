@@ -89,7 +89,7 @@ class Guarded:
         kind = np.dtype(STORAGE[dtype])
         self._size = n * kind.itemsize
         self._bytes = np.full(self._size + 2 * self.MARGIN + 64 * (1 + kind.itemsize), 0xA5, np.uint8)
-        self._start = self.MARGIN + -(self._bytes.ctypes.data + self.MARGIN) % 64 + offset % 64 * kind.itemsize
+        self._start = self.MARGIN + -(self._bytes.ctypes.data + self.MARGIN) % 64 + int(offset) % 64 * kind.itemsize
         self.array = self._bytes[self._start:self._start + self._size].view(kind)
         self.pointer = self.array.ctypes.data if n else self._bytes.ctypes.data + self._start
 

@@ -1,0 +1,269 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Compares libupsweep's histograms with the rules of docs/histogram.md, written a second time, and with numpy.histogram.
+
+    python3 histograms.py build/lib/libupsweep.so [--seed N] [--only REGEX]
+
+Samples are adversarial: on every edge, one unit in the last place beside it, far outside, infinite, NaN; the ranges are such
+that edges are no round numbers, collapse when rounded, or overflow. The inputs are new in every run.
+"""
+import ctypes
+import sys
+import warnings
+
+import numpy as np
+
+import samples
+from checks import case, refused, require, run
+from fold_order import FLOATS, STORAGE, convert
+from library import DTYPES, INVALID_ARGUMENT, OK, Guarded, Outside, cpu
+
+THREADS = (1, 2, 3, 8)
+
+
+# --- the rules, a second time -----------------------------------------------------------------------------------------
+
+def comparable(x, dtype, edges_given):
+    """Samples as the type in which they are compared with edges."""
+    return convert(x, dtype, "f32") if dtype in ("f16", "bf16", "f32") and not edges_given else convert(x, dtype, "f64")
+
+
+def count_between(edges, x):
+    """Bin k is edges[k] <= x < edges[k + 1], the last one closed. Returns counts, below, above, nan."""
+    bins = len(edges) - 1
+    below, above, nan = x < edges[0], x > edges[-1], np.isnan(x)
+    inside = x[~(below | above | nan)]
+    k = np.searchsorted(edges, inside, side="right") - 1
+    k[inside == edges[-1]] = bins - 1
+    return np.bincount(k, minlength=bins).astype(np.uint64), int(below.sum()), int(above.sum()), int(nan.sum())
+
+
+def even_edges(dtype, lo, hi, bins):
+    edges = np.linspace(lo, hi, bins + 1)
+    with np.errstate(over="ignore"):
+        return edges.astype(np.float32) if dtype in ("f16", "bf16", "f32") else edges
+
+
+# --- samples and ranges -----------------------------------------------------------------------------------------------
+
+def at(numbers, dtype):
+    """Numbers as samples of the type: the nearest one, and its neighbours."""
+    if dtype == "bool":
+        return np.array([False, True])
+    if dtype in FLOATS:
+        with np.errstate(over="ignore"):
+            x = convert(np.asarray(numbers, np.float64), "f64", dtype)
+        bits = x.view(f"u{x.dtype.itemsize}")
+        return np.concatenate([bits, bits + bits.dtype.type(1), bits - bits.dtype.type(1)]).view(x.dtype)
+    limits = np.iinfo(STORAGE[dtype])
+    x = np.clip(np.nan_to_num(numbers), max(limits.min, -2.0 ** 62), min(limits.max, 2.0 ** 62)).astype(STORAGE[dtype])
+    return np.concatenate([x, x + STORAGE[dtype](1), x - STORAGE[dtype](1)])
+
+
+def adversarial(rng, dtype, edges, n):
+    """Samples on and beside the edges, all over the range, anywhere, and special ones; n in all."""
+    lo, hi = float(edges[0]), float(edges[-1])
+    with np.errstate(all="ignore"):
+        spread = lo + (hi - lo) * rng.uniform(-0.1, 1.1, n)
+    some = rng.choice(np.asarray(edges, np.float64), min(n, 1000))
+    special = np.array([0.0, -0.0, 1e-310, np.inf, -np.inf, np.nan, lo, hi])
+    pool = np.concatenate([at(spread, dtype)[:n], at(some, dtype), at(special, dtype), samples.raw(rng, dtype, 100)])
+    return rng.permutation(np.resize(pool, n + len(pool)))[:n]
+
+
+def ranges(rng, dtype):
+    """(lo, hi, bins): plain ones, ones whose edges are no round numbers, and ones that try the arithmetic."""
+    yield 0.0, 1.0, 1
+    yield 0.0, 1.0, 10
+    yield -0.1, 0.7, 7
+    yield -1.0, 1.0, 256
+    yield 1e6, 1e6 + 1, 100          # the edges of f32 collapse
+    yield -3e38, 3e38, 31            # hi - lo overflows f32
+    yield -8e307, 8e307, 100
+    yield -1e300, 1e300, 10          # all inner edges of f32 but one are infinite
+    yield 0.0, 1e-310, 10            # denormal
+    yield 0.0, 3e-40, 10             # denormal in f32
+    yield -2e-38, 3e-38, 1000
+    yield 0.0, 1.0, 1 << 20
+    yield -5.0, 250.0, 300
+    yield 0.0, 256.0, 256
+    yield -2.0 ** 63, 2.0 ** 64, 1000
+    for _ in range(6):
+        middle, width = rng.normal() * 10.0 ** rng.uniform(-6, 6), 10.0 ** rng.uniform(-6, 6)
+        yield middle - width, middle + width, int(10 ** rng.uniform(0, 4.5))
+    if dtype not in FLOATS and dtype != "bool":
+        limits = np.iinfo(STORAGE[dtype])
+        yield float(limits.min), float(limits.max), 77
+
+
+# --- the checks -------------------------------------------------------------------------------------------------------
+
+class Counters:
+    """Counts and outside counts that are not zero before the call: the library adds to them."""
+
+    def __init__(self, rng, bins):
+        self.before = rng.integers(0, 1 << 40, bins + 3).astype(np.uint64)
+        self.counts = Guarded.of("u64", self.before[:bins])
+        self.outside = Outside(*self.before[bins:].tolist())
+
+    def added(self):
+        outside = [self.outside.below, self.outside.above, self.outside.nan]
+        return np.concatenate([self.counts.array, np.array(outside, np.uint64)]) - self.before
+
+
+@case()
+def check(lib, rng, x, dtype, threads, expected, what, even=None, edges=None):
+    bins = len(expected[0])
+    source, counters = Guarded.of(dtype, x, rng.integers(64)), Counters(rng, bins)
+    arguments = cpu(threads), DTYPES[dtype], source.pointer, len(x)
+    if even:
+        status = lib.histogram_even(*arguments, *even, counters.counts.pointer, ctypes.byref(counters.outside))
+    else:
+        status = lib.histogram_edges(*arguments, edges.ctypes.data, len(edges), counters.counts.pointer,
+                                     ctypes.byref(counters.outside))
+    what = f"{lib.isa} {what} of {len(x)} {dtype}, {threads} threads"
+    require(status == OK, f"{what}: {lib.message()}")
+    expected = np.concatenate([expected[0], np.array(expected[1:], np.uint64)])
+    added = counters.added()
+    wrong = np.flatnonzero(added != expected)
+    require(len(wrong) == 0, f"{what}: {len(wrong)} counts differ, first of {[*wrong[:1]]}: "
+            f"{added[wrong[:4]]}, expected {expected[wrong[:4]]} (slots from {bins} on: below, above, NaN)")
+    require(added.sum() == len(x) and counters.counts.untouched_around(), f"{what}: wrote beside its counters")
+
+
+def even_bins(libs, rng):
+    """Every type, every range, adversarial samples, sizes around blocks and pieces."""
+    for dtype in STORAGE:
+        for lo, hi, bins in ranges(rng, dtype):
+            edges = even_edges(dtype, lo, hi, bins)
+            n = int(rng.choice([0, 1, 255, 256, 257, 1000, 5000, 5000, 5000, 30000]))
+            x = adversarial(rng, dtype, edges, n)
+            expected = count_between(edges, comparable(x, dtype, False))
+            for lib in libs:
+                check(lib, rng, x, dtype, int(rng.choice(THREADS)), expected, f"even bins ({lo}, {hi}, {bins})",
+                      even=(lo, hi, bins))
+
+
+def distributions(libs, rng):
+    """Long arrays, uniform, constant, skewed and sorted, every number of threads, few bins and 2^20."""
+    n = (1 << 20) + int(rng.integers(1 << 10))
+    uniform = rng.random(n)
+    shapes = {"uniform": uniform, "constant": np.full(n, 0.3), "skewed": uniform ** 8, "sorted": np.sort(uniform)}
+    for dtype in ("f32", "f64", "f16", "bf16", "u8", "i32"):
+        for bins in (1, 256, 2000, 1 << 20):
+            name = str(rng.choice(list(shapes)))
+            scale = 1.0 if dtype in FLOATS else 250.0
+            x = convert(shapes[name] * scale, "f64", dtype)
+            expected = count_between(even_edges(dtype, 0, scale, bins), comparable(x, dtype, False))
+            for lib in libs:
+                for threads in THREADS:
+                    check(lib, rng, x, dtype, threads, expected, f"{name}, {bins} bins", even=(0.0, scale, bins))
+
+
+def numpy_agrees(libs, rng):
+    """For the types that it knows and ranges that it masters, numpy.histogram counts the same."""
+    for dtype in STORAGE:
+        if dtype in ("bool", "f16", "bf16"):  # NumPy has no bf16, and rounds the edges of f16 more coarsely
+            continue
+        for lo, hi, bins in [(0.0, 1.0, 10), (-1.0, 1.0, 256), (-5.0, 250.0, 300), (-0.1, 0.7, 7), (0.0, 100.0, 4000)]:
+            edges = even_edges(dtype, lo, hi, bins)
+            x = adversarial(rng, dtype, edges, 20000)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                counts = np.histogram(x, bins, (lo, hi))[0].astype(np.uint64)
+            y = comparable(x, dtype, False)
+            outside = int((y < edges[0]).sum()), int((y > edges[-1]).sum()), int(np.isnan(y).sum())
+            for lib in libs:
+                check(lib, rng, x, dtype, 2, (counts, *outside), f"numpy.histogram ({lo}, {hi}, {bins})",
+                      even=(lo, hi, bins))
+
+
+def given_edges(libs, rng):
+    """Edges of the user: random, infinite at the ends, closer than the samples' type can tell."""
+    for dtype in STORAGE:
+        for kind in ("random", "infinite", "close", "two", "many"):
+            count = {"two": 2, "many": 70000}.get(kind, int(rng.integers(3, 100)))
+            edges = np.unique(rng.normal(size=count) * 10.0 ** rng.uniform(-2, 4))
+            if kind == "infinite":
+                edges[0], edges[-1] = -np.inf, np.inf
+            elif kind == "close":
+                edges = 1.0 + np.arange(50) * 2.0 ** -40
+            x = adversarial(rng, dtype, np.clip(edges, -1e30, 1e30), int(rng.choice([1, 300, 5000])))
+            expected = count_between(edges, comparable(x, dtype, True))
+            for lib in libs:
+                check(lib, rng, x, dtype, int(rng.choice(THREADS)), expected, f"{kind} edges", edges=edges)
+
+
+def pieces(libs, rng):
+    """An array in pieces adds up to what it gives in one."""
+    x = adversarial(rng, "f32", even_edges("f32", -1, 1, 50), 20000)
+    expected = count_between(even_edges("f32", -1, 1, 50), comparable(x, "f32", False))
+    for lib in libs:
+        with case():
+            counts, outside = np.zeros(50, np.uint64), Outside()
+            for piece in np.split(x, np.sort(rng.integers(0, len(x), 10))):
+                status = lib.histogram_even(cpu(2), DTYPES["f32"], np.ascontiguousarray(piece).ctypes.data, len(piece),
+                                            -1.0, 1.0, 50, counts.ctypes.data, ctypes.byref(outside))
+                require(status == OK, f"{lib.isa} pieces: {lib.message()}")
+            require(np.array_equal(counts, expected[0]) and (outside.below, outside.above, outside.nan) == expected[1:],
+                    f"{lib.isa}: the counts of pieces do not add up")
+
+
+def letters(libs, rng):
+    """Letters of a text in groups, either case; all other bytes apart."""
+    text = np.frombuffer(rng.bytes(100000), np.uint8)
+    lower = text | 0x20
+    is_letter = (lower >= ord("a")) & (lower <= ord("z"))
+    for group in (1, 4, 5, 13, 25, 26):
+        groups = -(-26 // group)
+        expected = np.bincount((lower[is_letter] - ord("a")) // group, minlength=groups).astype(np.uint64)
+        for lib in libs:
+            with case():
+                counts, others = Guarded.of("u64", np.full(groups, 5, np.uint64)), ctypes.c_uint64(7)
+                status = lib.histogram_letters(cpu(int(rng.choice(THREADS))), text.ctypes.data, len(text), group,
+                                               counts.pointer, ctypes.byref(others))
+                require(status == OK, f"{lib.isa} letters: {lib.message()}")
+                require(np.array_equal(counts.array, expected + np.uint64(5)) and counts.untouched_around() and
+                        others.value == 7 + np.count_nonzero(~is_letter), f"{lib.isa}: wrong letters in groups of {group}")
+
+
+def refusals(libs, rng):
+    """Bins that are none get a message, and no counter is touched."""
+    x = np.zeros(10, np.float32)
+    nan, inf = np.nan, np.inf
+    for lib in libs:
+        def even(lo, hi, bins, *words):
+            out, outside = Guarded("u64", 100), Outside(1, 2, 3)
+            status = lib.histogram_even(cpu(1), DTYPES["f32"], x.ctypes.data, 10, lo, hi, bins, out.pointer,
+                                        ctypes.byref(outside))
+            refused(lib, f"even bins ({lo}, {hi}, {bins})", status, INVALID_ARGUMENT, out, *words)
+            with case():
+                require((outside.below, outside.above, outside.nan) == (1, 2, 3), f"{lib.isa}: counted in spite of {words}")
+
+        def edges(values, *words):
+            out, outside, array = Guarded("u64", 100), Outside(), np.array(values, np.float64)
+            status = lib.histogram_edges(cpu(1), DTYPES["f32"], x.ctypes.data, 10, array.ctypes.data, len(array),
+                                         out.pointer, ctypes.byref(outside))
+            refused(lib, f"edges {values}", status, INVALID_ARGUMENT, out, *words)
+
+        even(0, 1, 0, "no bins", "at least one")
+        even(1, 1, 10, "lo", "hi", "range")
+        even(2, 1, 10, "lo", "hi", "range")
+        even(nan, 1, 10, "nan")
+        even(0, nan, 10, "nan")
+        even(0, inf, 10, "finite")
+        even(-inf, 0, 10, "finite")
+        even(-1.7e308, 1.7e308, 10, "finite")
+        even(0, 1, 1 << 63, "bins")
+        edges([], "two edges")
+        edges([1.0], "two edges")
+        edges([1.0, 1.0], "ascending", "edge 1")
+        edges([0.0, 2.0, 1.0], "ascending", "edge 2")
+        edges([0.0, nan, 1.0], "NaN", "edge 1")
+        for group in (0, 27):
+            out, others = Guarded("u64", 100), ctypes.c_uint64()
+            refused(lib, f"groups of {group} letters", lib.histogram_letters(
+                cpu(1), x.ctypes.data, 10, group, out.pointer, ctypes.byref(others)), INVALID_ARGUMENT, out, "1 to 26")
+
+
+if __name__ == "__main__":
+    sys.exit(run(__doc__, (even_bins, distributions, numpy_agrees, given_edges, pieces, letters, refusals)))
