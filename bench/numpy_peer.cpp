@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +13,7 @@
 
 namespace bench {
 
-numpy_peer::numpy_peer(const std::string& python, const std::string& folder) : folder_(folder)
+numpy_peer::numpy_peer(const std::string& python, std::string folder) : folder_(std::move(folder))
 {
     std::array<int, 2> to{};
     std::array<int, 2> from{};

@@ -13,7 +13,7 @@ namespace bench {
 // A Python with NumPy that stays up during the whole run, so that it takes part in every round without its start-up.
 class numpy_peer {
 public:
-    numpy_peer(const std::string& python, const std::string& folder);
+    numpy_peer(const std::string& python, std::string folder);
     ~numpy_peer();
     numpy_peer(const numpy_peer&) = delete;
     numpy_peer& operator=(const numpy_peer&) = delete;

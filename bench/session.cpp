@@ -27,7 +27,7 @@ double quantile(std::vector<double> values, double q)
 {
     if (values.empty())
         return not_measured;
-    const auto k = static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1) + 0.5);
+    const auto k = std::lround(q * static_cast<double>(values.size() - 1));
     std::ranges::nth_element(values, values.begin() + k);
     return values[static_cast<std::size_t>(k)];
 }
