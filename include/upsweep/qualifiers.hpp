@@ -7,3 +7,6 @@
 #else
 #define UPSWEEP_HOST_DEVICE
 #endif
+
+// For code that must not be called: vectors then stay in registers, and no store breaks a sequence of streamed ones.
+#define UPSWEEP_ALWAYS_INLINE [[gnu::always_inline]]

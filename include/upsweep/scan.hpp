@@ -51,8 +51,9 @@ public:
             return;
 
         const bool first = stack_.count() == 0;
-        const bool stream = count * sizeof(Out) >= stream_threshold && !detail::same_elements(from, to);
-        cpu_engine::scan_onto(target_, stack_, from, to, count, op_, {kind_, init_ ? &*init_ : nullptr, stream});
+        const bool large = count * sizeof(Out) >= stream_threshold && !detail::same_elements(from, to);
+        const auto store = large ? cpu_engine::store_kind::streamed : cpu_engine::store_kind::cached;
+        cpu_engine::scan_onto(target_, stack_, from, to, count, op_, {kind_, store, init_ ? &*init_ : nullptr});
         if (first && kind_ == scan_kind::exclusive)
             *to = convert<Out>(init_ ? *init_ : fold_of_nothing<accumulator>(op_));
     }

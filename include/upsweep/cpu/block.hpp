@@ -74,9 +74,8 @@ inline Acc fold_levels(const Acc* in, Acc* out, Acc* other, const Op& op)
         return in[0];
     } else if constexpr (has_squares<Count, Acc, Op>) {
         using rows = square<Acc>;
-        std::array<Acc, rows::elements> lefts; // not needed for a total
         for (std::size_t i = 0; i < Count; i += rows::elements)
-            store_vector<Acc>(rows::template up_sweep<Op>(in + i, lefts.data()), out + i / rows::side);
+            store_vector<Acc>(rows::template totals<Op>(in + i), out + i / rows::side);
         return fold_levels<Count / rows::side>(static_cast<const Acc*>(out), other, out, op);
     } else {
         fold_pairs<Count>(in, out, op);
@@ -129,92 +128,112 @@ inline Acc block_total(In in, const Op& op)
     }
 }
 
-// The scan of one block in two sweeps over levels that stay in the first-level cache. up_sweep returns the block's total;
-// down_sweep needs the fold of all elements before the block.
-template <std::size_t Count, class Acc>
-class block_scan {
+// Asks for memory that is to be read soon, a few lines at a time between other work, so that the memory is kept busy while
+// a core computes on what it has in its cache.
+class read_ahead {
 public:
-    template <class Op>
-    Acc up_sweep(const Acc* in, const Op& op)
-    {
-        return up_levels<Count>(in, totals_.data(), scratch_.data(), op);
-    }
+    read_ahead() = default;
+    explicit read_ahead(const void* from) : at_(static_cast<const char*>(from)) {}
 
-    // out[i] = the fold before element i, by way of folds before ever smaller blocks: a left child has its parent's fold, a
-    // right child has that (+) the total of its left sibling.
-    template <class Op>
-    void down_sweep(const Acc& before, Acc* out, const Op& op)
+    template <std::size_t Bytes>
+    void advance()
     {
-        down_levels<Count>(before, out, totals_.data(), scratch_.data(), op);
+        if (at_ == nullptr)
+            return;
+        for (std::size_t byte = 0; byte < Bytes; byte += 64)
+            __builtin_prefetch(at_ + byte, 0, 2); // to be read, into the second-level cache
+        at_ += Bytes;
     }
 
 private:
-    // The totals of the left children among Size blocks: all that the down-sweep needs to know of a level. A level's part
-    // of the array ends where that of the next begins.
-    template <std::size_t Size>
-    Acc* lefts_of()
-    {
-        return lefts_.data() + (Count - Size);
-    }
+    const char* at_ = nullptr;
+};
 
-    template <std::size_t Size, class Op>
-    Acc up_levels(const Acc* in, Acc* out, Acc* other, const Op& op)
+// The scan of one block in two sweeps. up_sweep returns the block's total; down_sweep<Kind, Store>, given the folds of all
+// elements before the block and up to its end, writes the folds before each element, or after each, to `out`. Each level
+// of the tree hands the totals of its blocks to the level above and gets back the folds before them: a left child has its
+// parent's fold, a right child has that (+) the total of its left sibling. `ahead` advances by the bytes of the block.
+template <std::size_t Count, class Acc, class Op>
+class block_scan {
+public:
+    Acc up_sweep(const Acc* __restrict in, const Op& op)
     {
-        if constexpr (Size == 1) {
-            return in[0];
-        } else if constexpr (has_squares<Size, Acc, Op>) {
-            using rows = square<Acc>;
-            Acc* lefts = lefts_of<Size>();
-            for (std::size_t i = 0; i < Size; i += rows::elements, lefts += rows::elements - rows::side)
-                store_vector<Acc>(rows::template up_sweep<Op>(in + i, lefts), out + i / rows::side);
-            return up_levels<Size / rows::side>(static_cast<const Acc*>(out), other, out, op);
-        } else {
-            up_level<Size>(in, lefts_of<Size>(), out, op);
-            return up_levels<Size / 2>(static_cast<const Acc*>(out), other, out, op);
-        }
-    }
-
-    template <std::size_t Size, class Op>
-    static void up_level(const Acc* __restrict in, Acc* __restrict lefts, Acc* __restrict totals, const Op& op)
-    {
-        for (std::size_t j = 0; j < Size / 2; ++j) {
+        for (std::size_t j = 0; j < Count / 2; ++j) {
             const Acc left = in[2 * j];
             const Acc right = in[2 * j + 1];
-            lefts[j] = left;
-            totals[j] = op(left, right);
+            lefts_[j] = left;
+            pairs_[j] = op(left, right);
         }
+        return above_.up_sweep(pairs_.data(), op);
     }
 
-    // Writes the folds before each of the Size blocks of a level to `out`.
-    template <std::size_t Size, class Op>
-    void down_levels(const Acc& before, Acc* out, Acc* other, Acc* another, const Op& op)
+    template <scan_kind Kind, store_kind Store>
+    void down_sweep(const Acc& before, const Acc& end, Acc* __restrict out, const Op& op, read_ahead& ahead)
     {
-        if constexpr (Size == 1) {
-            out[0] = before;
-        } else if constexpr (has_squares<Size, Acc, Op>) {
-            using rows = square<Acc>;
-            down_levels<Size / rows::side>(before, other, another, out, op);
-            const Acc* lefts = lefts_of<Size>();
-            for (std::size_t i = 0; i < Size; i += rows::elements, lefts += rows::elements - rows::side)
-                rows::template down_sweep<Op>(load_vector(other + i / rows::side), lefts, out + i);
-        } else {
-            down_levels<Size / 2>(before, other, another, out, op);
-            down_level<Size>(static_cast<const Acc*>(other), lefts_of<Size>(), out, op);
+        read_ahead nothing;
+        above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, pairs_.data(), op, nothing);
+        ahead.advance<Count * sizeof(Acc)>();
+        pairs_[Count / 2] = end;
+        for (std::size_t j = 0; j < Count / 2; ++j) {
+            const Acc left = pairs_[j];
+            const Acc right = op(left, lefts_[j]);
+            out[2 * j] = Kind == scan_kind::inclusive ? right : left;
+            out[2 * j + 1] = Kind == scan_kind::inclusive ? pairs_[j + 1] : right;
         }
     }
 
-    template <std::size_t Size, class Op>
-    static void down_level(const Acc* __restrict parents, const Acc* __restrict lefts, Acc* __restrict out, const Op& op)
+private:
+    std::array<Acc, Count / 2> lefts_;
+    std::array<Acc, Count / 2 + 1> pairs_; // their totals, then the folds before them
+    block_scan<Count / 2, Acc, Op> above_;
+};
+
+template <class Acc, class Op>
+class block_scan<1, Acc, Op> {
+public:
+    Acc up_sweep(const Acc* in, const Op&) { return in[0]; }
+
+    template <scan_kind Kind, store_kind Store>
+    void down_sweep(const Acc& before, const Acc& end, Acc* out, const Op&, read_ahead&)
     {
-        for (std::size_t j = 0; j < Size / 2; ++j) {
-            out[2 * j] = parents[j];
-            out[2 * j + 1] = op(parents[j], lefts[j]);
-        }
+        out[0] = Kind == scan_kind::inclusive ? end : before;
+    }
+};
+
+// Several levels at a time, in registers. `in` must stay until the down-sweep; `out` may be `in`.
+template <std::size_t Count, class Acc, class Op>
+    requires has_squares<Count, Acc, Op>
+class block_scan<Count, Acc, Op> {
+    using tile = square<Acc>;
+
+public:
+    Acc up_sweep(const Acc* in, const Op& op)
+    {
+        in_ = in;
+        for (std::size_t i = 0; i < Count; i += tile::elements)
+            store_vector<Acc>(tile::template totals<Op>(in + i), rows_.data() + i / tile::side);
+        return above_.up_sweep(rows_.data(), op);
     }
 
-    std::array<Acc, Count> lefts_;
-    std::array<Acc, Count / 2> totals_;
-    std::array<Acc, Count / 2> scratch_;
+    template <scan_kind Kind, store_kind Store>
+    void down_sweep(const Acc& before, const Acc& end, Acc* out, const Op& op, read_ahead& ahead)
+    {
+        read_ahead nothing;
+        above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, rows_.data(), op, nothing);
+        rows_[Count / tile::side] = end;
+        read_ahead lines = ahead; // a copy, in registers: ordinary stores between streamed ones would wait for them
+        for (std::size_t i = 0; i < Count; i += tile::elements) {
+            const Acc* folds = rows_.data() + i / tile::side;
+            lines.advance<tile::elements * sizeof(Acc)>();
+            tile::template scan<Op, Kind, Store>(in_ + i, load_vector(folds), folds[tile::side], out + i);
+        }
+        ahead = lines;
+    }
+
+private:
+    const Acc* in_ = nullptr;
+    std::array<Acc, Count / tile::side + 1> rows_; // their totals, then the folds before them
+    block_scan<Count / tile::side, Acc, Op> above_;
 };
 
 } // namespace upsweep::cpu_engine

@@ -15,14 +15,12 @@
 
 namespace upsweep::cpu_engine {
 
-enum class scan_kind { inclusive, exclusive };
-
 // What a scan does beside the operator.
 template <class Acc>
 struct scan_options {
     scan_kind kind = scan_kind::inclusive;
+    store_kind store = store_kind::cached;
     const Acc* init = nullptr; // put before the first element; null: nothing
-    bool stream = false;       // results go around the caches
 };
 
 // Writes the results of the next `count` elements and folds them onto the stack, on the calling thread. `before` is the
@@ -32,16 +30,18 @@ template <class Acc, class Op, class In, class Out>
 class serial_scan {
 public:
     serial_scan(fold_stack<Acc, Op>& stack, const Acc& before, const Acc* end, const Op& op, const scan_options<Acc>& options)
-        : stack_(stack), before_(before), end_(end), op_(op), options_(options)
+        : stack_(stack), before_(before), end_(end), op_(op), options_(options), fold_(before)
     {
     }
 
-    void operator()(In in, Out out, std::size_t count)
+    // `ahead`: what this thread will read next.
+    void operator()(In in, Out out, std::size_t count, read_ahead ahead)
     {
+        ahead_ = ahead;
         constexpr std::size_t large = block_size<Acc>;
         constexpr std::size_t small = small_block_size<Acc>;
 
-        folds_[0] = stack_.fold_after(before_);
+        fold_ = stack_.fold_after(before_);
         for (std::size_t i = 0; i < count;) {
             const std::size_t left = count - i;
             const bool whole = left >= large && stack_.count() % large == 0;
@@ -52,28 +52,47 @@ public:
     }
 
 private:
-    // One block: folds_[0] is the fold before it at the beginning, and the fold after it at the end.
     template <std::size_t Size>
     std::size_t scan_block(In in, Out out, std::size_t left)
     {
-        if constexpr (Size == 1) {
-            stack_.push(load<Acc>(in, 0), 0);
-        } else {
-            block_scan<Size, Acc> block;
-            stack_.push(block.up_sweep(load_block<Size>(in, elements_.data()), op_), level_of<Size>);
-            block.down_sweep(folds_[0], folds_.data(), op_);
-        }
-        folds_[Size] = left == Size && end_ != nullptr ? *end_ : stack_.fold_after(before_);
+        block_scan<Size, Acc, Op> block;
+        stack_.push(block.up_sweep(load_block<Size>(in, elements_.data()), op_), level_of<Size>);
+        const Acc end = left == Size && end_ != nullptr ? *end_ : stack_.fold_after(before_);
 
-        const Acc* results = folds_.data() + (options_.kind == scan_kind::inclusive ? 1 : 0);
-        if (options_.init != nullptr) {
-            for (std::size_t j = 0; j < Size; ++j)
-                elements_[j] = op_(*options_.init, results[j]);
-            results = elements_.data();
+        if constexpr (is_direct<Acc, Out>) {
+            if (options_.init == nullptr) {
+                write<Size>(block, end, std::to_address(out));
+                fold_ = end;
+                return Size;
+            }
         }
-        store_results(results, out, Size, options_.stream);
-        folds_[0] = folds_[Size];
+        std::array<Acc, Size> results;
+        down_sweep<Size, store_kind::cached>(block, end, results.data());
+        if (options_.init != nullptr)
+            for (Acc& result : results)
+                result = op_(*options_.init, result);
+        store_results(results.data(), out, Size);
+        fold_ = end;
         return Size;
+    }
+
+    template <std::size_t Size>
+    void write(block_scan<Size, Acc, Op>& block, const Acc& end, Acc* out)
+    {
+        const bool aligned = reinterpret_cast<std::uintptr_t>(out) % stream_alignment == 0;
+        if (options_.store == store_kind::streamed && aligned)
+            down_sweep<Size, store_kind::streamed>(block, end, out);
+        else
+            down_sweep<Size, store_kind::cached>(block, end, out);
+    }
+
+    template <std::size_t Size, store_kind Store>
+    void down_sweep(block_scan<Size, Acc, Op>& block, const Acc& end, Acc* out)
+    {
+        if (options_.kind == scan_kind::inclusive)
+            block.template down_sweep<scan_kind::inclusive, Store>(fold_, end, out, op_, ahead_);
+        else
+            block.template down_sweep<scan_kind::exclusive, Store>(fold_, end, out, op_, ahead_);
     }
 
     fold_stack<Acc, Op>& stack_;
@@ -81,15 +100,16 @@ private:
     const Acc* end_;
     const Op& op_;
     const scan_options<Acc>& options_;
-    std::array<Acc, block_size<Acc>> elements_;
-    std::array<Acc, block_size<Acc> + 1> folds_; // the inclusive results are the exclusive ones shifted by one
+    Acc fold_; // of everything before the block
+    read_ahead ahead_;
+    std::array<Acc, block_size<Acc>> elements_; // of the block, where they have to be converted
 };
 
 template <class Acc, class Op, class In, class Out>
 void scan_serially(fold_stack<Acc, Op>& stack, const Acc& before, std::type_identity_t<const Acc*> end, In in, Out out,
-                   std::size_t count, const Op& op, const scan_options<Acc>& options)
+                   std::size_t count, const Op& op, const scan_options<Acc>& options, read_ahead ahead = {})
 {
-    serial_scan<Acc, Op, In, Out>(stack, before, end, op, options)(in, out, count);
+    serial_scan<Acc, Op, In, Out>(stack, before, end, op, options)(in, out, count, ahead);
 }
 
 // Scans whole grains on all threads in one pass over memory: a thread folds a grain, which brings it into its cache, waits
@@ -103,7 +123,7 @@ void scan_grains(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, 
     turnstile turn;
 
     const auto work = [&] {
-        for (std::size_t g; (g = next_grain.fetch_add(1, std::memory_order_relaxed)) < grains;) {
+        for (std::size_t g = next_grain.fetch_add(1, std::memory_order_relaxed); g < grains;) {
             const Acc total = grain_total<Acc>(in + g * grain, op);
             if (!turn.wait(g))
                 return;
@@ -112,8 +132,14 @@ void scan_grains(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, 
             const Acc end = stack.fold();
             turn.pass(g);
 
+            // The next grain is taken early, so that it is on its way from memory while this one is scanned.
+            const std::size_t next = next_grain.fetch_add(1, std::memory_order_relaxed);
+            read_ahead ahead;
+            if constexpr (std::is_pointer_v<In> && sizeof(std::iter_value_t<In>) == sizeof(Acc))
+                ahead = next < grains ? read_ahead(in + next * grain) : ahead;
             fold_stack<Acc, Op> inside(op);
-            scan_serially(inside, before, &end, in + g * grain, out + g * grain, grain, op, options);
+            scan_serially(inside, before, &end, in + g * grain, out + g * grain, grain, op, options, ahead);
+            g = next;
         }
         stream_fence();
     };

@@ -7,8 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 #include <utility>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include <upsweep/op.hpp>
 
@@ -30,17 +35,43 @@ template <class T>
 using vector_t = typename vector_type<T>::type;
 
 template <class T>
-inline vector_t<T> load_vector(const T* from)
+UPSWEEP_ALWAYS_INLINE inline vector_t<T> load_vector(const T* from)
 {
     vector_t<T> v;
     std::memcpy(&v, from, sizeof v);
     return v;
 }
-template <class T>
-inline void store_vector(vector_t<T> v, T* to)
+// How results are written. Streamed stores go around the caches: the lines of the destination are not read first, a third
+// less traffic, which pays where the destination is larger than the last-level cache and is not the source.
+enum class store_kind { cached, streamed };
+
+// Streamed stores need addresses that are multiples of this.
+inline constexpr std::size_t stream_alignment = 16;
+
+template <class T, store_kind Store = store_kind::cached>
+UPSWEEP_ALWAYS_INLINE inline void store_vector(vector_t<T> v, T* to)
 {
+#ifdef __SSE2__
+    if constexpr (Store == store_kind::streamed) {
+        __m128i units[sizeof v / 16];
+        std::memcpy(&units, &v, sizeof v);
+        for (std::size_t k = 0; k < std::size(units); ++k)
+            _mm_stream_si128(reinterpret_cast<__m128i*>(to) + k, units[k]);
+        return;
+    }
+#endif
     std::memcpy(to, &v, sizeof v);
 }
+
+// Makes streamed stores visible to whoever learns, by an ordinary store, that they are done.
+inline void stream_fence()
+{
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
+enum class scan_kind { inclusive, exclusive };
 
 // Types and operators for which a vector operation is the operation of its lanes.
 template <class Op, class T>
@@ -55,7 +86,7 @@ using unsigned_t = std::conditional_t<sizeof(T) == 1, std::uint8_t,
                                                          std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
 template <class Op, class T>
-inline vector_t<T> apply(vector_t<T> a, vector_t<T> b)
+UPSWEEP_ALWAYS_INLINE inline vector_t<T> apply(vector_t<T> a, vector_t<T> b)
 {
     using bits = vector_t<unsigned_t<T>>;
     if constexpr (std::same_as<Op, plus>) {
@@ -122,64 +153,78 @@ public:
     static constexpr std::size_t side = vector_bytes / sizeof(T);
     static constexpr std::size_t elements = side * side;
 
-    // Reads side * side elements, returns the totals of its rows, and writes the totals of all left children to `lefts`.
+    // The totals of the rows of side * side elements.
     template <class Op>
-    static vector_t<T> up_sweep(const T* in, T* lefts)
+    UPSWEEP_ALWAYS_INLINE static vector_t<T> totals(const T* in)
     {
-        rows_t rows;
-        for_each_row<side>([&](auto v) { rows[v] = load_vector(in + v * side); });
+        lefts_t lefts; // not needed
+        rows_t rows = load_rows(in);
         up_steps<Op, side>(rows, lefts);
         return rows[0];
     }
 
-    // Given the folds before each row, writes the folds before each element.
-    template <class Op>
-    static void down_sweep(vector_t<T> folds, const T* lefts, T* out)
+    // Given the folds before each row, writes the folds before each element, or after it, to `out`, which may be `in`.
+    // `next` is the fold before the row after the last. The up-sweep is done again, which is cheaper than to keep it.
+    template <class Op, scan_kind Kind, store_kind Store>
+    UPSWEEP_ALWAYS_INLINE static void scan(const T* in, vector_t<T> folds, T next, T* out)
     {
-        rows_t rows;
+        lefts_t lefts;
+        rows_t rows = load_rows(in);
+        up_steps<Op, side>(rows, lefts);
         rows[0] = folds;
-        down_steps<Op, 2>(rows, lefts + elements - side);
-        for_each_row<side>([&](auto v) { store_vector<T>(rows[v], out + v * side); });
+        down_steps<Op, 2>(rows, lefts);
+        if constexpr (Kind == scan_kind::inclusive) { // the exclusive results shifted by one
+            for_each_row<side - 1>([&](auto v) __attribute__((always_inline)) { rows[v] = shifted(rows[v], rows[v + 1], lane_indices{}); });
+            rows[side - 1] = shifted(rows[side - 1], vector_t<T>{next}, lane_indices{});
+        }
+        for_each_row<side>([&](auto v) __attribute__((always_inline)) { store_vector<T, Store>(rows[v], out + v * side); });
     }
 
 private:
     using rows_t = std::array<vector_t<T>, side>;
+    using lefts_t = std::array<vector_t<T>, side>; // of the step between 2 k vectors and k: lefts k to 2 k - 1
     using lane_indices = std::make_index_sequence<side>;
     static constexpr std::size_t unit = 16 / sizeof(T); // lanes of a 16-byte unit
 
     // Calls f(0), ..., f(count - 1) with constants, so that rows stay in registers.
     template <std::size_t Count, class F>
-    static void for_each_row(F f)
+    UPSWEEP_ALWAYS_INLINE static void for_each_row(F f)
     {
-        [&]<std::size_t... V>(std::index_sequence<V...>) {
+        [&]<std::size_t... V>(std::index_sequence<V...>) __attribute__((always_inline)) {
             (f(std::integral_constant<std::size_t, V>{}), ...);
         }(std::make_index_sequence<Count>{});
     }
 
+    UPSWEEP_ALWAYS_INLINE static rows_t load_rows(const T* in)
+    {
+        rows_t rows;
+        for_each_row<side>([&](auto v) __attribute__((always_inline)) { rows[v] = load_vector(in + v * side); });
+        return rows;
+    }
+
     template <class Op, std::size_t Vectors>
-    static void up_steps(rows_t& rows, T* lefts)
+    UPSWEEP_ALWAYS_INLINE static void up_steps(rows_t& rows, lefts_t& lefts)
     {
         if constexpr (Vectors > 1) {
             constexpr bool across = is_across(Vectors);
-            for_each_row<Vectors / 2>([&](auto v) {
+            for_each_row<Vectors / 2>([&](auto v) __attribute__((always_inline)) {
                 const vector_t<T> left = evens<across>(rows[2 * v], rows[2 * v + 1], lane_indices{});
                 const vector_t<T> right = odds<across>(rows[2 * v], rows[2 * v + 1], lane_indices{});
-                store_vector<T>(left, lefts + v * side);
+                lefts[Vectors / 2 + v] = left;
                 rows[v] = apply<Op, T>(left, right);
             });
-            up_steps<Op, Vectors / 2>(rows, lefts + Vectors / 2 * side);
+            up_steps<Op, Vectors / 2>(rows, lefts);
         }
     }
 
     template <class Op, std::size_t Vectors>
-    static void down_steps(rows_t& rows, const T* lefts_end)
+    UPSWEEP_ALWAYS_INLINE static void down_steps(rows_t& rows, const lefts_t& lefts)
     {
         constexpr bool across = is_across(Vectors);
-        const T* lefts = lefts_end - Vectors / 2 * side;
-        for_each_row<Vectors / 2>([&](auto reversed) {
+        for_each_row<Vectors / 2>([&](auto reversed) __attribute__((always_inline)) {
             constexpr std::size_t v = Vectors / 2 - 1 - reversed; // from the last, since a row becomes two
             const vector_t<T> left = rows[v];
-            const vector_t<T> right = apply<Op, T>(left, load_vector(lefts + v * side));
+            const vector_t<T> right = apply<Op, T>(left, lefts[Vectors / 2 + v]);
             rows[2 * v] = lower<across>(left, right, lane_indices{});
             rows[2 * v + 1] = upper<across>(left, right, lane_indices{});
         });
@@ -187,26 +232,33 @@ private:
             down_steps<Op, 2 * Vectors>(rows, lefts);
     }
 
+    // Lanes 1, 2, ... of a, then lane 0 of b.
+    template <std::size_t... I>
+    UPSWEEP_ALWAYS_INLINE static vector_t<T> shifted(vector_t<T> a, vector_t<T> b, std::index_sequence<I...>)
+    {
+        return __builtin_shufflevector(a, b, static_cast<int>(I + 1)...);
+    }
+
     // The step that joins the 16-byte halves is the one between the last two vectors.
     static constexpr bool is_across(std::size_t vectors) { return vector_bytes == 32 && vectors == 2; }
 
     template <bool Across, std::size_t... I>
-    static vector_t<T> evens(vector_t<T> a, vector_t<T> b, std::index_sequence<I...>)
+    UPSWEEP_ALWAYS_INLINE static vector_t<T> evens(vector_t<T> a, vector_t<T> b, std::index_sequence<I...>)
     {
         return __builtin_shufflevector(a, b, split_index(I, 0, Across)...);
     }
     template <bool Across, std::size_t... I>
-    static vector_t<T> odds(vector_t<T> a, vector_t<T> b, std::index_sequence<I...>)
+    UPSWEEP_ALWAYS_INLINE static vector_t<T> odds(vector_t<T> a, vector_t<T> b, std::index_sequence<I...>)
     {
         return __builtin_shufflevector(a, b, split_index(I, 1, Across)...);
     }
     template <bool Across, std::size_t... I>
-    static vector_t<T> lower(vector_t<T> left, vector_t<T> right, std::index_sequence<I...>)
+    UPSWEEP_ALWAYS_INLINE static vector_t<T> lower(vector_t<T> left, vector_t<T> right, std::index_sequence<I...>)
     {
         return __builtin_shufflevector(left, right, join_index(I, 0, Across)...);
     }
     template <bool Across, std::size_t... I>
-    static vector_t<T> upper(vector_t<T> left, vector_t<T> right, std::index_sequence<I...>)
+    UPSWEEP_ALWAYS_INLINE static vector_t<T> upper(vector_t<T> left, vector_t<T> right, std::index_sequence<I...>)
     {
         return __builtin_shufflevector(left, right, join_index(I, 1, Across)...);
     }
