@@ -147,7 +147,8 @@ TYPED_TEST(monoids, carry_their_state)
     std::vector<std::uint64_t> values(many);
     for (std::uint64_t& value : values)
         value = random() % 1000003;
-    const std::uint64_t modulus = 1000003;
+    volatile std::uint64_t source = 1000003; // unknown to the compiler: the state is really carried
+    const std::uint64_t modulus = source;
     const auto add = [modulus](std::uint64_t a, std::uint64_t b) { return (a + b) % modulus; };
     expect_loop<TypeParam>(values, up::monoid{add, std::uint64_t{0}, up::commutative});
 }
