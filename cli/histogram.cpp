@@ -86,7 +86,7 @@ void add_histogram(CLI::App& app)
     command->add_option("--group", options->group, "How many letters share a bin (default: 4: a-d, e-h, ...)")
         ->type_name("N")->needs(text);
     command->add_option("-o,--output", options->output,
-                        "Where the counts go (u64): .npy, .raw or .bin by extension, otherwise text")
+                        "File for the counts (u64): .npy, .raw, .bin, otherwise text")
         ->type_name("OUT");
     add_common_options(*command, *options);
     command->footer(R"(A bin holds its lower bound, not its upper one, which belongs to the next; the last bin holds

@@ -136,7 +136,7 @@ void add_scan(CLI::App& app)
     command->add_flag("--exclusive", options->exclusive, "Leave the element itself out of its prefix");
     command->add_option("--init", options->init, "A value before the first element")->type_name("VALUE");
     command->add_option("-o,--output", options->output,
-                        "Where the values go: .npy, .raw or .bin by extension, otherwise text; - is standard output")
+                        "File for the values: .npy, .raw, .bin, otherwise text; - prints")
         ->type_name("OUT");
     command->add_option("--out-dtype", options->out_dtype, "Type of the values (default: what reduce would give)")
         ->type_name("TYPE");

@@ -1,0 +1,135 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Output files appear whole or not at all."""
+import os
+import resource
+import signal
+import stat
+import subprocess
+import time
+import unittest
+
+import numpy as np
+from command import CommandTest
+
+
+class Output(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.write("old.npy", np.array([1.0, 2, 3]))
+        with open(self.path("old.npy"), "rb") as file:
+            self.old = file.read()
+
+    def assert_old_stays(self):
+        with open(self.path("old.npy"), "rb") as file:
+            self.assertEqual(file.read(), self.old)
+        leftovers = [name for name in os.listdir(self.folder) if name.startswith("old.npy") and name != "old.npy"]
+        self.assertEqual(leftovers, [])
+
+    def test_a_failure_of_the_data(self):
+        self.assert_fails(1, "scan", "-", "-o", "old.npy", stdin="1\n" * 1_000_000 + "x", tells="line 1000001")
+        self.assert_old_stays()
+        self.assert_fails(1, "scan", "-", "-o", "new.npy", stdin="1\nx", tells="line 2")
+        self.assertFalse(os.path.exists(self.path("new.npy")))
+        self.assert_fails(1, "scan", "missing", "-o", "old.npy", tells="missing")
+        self.assert_old_stays()
+
+    def test_a_full_disk(self):
+        self.write("a.npy", np.zeros(1_000_000))
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+        for output in ("old.npy", "old.npy.txt"):
+            self.assert_fails(1, "scan", "a.npy", "-o", output, preexec_fn=limit, tells=[f"{output}: cannot be written"])
+            self.assert_old_stays()
+        self.assert_fails(1, "scan", "a.npy", "-o", "/dev/full", tells=["/dev/full: cannot be written", "No space left"])
+
+    def test_standard_output_that_is_full(self):
+        self.write("a.npy", np.zeros(1000))
+        for arguments in (["reduce"], ["scan"], ["histogram"], ["histogram", "--json"], ["scan", "--json"]):
+            with open("/dev/full", "wb") as full:
+                process = self.start(*arguments, "a.npy", stdout=full, stderr=subprocess.PIPE)
+                message = process.communicate()[1].decode()
+            self.assertEqual(process.returncode, 1, arguments)
+            self.assertIn("standard output: cannot be written", message)
+
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = self.start("scan", "-", "-o", "old.npy", stdin=subprocess.PIPE)
+            process.stdin.write(b"1\n" * 1_000_000)
+            process.stdin.flush()
+            while not [name for name in os.listdir(self.folder) if name.startswith("old.npy.")]:
+                time.sleep(0.01)  # until the temporary file is there
+            process.send_signal(number)
+            process.stdin.close()
+            self.assertEqual(process.wait(), -number)
+            self.assert_old_stays()
+
+    def test_in_place(self):
+        array = np.random.default_rng(1).normal(size=2_000_000)
+        self.write("a.npy", array)
+        self.output("scan", "a.npy", "-o", "copy.npy")
+        self.output("scan", "a.npy", "-o", "a.npy")
+        np.testing.assert_array_equal(np.load(self.path("a.npy")), np.load(self.path("copy.npy")))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.npy", "copy.npy", "old.npy"])
+
+    def test_links_and_permissions_stay(self):
+        os.symlink("old.npy", self.path("link.npy"))
+        os.chmod(self.path("old.npy"), 0o640)
+        self.output("scan", "-", "-o", "link.npy", stdin="1 2")
+        self.assertTrue(os.path.islink(self.path("link.npy")))
+        np.testing.assert_array_equal(np.load(self.path("old.npy")), [1, 3])
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("old.npy")).st_mode), 0o640)
+        self.output("scan", "-", "-o", "new.npy", stdin="1 2", umask=0o027)
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("new.npy")).st_mode), 0o640)
+
+    def test_places_that_cannot_be_written(self):
+        self.assert_fails(1, "scan", "-", "-o", "nowhere/a.npy", stdin="1", tells=["nowhere/a.npy: cannot be written", "No such file"])
+        self.assert_fails(1, "scan", "-", "-o", ".", stdin="1", tells=[".: is a directory"])
+
+    def test_devices_and_pipes_are_written_directly(self):
+        self.write("a.npy", np.arange(5))
+        self.output("scan", "a.npy", "-o", "/dev/null")
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+        os.mkfifo(self.path("pipe.npy"))
+        reader = subprocess.Popen(["cat", self.path("pipe.npy")], stdout=subprocess.PIPE)
+        self.output("scan", "a.npy", "-o", "pipe.npy")
+        self.write("read.npy", reader.communicate()[0])
+        np.testing.assert_array_equal(np.load(self.path("read.npy")), [0, 1, 3, 6, 10])
+        reader = subprocess.Popen(["cat", self.path("pipe.npy")], stdout=subprocess.PIPE)
+        self.assert_fails(1, "scan", "-", "-o", "pipe.npy", stdin="1 2", tells=["pipe.npy: ", "number of values"])
+        self.assertEqual(reader.communicate()[0], b"")
+
+    def test_the_header_is_numpys(self):
+        self.output("scan", "-", "-o", "new.npy", stdin="1 2 3")
+        with open(self.path("new.npy"), "rb") as file:
+            content = file.read()
+        self.assertEqual(len(content), 128 + 24)
+        with open(self.path("new.npy"), "rb") as file:
+            self.assertEqual(np.lib.format.read_magic(file), (1, 0))
+            self.assertEqual(np.lib.format.read_array_header_1_0(file), ((3,), False, np.dtype("<f8")))
+
+    def test_a_reader_that_leaves(self):
+        process = self.start("scan", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        try:
+            process.stdin.write(b"1\n" * 3_000_000)
+            process.stdin.close()
+        except BrokenPipeError:
+            pass
+        self.assertEqual((process.wait(), process.stderr.read()), (-signal.SIGPIPE, b""))
+        process.stderr.close()
+
+    def test_memory_is_bounded(self):
+        # 240 MB of zeros, which this process must not hold: a child's peak begins with its parent's size.
+        np.lib.format.open_memmap(self.path("a.npy"), "w+", np.float64, (30_000_000,))
+        most = 150_000_000
+        for producer, arguments in ((["cat", "a.npy"], ["scan", "-", "-o", "out.npy"]), (["seq", "15000000"], ["reduce", "-"])):
+            source = subprocess.Popen(producer, cwd=self.folder, stdout=subprocess.PIPE)
+            process = self.start(*arguments, stdin=source.stdout, stdout=subprocess.DEVNULL)
+            source.stdout.close()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual((process.returncode, source.wait()), (0, 0))
+            self.assertLess(usage.ru_maxrss * 1024, most)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,111 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Command lines that are wrong, help, and what is installed beside the command."""
+import os
+import re
+import subprocess
+import unittest
+
+from command import COMMAND, CommandTest
+
+COMMANDS = ("reduce", "scan", "histogram", "info")
+
+
+class Usage(CommandTest):
+    def test_command_lines_that_are_wrong(self):
+        for arguments, tells in (([], "subcommand is required"), (["frob"], "frob is no command"), (["reduce"], "FILE is required"),
+                                 (["reduce", "--frob", "a"], "--frob"), (["scan"], "FILE is required"),
+                                 (["reduce", "--op", "mean", "-"], ["--op: 'mean' is unknown", "sum, product"]),
+                                 (["reduce", "--dtype", "f80", "-"], ["--dtype: 'f80' is unknown", "bf16"]),
+                                 (["reduce", "--format", "xls", "-"], ["--format: 'xls' is unknown", "csv"]),
+                                 (["reduce", "--target", "tpu", "-"], ["--target: 'tpu' is unknown", "cuda"]),
+                                 (["reduce", "--threads", "0", "-"], "--threads: '0'"),
+                                 (["reduce", "--threads", "many", "-"], "--threads: 'many'"),
+                                 (["reduce", "--delimiter", ",,", "-"], "--delimiter: ',,'"),
+                                 (["reduce", "--delimiter", "5", "-"], "--delimiter: '5'"),
+                                 (["reduce", "--header", "maybe", "-"], "--header: 'maybe'"),
+                                 (["scan", "--out-dtype", "c8", "-"], "--out-dtype: 'c8' is unknown"),
+                                 (["reduce", "-", "-"], "standard input can be read only once"),
+                                 (["reduce", "--exclusive", "-"], "--exclusive")):
+            with self.subTest(arguments=arguments):
+                self.assert_fails(2, *arguments, tells=tells)
+
+    def test_names_that_would_break_the_line(self):
+        self.assert_fails(1, "reduce", "two\nlines", tells="two lines: ")
+
+    def test_help(self):
+        top = self.output("--help")
+        for command in COMMANDS:
+            self.assertIn(command, top)
+            text = self.output(command, "--help")
+            self.assertIn(f"upsweep {command}", text)
+            self.assertLessEqual(max(map(len, text.splitlines())), 100)
+        for command in ("reduce", "scan", "histogram"):
+            text = self.output(command, "--help")
+            self.assertIn("C order", text) if command != "histogram" else None
+            self.assertIn("Examples:", text)
+
+    def test_version_and_info(self):
+        version = self.output("--version").split()
+        self.assertEqual(version[0], "upsweep")
+        info = self.json("info")
+        self.assertEqual(list(info), ["command", "version", "cpu_isa", "cpu_threads", "gpu"])
+        self.assertEqual(info["version"], version[1])
+        self.assertGreaterEqual(info["cpu_threads"], 1)
+        for line in ("version", "cpu isa", "cpu threads", "gpu"):
+            self.assertIn(line, self.output("info"))
+
+
+class Companions(CommandTest):
+    """The manual and the shells' completions know every option that --help tells."""
+
+    def setUp(self):
+        super().setUp()
+        self.sources = os.environ["UPSWEEP_CLI_SOURCE"]
+
+    def options(self, command):
+        return set(re.findall(r"(?m)^ +(?:-\w,)?(--[\w-]+)", self.output(command, "--help")))
+
+    def read(self, *parts):
+        with open(os.path.join(self.sources, *parts)) as file:
+            return file.read()
+
+    def test_the_manual(self):
+        manual = self.read("upsweep.1").replace("\\-", "-")
+        for command in COMMANDS:
+            for option in self.options(command):
+                self.assertIn(option, manual)
+        if os.path.exists("/usr/bin/man"):
+            rendered = subprocess.run(["man", "--warnings", "-l", os.path.join(self.sources, "upsweep.1")], capture_output=True,
+                                      env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"}, stdin=subprocess.DEVNULL)
+            self.assertEqual((rendered.returncode, rendered.stderr), (0, b""))
+
+    def test_the_completions_name_every_option(self):
+        for parts in (("completions", "upsweep.bash"), ("completions", "_upsweep"), ("completions", "upsweep.fish")):
+            text = self.read(*parts)
+            for command in COMMANDS:
+                self.assertIn(command, text)
+                for option in self.options(command):
+                    written = f"-l {option[2:]}" if parts[-1].endswith("fish") else option
+                    self.assertTrue(re.search(re.escape(written) + r"\b", text), (parts, option))
+
+    def completed(self, line):
+        script = f"""source {os.path.join(self.sources, "completions", "upsweep.bash")}
+            COMP_WORDS=({line}); [[ "{line}" == *" " ]] && COMP_WORDS+=("")
+            COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _upsweep; printf '%s\\n' "${{COMPREPLY[@]}}" """
+        run = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        return set(run.stdout.split())
+
+    def test_bash_completes(self):
+        self.assertEqual(self.completed("upsweep "), {*COMMANDS, "--help", "--version"})
+        self.assertEqual(self.completed("upsweep red"), {"reduce"})
+        self.assertEqual(self.completed("upsweep reduce --op m"), {"min", "max"})
+        self.assertEqual(self.completed("upsweep scan --dtype u1"), {"u16"})
+        self.assertEqual(self.completed("upsweep histogram --ra"), {"--range"})
+        self.assertEqual(self.completed("upsweep reduce --"), self.options("reduce"))
+        self.write("data.npy", "")
+        self.assertEqual(self.completed("upsweep reduce da"), {"data.npy"})
+
+
+if __name__ == "__main__":
+    unittest.main()
