@@ -12,6 +12,7 @@
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 
+#include <upsweep/cpu/thread_sanitizer.hpp>
 #include <upsweep/target.hpp>
 
 namespace upsweep::cpu_engine {
@@ -41,12 +42,16 @@ void in_arena(const cpu& target, F f)
 template <class F>
 void for_each_index(const cpu& target, std::size_t count, F f)
 {
+#if UPSWEEP_THREAD_SANITIZER
+    for_each_index_on_plain_threads(thread_count(target), count, f);
+#else
     in_arena(target, [&] {
         tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1), [&](const tbb::blocked_range<std::size_t>& range) {
             for (std::size_t k = range.begin(); k != range.end(); ++k)
                 f(k);
         });
     });
+#endif
 }
 
 // Lets numbered pieces of work pass in turn, whichever threads do them. Pieces must be begun in the order of their numbers:
