@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -78,6 +80,13 @@ inline void check_bin_count(std::size_t count)
     if (count > std::numeric_limits<slot>::max() - outside_slots)
         throw error(error_kind::invalid_argument, "histogram", std::to_string(count) + " bins are more than 2^32 - 4",
                     "ask for fewer bins");
+}
+
+// The shortest text that stands for the number: 1e-09, where std::to_string has 0.000000.
+inline std::string printed(double number)
+{
+    std::array<char, 32> text;
+    return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 
 // The edges of even bins, by the arithmetic of NumPy's linspace.
@@ -236,6 +245,8 @@ public:
         const auto bins = static_cast<slot>(count_);
         if (std::cmp_less(promoted(x), first_))
             return bins;
+        if (first_ < 0 && std::cmp_greater(promoted(x), std::numeric_limits<std::int64_t>::max()))
+            return bins + 1; // the offset would not fit 64 bits
         const std::uint64_t offset = static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(first_);
         return offset < count_ ? static_cast<slot>(offset) : bins + 1;
     }
@@ -294,7 +305,7 @@ auto with_slots(const even_bins& bins, F f)
     check_bin_count(bins.count);
     if (!(bins.lo < bins.hi))
         throw error(error_kind::invalid_argument, "histogram",
-                    "the range is empty: lo = " + std::to_string(bins.lo) + " is not below hi = " + std::to_string(bins.hi),
+                    "the range is empty: lo = " + printed(bins.lo) + " is not below hi = " + printed(bins.hi),
                     "give lo < hi");
     if (!std::isfinite(bins.hi - bins.lo))
         throw error(error_kind::invalid_argument, "histogram", "the range is not finite", "give finite lo and hi");
