@@ -85,12 +85,6 @@ TEST(errors, a_result_of_another_size_in_place)
     EXPECT_EQ(memory, std::vector<std::uint64_t>(100, 1));
 }
 
-TEST(errors, a_negative_number_of_threads)
-{
-    const std::vector<int> in(10, 1);
-    expect_error([&] { (void)up::reduce(up::cpu{-1}, in, up::plus{}); }, {"thread"});
-}
-
 // --- histogram --------------------------------------------------------------------------------------------------------
 
 // Bins that the histogram must refuse without touching a counter.

@@ -24,8 +24,12 @@ template <class T>
 class host_array {
 public:
     explicit host_array(std::size_t size) : data_(std::make_unique<T[]>(size)), size_(size) {}
-    host_array(std::initializer_list<T> values) : host_array(values.size()) { std::ranges::copy(values, begin()); }
-    explicit host_array(std::span<const T> values) : host_array(values.size()) { std::ranges::copy(values, begin()); }
+    host_array(std::initializer_list<T> values) : host_array(std::span<const T>(values)) {}
+    explicit host_array(std::span<const T> values)
+        : data_(std::make_unique_for_overwrite<T[]>(values.size())), size_(values.size())
+    {
+        std::ranges::copy(values, begin());
+    }
     host_array(const host_array& other) : host_array(other.span()) {}
     host_array(host_array&&) noexcept = default;
 
