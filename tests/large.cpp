@@ -115,7 +115,6 @@ TEST(large, reduce_of_generated_elements)
 {
     const auto elements = std::views::iota(std::uint64_t{0}, n);
     EXPECT_EQ(up::reduce(up::cpu{}, elements, up::plus{}), (n - 1) / 2 * n); // modulo 2^64; n is odd
-    EXPECT_EQ(up::reduce(up::cpu{}, elements, up::maximum{}), n - 1);
 }
 
 // The order has no limit of 32 bits either: 2^32 ones are exact in a tree of floats, the 5 behind them are folded in after,
