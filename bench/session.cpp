@@ -108,7 +108,7 @@ void session::measure(const subject& what, const requirement& required, std::vec
             mine.hot.push_back(hot);
             mine.spent += cold + hot * calls[k];
         }
-        std::ranges::rotate(order, order.begin() + 1);
+        std::rotate(order.begin(), order.begin() + 1, order.end());
     }
 
     // The best of a kind is the one with the least median.
