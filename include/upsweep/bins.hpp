@@ -118,21 +118,33 @@ public:
 
     slot operator()(E x) const
     {
+        std::array<slot, 1> slots;
+        search<1>(&x, slots.data());
+        return slots[0];
+    }
+
+    // The slots of Count samples, which are searched for together: a step of one does not wait for the last step of another.
+    template <std::size_t Count>
+    void search(const E* __restrict samples, slot* __restrict slots) const
+    {
+        const E* const edges = edges_.data();
         const auto bins = static_cast<slot>(count());
-        if (x != x)
-            return bins + 2;
-        if (x < edges_.front())
-            return bins;
-        if (x >= edges_.back())
-            return x == edges_.back() ? bins - 1 : bins + 1;
-        // Halving without branches: the answer stays in [base, base + length).
-        const E* base = edges_.data();
-        for (std::size_t length = count(); length > 1;) {
-            const std::size_t half = length / 2;
-            base += base[half] <= x ? half : 0;
+        std::fill_n(slots, Count, slot{0});
+        // Halving: the bin stays in [slot, slot + length).
+        for (slot length = bins; length > 1;) {
+            const slot half = length / 2;
+            for (std::size_t j = 0; j < Count; ++j)
+                slots[j] += edges[slots[j] + half] <= samples[j] ? half : 0;
             length -= half;
         }
-        return static_cast<slot>(base - edges_.data());
+        const E lo = edges_.front();
+        const E hi = edges_.back();
+        for (std::size_t j = 0; j < Count; ++j) {
+            const E x = samples[j];
+            const slot beside = x < lo ? bins : x > hi ? bins + 1 : bins + 2;
+            const bool inside = (x >= lo) & (x <= hi);
+            slots[j] = inside ? slots[j] : beside;
+        }
     }
 
 private:
@@ -177,16 +189,23 @@ struct even_guess {
         return static_cast<std::int32_t>(position(x, lo, hi, E(bins), E(bins) + 1, E(bins) + 2));
     }
 
-    // The same for a vector of samples; vectors of 32-bit integers have as many lanes, not as many bytes.
+    // The same for a vector of samples; vectors of 32-bit integers have as many lanes, not as many bytes. `highest` is raised
+    // to the parts of a bin that truncation dropped: below certain() the guesses are right.
     template <class V>
-    auto of_vector(const V& x) const
+    auto of_vector(const V& x, V& highest) const
     {
         const V none{};
         const E beyond = E(bins);
         typedef std::int32_t ints __attribute__((vector_size(sizeof(V) / sizeof(E) * sizeof(std::int32_t))));
-        return __builtin_convertvector(
-            position(x, none + lo, none + hi, none + beyond, none + (beyond + 1), none + (beyond + 2)), ints);
+        const V where = position(x, none + lo, none + hi, none + beyond, none + (beyond + 1), none + (beyond + 2));
+        const ints guesses = __builtin_convertvector(where, ints);
+        const V dropped = where - __builtin_convertvector(guesses, V);
+        highest = dropped > highest ? dropped : highest;
+        return guesses;
     }
+
+    // The guess is too low only where the sample lies less than twice the bias below the next edge.
+    E certain() const { return 1 - 2 * bias; }
 
 private:
     // Where a sample lies, in bins from lo; towards zero it is never negative.

@@ -96,13 +96,29 @@ void count_block(private_table& table, In in, const detail::even_arithmetic<E>& 
 
     const E* const samples = load_block<size>(in, buffer.data());
     const detail::even_guess<E> guess = slots.guess();
+    vector_t<E> highest{};
     for (std::size_t j = 0; j < size; j += lanes) {
-        vector_t<E> x;
-        std::memcpy(&x, samples + j, sizeof x);
-        const auto k = guess.of_vector(x);
+        const auto k = guess.of_vector(load_vector(samples + j), highest);
         std::memcpy(guesses.data() + j, &k, lanes * sizeof(std::int32_t));
     }
-    table.count<size>([&](std::size_t j) { return slots.corrected(static_cast<detail::slot>(guesses[j]), samples[j]); });
+    bool certain = true;
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+        certain &= highest[lane] < guess.certain();
+
+    if (certain)
+        table.count<size>([&](std::size_t j) { return static_cast<detail::slot>(guesses[j]); });
+    else
+        table.count<size>([&](std::size_t j) { return slots.corrected(static_cast<detail::slot>(guesses[j]), samples[j]); });
+}
+
+template <class T, class In, class E>
+void count_block(private_table& table, In in, const detail::edge_search<E>& slots)
+{
+    constexpr std::size_t size = histogram_block;
+    std::array<E, size> buffer;
+    std::array<detail::slot, size> block;
+    slots.template search<size>(load_block<size>(in, buffer.data()), block.data());
+    table.count<size>([&](std::size_t j) { return block[j]; });
 }
 
 template <class T, class In, class Slots>
