@@ -3,12 +3,14 @@
 // Monoids of the user, on every target: ones whose operands may not be swapped, ones over structs, ones that accumulate in
 // another type than the elements', and ones that fail.
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -282,6 +284,25 @@ TEST(monoid, may_throw)
         EXPECT_THROW(up::inclusive_scan(target, values, out, up::monoid{fragile, 0}), std::domain_error);
         EXPECT_EQ(up::reduce(target, values, up::plus{}), 1 << 20);
     });
+}
+
+// A piece that fails while others are about to pass on their totals: the slow step is the one that combines whole pieces.
+TEST(monoid, may_throw_at_any_time)
+{
+    std::vector<int> values(1 << 20, 1);
+    std::vector<int> out(values.size());
+    const auto fragile = [](int a, int b) {
+        if (a < 0 || b < 0)
+            throw std::domain_error("a negative element");
+        if (a >= 65536 && b >= 65536)
+            std::this_thread::sleep_for(std::chrono::microseconds(300));
+        return a + b;
+    };
+    for (std::size_t place = 5; place < values.size(); place += values.size() / 16) {
+        values[place] = -1;
+        EXPECT_THROW(up::inclusive_scan(up::cpu{8}, values, out, up::monoid{fragile, 0}), std::domain_error);
+        values[place] = 1;
+    }
 }
 
 } // namespace

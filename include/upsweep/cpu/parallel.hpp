@@ -74,7 +74,11 @@ public:
                 std::this_thread::yield();
         }
     }
-    void pass(std::size_t number) { turn_.store(number + 1, std::memory_order_release); }
+    // Lets piece number + 1 pass, unless another piece has failed in the meantime: it may be the one that would be next.
+    void pass(std::size_t number)
+    {
+        turn_.compare_exchange_strong(number, number + 1, std::memory_order_release, std::memory_order_relaxed);
+    }
     void fail() { turn_.store(failed, std::memory_order_release); }
 
 private:
