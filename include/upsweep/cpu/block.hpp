@@ -83,31 +83,19 @@ inline Acc fold_levels(const Acc* in, Acc* out, Acc* other, const Op& op)
     }
 }
 
-// The type of a column: the accumulator, or an integer of twice the element's size.
-template <class Element, class Acc, bool Narrow>
-struct narrow_column {
-    using type = Acc;
-};
-template <class Element, class Acc>
-struct narrow_column<Element, Acc, true> {
-    using unsigned_type = std::conditional_t<sizeof(Element) == 1, std::uint16_t, std::uint32_t>;
-    using type = std::conditional_t<std::signed_integral<Element>, std::make_signed_t<unsigned_type>, unsigned_type>;
-};
-
 // Where any order gives the same bits: columns accumulate down the rows, one operation an element and no shuffles.
 template <std::size_t Count, class Acc, class In, class Op>
 inline Acc fold_columns(In in, const Op& op)
 {
-    // The sum of one column of one block fits twice the bits of a narrow element, which makes the most of a vector's lanes.
     using element = std::iter_value_t<In>;
-    constexpr bool narrow = std::same_as<Op, plus> && sizeof(element) <= 2 && !std::same_as<element, bool>;
-    using column = typename narrow_column<element, Acc, narrow>::type;
-
+    constexpr bool is_narrow_sum = std::is_pointer_v<In> && std::same_as<Op, plus> && has_narrow_sum<Count, element>;
     Acc total = op.template identity<Acc>();
-    if constexpr (has_vector_columns<Count, column, Op>) {
-        std::array<column, Count> buffer;
-        for (column value : vector_columns<Op, column, Count>(load_block<Count>(in, buffer.data())))
-            total = op(total, static_cast<Acc>(value));
+    if constexpr (is_narrow_sum) {
+        total = narrow_sum<Count>(in);
+    } else if constexpr (has_vector_columns<Count, Acc, Op>) {
+        std::array<Acc, Count> buffer;
+        for (Acc value : vector_columns<Op, Acc, Count>(load_block<Count>(in, buffer.data())))
+            total = op(total, value);
     } else {
         for (std::size_t j = 0; j < Count; ++j)
             total = op(total, load<Acc>(in, j));

@@ -144,6 +144,48 @@ inline auto vector_columns(const T* in)
     return columns;
 }
 
+// Whether narrow_sum is for Count elements of type E.
+template <std::size_t Count, class E>
+inline constexpr bool has_narrow_sum = std::integral<E> && !std::same_as<E, bool> && sizeof(E) <= 4 && Count <= 1024 &&
+                                       Count * sizeof(E) % (2 * vector_bytes) == 0;
+
+// The sum of Count integers that are narrower than their accumulator, without widening each: lanes hold two halves, which
+// are summed apart. A lane is a pair of neighbours, of 8 or 16 bits, or one integer of 32 bits, whose halves weigh 1 and
+// 2^16. No lane overflows within 1024 elements.
+template <std::size_t Count, class E>
+inline auto narrow_sum(const E* in)
+{
+    constexpr bool pairs = sizeof(E) < 4;
+    constexpr int half = sizeof(E) == 1 ? 8 : 16;
+    using lane = std::conditional_t<
+        std::signed_integral<E>, std::conditional_t<sizeof(E) == 1, std::int16_t, std::int32_t>,
+        std::conditional_t<sizeof(E) == 1, std::uint16_t, std::uint32_t>>;
+    using sum = std::conditional_t<std::signed_integral<E>, std::int64_t, std::uint64_t>;
+    using bits = vector_t<unsigned_t<lane>>;
+    using vector = vector_t<lane>;
+
+    vector low{}, high{}, low2{}, high2{};
+    const auto low_half = [](vector v) {
+        return pairs ? (vector)((bits)v << half) >> half : (vector)((bits)v & static_cast<unsigned_t<lane>>(0xffff));
+    };
+    constexpr std::size_t step = vector_bytes / sizeof(E);
+    for (std::size_t i = 0; i < Count; i += 2 * step) {
+        vector a, b;
+        std::memcpy(&a, in + i, sizeof a);
+        std::memcpy(&b, in + i + step, sizeof b);
+        low += low_half(a);
+        low2 += low_half(b);
+        high += a >> half;
+        high2 += b >> half;
+    }
+    sum low_total = 0, high_total = 0;
+    for (std::size_t k = 0; k < vector_bytes / sizeof(lane); ++k) {
+        low_total += static_cast<sum>(low[k]) + low2[k];
+        high_total += static_cast<sum>(high[k]) + high2[k];
+    }
+    return pairs ? low_total + high_total : low_total + high_total * 65536;
+}
+
 // A square of `side` vectors of `side` lanes, consecutive elements in a row. Folding pairs of neighbours by `evens` and
 // `odds` within 16-byte units, then across the halves of a 32-byte vector, ends with the total of row r in lane r; `lower`
 // and `upper` undo each step. These are one instruction each, where an order-preserving split would take three.
