@@ -85,7 +85,7 @@ void engine::count_issue(warp& w, std::uint32_t mask, std::uintptr_t pc)
     for (auto* counts : {&sites_[sites_.index_of(pc)].counts, &interval_of(*w.of)}) {
         ++counts->instructions;
         counts->active_lanes += static_cast<unsigned>(std::popcount(mask));
-        counts->possible_lanes += static_cast<unsigned>(std::popcount(w.live));
+        counts->possible_lanes += w.lanes;
     }
     each_lane(mask, [&](std::uint32_t i) { w.of->lanes[w.first + i].last_pc = pc; });
     w.last.mask = 0;
@@ -243,8 +243,8 @@ void engine::issue_memory(warp& w, std::uint32_t mask)
     } else if (!continues_vector(w, counted, in_shared != 0, change)) {
         change.instructions = 1;
         change.active_lanes = static_cast<unsigned>(std::popcount(counted));
-        change.possible_lanes = static_cast<unsigned>(std::popcount(w.live));
-        change.divergent = counted != w.live;
+        change.possible_lanes = w.lanes;
+        change.divergent = counted != w.all();
         if (in_global != 0) count_global(w, in_global, change);
         if (in_shared != 0) count_shared(w, in_shared, change);
         w.last.kind = what.kind;
@@ -260,7 +260,7 @@ void engine::issue_memory(warp& w, std::uint32_t mask)
     if (what.kind == request_kind::atomic) {
         change.instructions = 1;
         change.active_lanes = static_cast<unsigned>(std::popcount(counted));
-        change.possible_lanes = static_cast<unsigned>(std::popcount(w.live));
+        change.possible_lanes = w.lanes;
     }
     sites_[sites_.index_of(what.pc)].counts += change;
     interval_of(*w.of) += change;

@@ -57,7 +57,7 @@ void engine::arrive_exchange(warp& w, std::uint32_t mask)
         if ((named >> i & 1) == 0) {
             report(finding_kind::missing_lane, lanes[i], lanes[i].pending.pc, std::string("calls ") + spelling(lanes[i].pending),
                    "a lane calls the intrinsic with a mask that does not name the lane itself");
-            lanes[i].pending.mask = named | 1u << i;
+            lanes[i].pending.mask = 1u << i;
         }
     });
     clear_ready(w, mask);
@@ -76,9 +76,8 @@ bool engine::try_exchange(warp& w, std::uint32_t lane_id, bool settle)
 {
     lane* lanes = &w.of->lanes[w.first];
     const request& what = lanes[lane_id].pending;
-    const auto exists = w.lanes == 32 ? ~0u : (1u << w.lanes) - 1;
     std::uint32_t arrived = 0, missing = 0;
-    each_lane(what.mask & exists, [&](std::uint32_t i) {
+    each_lane(what.mask & w.all(), [&](std::uint32_t i) {
         const request& other = lanes[i].pending;
         const bool same = (w.exchanging >> i & 1) != 0 && other.kind == what.kind && other.mask == what.mask &&
                           (what.kind == request_kind::warp_barrier || other.exchange == what.exchange);

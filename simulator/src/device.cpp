@@ -49,6 +49,7 @@ bool is_builtin(std::uintptr_t address)
 
 void* engine::shared_address(lane& self, const void* image, std::size_t size)
 {
+    silent_hooks silence;
     std::uint8_t* base = self.of->of->shared;
     if (image == nullptr) return base;
     for (const auto& v : shared_layout_)
@@ -72,6 +73,7 @@ void* engine::map_shared(lane& self, const void* address, unsigned rank)
 {
     const block& own = *self.of->of;
     const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(own.shared);
+    silent_hooks silence;
     block* other = rank < cluster_size_ ? block_of(own.linear / cluster_size_ * cluster_size_ + rank) : nullptr;
     if (offset >= shared_capacity_ || other == nullptr) return nullptr;
     return other->shared + offset;
@@ -150,7 +152,6 @@ void fence(scope reach)
     r.size = 1;
     running_engine->wait_at(self(), r);
     running_engine->fence(self(), reach);
-    ++running_engine->sites()[running_engine->sites().index_of(r.pc)].counts.fences;
 }
 
 namespace {
@@ -173,9 +174,12 @@ bits atomic_begin(const void* address, std::size_t size, ordering order, scope r
     bits old = 0;
     if (running_lane != nullptr && size != 0) {
         auto r = atomic_request(address, size, order, reach, writes, CALLER);
-        if (r.address % size != 0)
-            running_engine->report(finding_kind::misaligned, self(), r.pc, "updates", "an atomic of " + std::to_string(size) +
+        if (r.address % size != 0) {
+            lane& who = self();
+            silent_hooks silence;
+            running_engine->report(finding_kind::misaligned, who, r.pc, "updates", "an atomic of " + std::to_string(size) +
                                    " bytes at an address that is not a multiple of its size");
+        }
         running_engine->begin_atomic(self(), r);
     }
     std::memcpy(&old, address, size);
@@ -209,9 +213,11 @@ std::size_t dynamic_shared_bytes() { return running_engine->launch().dynamic_sha
 void trap(const char* why)
 {
     if (running_lane == nullptr) not_in_a_kernel();
-    running_engine->report(finding_kind::failed_launch, self(), reinterpret_cast<std::uintptr_t>(CALLER), "stops the kernel", why);
+    lane& who = self();
+    silent_hooks silence;
+    running_engine->report(finding_kind::failed_launch, who, reinterpret_cast<std::uintptr_t>(CALLER), "stops the kernel", why);
     running_engine->stop("a thread stopped the kernel");
-    running_engine->abandon(self());
+    running_engine->abandon(who);
 }
 
 void applied_operator()
@@ -236,7 +242,9 @@ void misaligned(const alignment_check& check, std::uintptr_t address, void* pc)
 {
     using namespace upsweep::simulator;
     if (running_lane == nullptr) return;
-    running_engine->report(finding_kind::misaligned, *running_lane, reinterpret_cast<std::uintptr_t>(pc), "accesses",
+    lane& self = *running_lane;
+    silent_hooks silence;
+    running_engine->report(finding_kind::misaligned, self, reinterpret_cast<std::uintptr_t>(pc), "accesses",
                            "an address " + std::to_string(address % (1u << check.log_alignment)) + " bytes off the alignment of its type (" +
                                std::to_string(1u << check.log_alignment) + ")");
 }

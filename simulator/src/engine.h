@@ -78,6 +78,7 @@ struct warp {
     block* of = nullptr;
     std::uint32_t first = 0, lanes = 0;  // thread indices within the block
     std::uint32_t ready = 0, live = 0;   // masks
+    std::uint32_t all() const { return lanes == 32 ? ~0u : (1u << lanes) - 1; }
     std::uint32_t exchanging = 0;        // waiting for the other lanes of an intrinsic
     std::uint32_t slot = 0;
     vector_access last;
@@ -168,7 +169,6 @@ private:
     // scheduler.cpp
     warp* next_warp();
     std::uint32_t next_slot(std::uint32_t from) const;
-    std::uint32_t previous_slot(std::uint32_t from) const;
     void set_ready(warp& w, std::uint32_t mask);
     void clear_ready(warp& w, std::uint32_t mask);
     void step(warp& w);
@@ -237,6 +237,19 @@ bool is_builtin(std::uintptr_t address);     // threadIdx and its kin
 
 extern thread_local lane* running_lane;
 extern thread_local engine* running_engine;
+
+// While the simulator itself works on a lane's fiber, hooks are silent: the standard library's templates may be the
+// instrumented copies.
+class silent_hooks {
+public:
+    silent_hooks() : saved_(running_lane) { running_lane = nullptr; }
+    ~silent_hooks() { running_lane = saved_; }
+    silent_hooks(const silent_hooks&) = delete;
+    silent_hooks& operator=(const silent_hooks&) = delete;
+
+private:
+    lane* saved_;
+};
 
 inline std::uint32_t lane::global_index() const
 {

@@ -22,14 +22,17 @@ known engine::everything_known(lane& self)
 
 void engine::fence(lane& self, device::scope reach)
 {
+    silent_hooks silence;
     self.order.acquired = joined(self.order.acquired, self.order.pending);
     self.order.pending = nullptr;
     self.order.released = everything_known(self);
     self.order.released_scope = reach;
+    ++sites_[sites_.index_of(self.pending.pc)].counts.fences;
 }
 
 void engine::take_from_flag(lane& self, const request& what)
 {
+    silent_hooks silence;
     auto found = sync_.find(what.address);
     if (found == sync_.end() || !found->second.carried) return;
     const auto own_block = self.of->of->linear;
@@ -45,6 +48,7 @@ void engine::take_from_flag(lane& self, const request& what)
 
 void engine::leave_at_flag(lane& self, const request& what)
 {
+    silent_hooks silence;
     const bool releases = what.order != device::ordering::relaxed && what.order != device::ordering::acquire;
     known carried = releases ? everything_known(self) : self.order.released;
     if (!carried) return;

@@ -69,6 +69,7 @@ engine::engine(const launch_request& launch, const options& opts)
     if (launch.cooperative) resident = blocks_total_;
     resident = std::min(resident, blocks_total_);
     slots_.resize(resident * warps_);
+    current_slot_ = static_cast<std::uint32_t>(slots_.size()) - 1;
     ready_bits_.assign((slots_.size() + 63) / 64, 0);
     for (std::uint64_t i = 0; i < resident; ++i) {
         auto made = std::make_unique<block>();
@@ -136,9 +137,9 @@ void engine::start_block(block& b, std::uint64_t linear)
         fresh.of = &b;
         fresh.first = w * width;
         fresh.lanes = std::min(width, threads_ - fresh.first);
-        fresh.live = fresh.lanes == 32 ? ~0u : (1u << fresh.lanes) - 1;
+        fresh.live = fresh.all();
         fresh.ready = fresh.exchanging = 0;
-        fresh.slot = b.first_slot + w;
+        fresh.slot = b.first_slot + (options_.schedule.kind == schedule::order::reversed ? warps_ - 1 - w : w);
         fresh.last = {};
         std::fill_n(&fresh.known[0][0], 32 * 32, 0);
         slots_[fresh.slot] = &fresh;
@@ -167,9 +168,8 @@ void engine::admit_blocks()
             for (auto& other : blocks_) places += !other->resident;
             if (places < cluster_size_) return;
         }
-        auto next = blocks_started_++;
-        start_block(*b, options_.schedule.kind == schedule::order::reversed && cluster_size_ == 1 && blocks_.size() == blocks_total_
-                            ? blocks_total_ - 1 - next : next);
+        const auto next = blocks_started_++;
+        start_block(*b, options_.schedule.kind == schedule::order::reversed && cluster_size_ == 1 ? blocks_total_ - 1 - next : next);
     }
 }
 
@@ -211,19 +211,6 @@ std::uint32_t engine::next_slot(std::uint32_t from) const
     return ~0u;
 }
 
-std::uint32_t engine::previous_slot(std::uint32_t from) const
-{
-    const auto words = static_cast<std::uint32_t>(ready_bits_.size());
-    std::uint32_t word = from / 64;
-    std::uint64_t bits = ready_bits_[word] & ~std::uint64_t{0} >> (63 - from % 64);
-    for (std::uint32_t tried = 0; tried <= words; ++tried) {
-        if (bits != 0) return word * 64 + 63 - static_cast<std::uint32_t>(std::countl_zero(bits));
-        word = word == 0 ? words - 1 : word - 1;
-        bits = ready_bits_[word];
-    }
-    return ~0u;
-}
-
 warp* engine::next_warp()
 {
     using order = schedule::order;
@@ -240,12 +227,10 @@ warp* engine::next_warp()
     case order::in_order:
     case order::reversed: {
         // A block keeps its turn across its own barriers: its stacks and shared memory are in the cache.
-        const bool forward = how.kind == order::in_order;
-        const auto all = static_cast<std::uint32_t>(slots_.size());
         const std::uint32_t first = current_slot_ / warps_ * warps_, last = first + warps_ - 1;
-        next = forward ? next_slot(current_slot_ + 1) : previous_slot(current_slot_ == 0 ? all - 1 : current_slot_ - 1);
+        next = next_slot(current_slot_ + 1);
         if ((next < first || next > last) && block_turn_ > 0) {
-            const auto again = forward ? next_slot(first) : previous_slot(last);
+            const auto again = next_slot(first);
             if (again >= first && again <= last) next = again;
         }
         if (next < first || next > last || block_turn_ == 0) block_turn_ = long_turn * 16;
@@ -370,7 +355,7 @@ launch_report engine::run()
             break;
         }
         step(*next);
-        if (next->exchanging != 0 && next->ready == 0) settle_exchanges(*next);
+        while (next->exchanging != 0 && next->ready == 0 && !stopped_) settle_exchanges(*next);
         if (no_progress_ > options_.patience || only_reads_ / 50 > options_.patience) {
             report_stuck(finding_kind::livelock);
             break;

@@ -25,8 +25,8 @@ struct location {
 struct counters {
     std::uint64_t instructions = 0;       // warp instructions at memory, barriers and intrinsics
     std::uint64_t active_lanes = 0;       // lanes that took part, summed over them
-    std::uint64_t possible_lanes = 0;     // lanes of those warps that had not exited
-    std::uint64_t divergent = 0;          // memory instructions in which some live lane of the warp took no part
+    std::uint64_t possible_lanes = 0;     // lanes of those warps
+    std::uint64_t divergent = 0;          // memory instructions in which some lane of the warp took no part
     std::uint64_t global_loads = 0, global_stores = 0;
     std::uint64_t global_load_accesses = 0, global_store_accesses = 0;
     std::uint64_t load_transactions = 0, store_transactions = 0;
