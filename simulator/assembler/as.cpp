@@ -2,13 +2,15 @@
 //
 // Stands between the compiler (which finds it through -B) and the assembler, and gives __shared__ variables their
 // meaning: C++ has no storage class that is both static and one per block. The shim headers spell __shared__ as
-// thread_local with the global-dynamic model, whose address always comes from one fixed call sequence; here that call
-// is turned to the simulator, which answers with the running block's copy. An extern array that nobody defines
-// becomes a weak symbol, so that its address is null: the simulator's name for dynamic shared memory.
+// thread_local. From g++ the address of such a variable comes from one fixed call sequence (the global-dynamic model),
+// and here that call is turned to the simulator, which answers with the running block's copy; clang calls a function
+// (-femulated-tls) that the simulator defines. An extern array that nobody defines becomes a weak symbol, so that its
+// address is null: the simulator's name for dynamic shared memory.
 // Block copies (memcpy, memset, memmove) are turned to the simulator as well, because clang leaves them unhooked.
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -79,6 +81,17 @@ std::string with_simulated_copies(std::string line)
     return line;
 }
 
+// clang emulates thread_local by a control variable for each; nobody defines that of an extern shared array.
+void note_emulated(std::string_view line, const symbols& known, std::set<std::string, std::less<>>& undefined)
+{
+    const auto begin = line.find("__emutls_v.");
+    if (begin == line.npos) return;
+    auto end = begin;
+    while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) || line[end] == '_' || line[end] == '.')) ++end;
+    const auto name = line.substr(begin, end - begin);
+    if (!starts_with(name, "__emutls_v._ZSt") && known.labels.find(name) == known.labels.end()) undefined.emplace(name);
+}
+
 void rewrite(const std::vector<std::string>& lines, std::ostream& out)
 {
     const symbols known = collect_symbols(lines);
@@ -86,8 +99,9 @@ void rewrite(const std::vector<std::string>& lines, std::ostream& out)
     bool inside_sequence = false;
     for (const auto& line : lines) {
         auto text = trimmed(line);
-        auto access = line.find("@tlsgd(%rip), %rdi");
-        if (access == line.npos) access = line.find("@TLSGD(%rip), %rdi");
+        if (starts_with(text, ".section") && text.find("@llvm_") != text.npos) continue;  // notes that GNU as does not know
+        note_emulated(line, known, undefined);
+        const auto access = line.find("@tlsgd(%rip), %rdi");
         std::string name;
         if (access != line.npos) {
             auto start = line.rfind("leaq", access) + 5;
@@ -99,13 +113,11 @@ void rewrite(const std::vector<std::string>& lines, std::ostream& out)
             out << "\tmovq\t" << name << "@GOTPCREL(%rip), %rdi\n\tmovl\t$"
                 << (size == known.sizes.end() ? "0" : size->second) << ", %esi\n";
             inside_sequence = true;
-        } else if (text == "data16") {
-            continue;
         } else if (inside_sequence) {
             if (text.find("__tls_get_addr") == text.npos) continue;
             out << "\tcall\tupsweep_simulator_shared_address@PLT\n";
             inside_sequence = false;
-        } else if (line.find("@dtpoff") != line.npos || line.find("@DTPOFF") != line.npos) {
+        } else if (line.find("@dtpoff") != line.npos) {
             out << "\t.quad\t0\n";  // where a debugger would look for the variable: there is no one place
         } else if (starts_with(text, ".section") && (text.find(".tbss") != text.npos || text.find(".tdata") != text.npos)) {
             out << ordinary_section(line) << '\n';

@@ -37,11 +37,17 @@ void engine::set_builtins(const lane& l)
     gridDim = as_builtin(launch_.grid);
 }
 
+void* builtin_address(std::size_t which)
+{
+    void* const all[] = {&threadIdx, &blockIdx, &blockDim, &gridDim};
+    return all[which];
+}
+
 bool is_builtin(std::uintptr_t address)
 {
     static thread_local const auto range = [] {
-        const std::uintptr_t all[] = {reinterpret_cast<std::uintptr_t>(&threadIdx), reinterpret_cast<std::uintptr_t>(&blockIdx),
-                                      reinterpret_cast<std::uintptr_t>(&blockDim), reinterpret_cast<std::uintptr_t>(&gridDim)};
+        std::uintptr_t all[4];
+        for (std::size_t i = 0; i < 4; ++i) all[i] = reinterpret_cast<std::uintptr_t>(builtin_address(i));
         return std::pair(*std::min_element(std::begin(all), std::end(all)), *std::max_element(std::begin(all), std::end(all)));
     }();
     return address - range.first < range.second - range.first + sizeof(builtin_index);

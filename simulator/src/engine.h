@@ -234,6 +234,7 @@ private:
 };
 
 bool is_builtin(std::uintptr_t address);     // threadIdx and its kin
+void* builtin_address(std::size_t which);    // in the order threadIdx, blockIdx, blockDim, gridDim
 
 extern thread_local lane* running_lane;
 extern thread_local engine* running_engine;

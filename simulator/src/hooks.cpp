@@ -36,13 +36,14 @@ namespace {
 }
 
 // Local variables of one host thread, in a translation unit whose thread_local the assembler has turned to us.
-void* host_thread_copy(const void* image, std::size_t size)
+void* host_thread_copy(const void* key, const void* initial, std::size_t size)
 {
     static thread_local std::unordered_map<const void*, void*> copies;
-    void*& copy = copies[image];
+    void*& copy = copies[key];
     if (copy == nullptr) {
         copy = std::aligned_alloc(64, (size + 127) / 64 * 64);
-        std::memcpy(copy, image, size);
+        if (initial != nullptr) std::memcpy(copy, initial, size);
+        else std::memset(copy, 0, size);
     }
     return copy;
 }
@@ -129,7 +130,27 @@ void __tsan_ignore_thread_end() {}
 void* upsweep_simulator_shared_address(const void* image, std::size_t size)
 {
     sim::lane* self = sim::running_lane;
-    return self == nullptr ? sim::host_thread_copy(image, size) : sim::running_engine->shared_address(*self, image, size);
+    return self == nullptr ? sim::host_thread_copy(image, image, size) : sim::running_engine->shared_address(*self, image, size);
+}
+
+// clang's form of the same question.
+struct emulated_tls {
+    std::size_t size, alignment;
+    std::size_t builtin;  // 1 to 4 for the simulator's own, below
+    const void* initial;
+};
+emulated_tls emulated_thread_index asm("__emutls_v.threadIdx") = {12, 4, 1, nullptr};
+emulated_tls emulated_block_index asm("__emutls_v.blockIdx") = {12, 4, 2, nullptr};
+emulated_tls emulated_block_extent asm("__emutls_v.blockDim") = {12, 4, 3, nullptr};
+emulated_tls emulated_grid_extent asm("__emutls_v.gridDim") = {12, 4, 4, nullptr};
+
+void* __emutls_get_address(const emulated_tls* variable)
+{
+    if (variable != nullptr && variable->builtin - 1 < 4) return sim::builtin_address(variable->builtin - 1);
+    sim::lane* self = sim::running_lane;
+    const std::size_t size = variable == nullptr ? 0 : variable->size;
+    return self == nullptr ? sim::host_thread_copy(variable, variable->initial, size)
+                           : sim::running_engine->shared_address(*self, variable, size);
 }
 
 }  // extern "C"

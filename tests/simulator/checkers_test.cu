@@ -256,11 +256,19 @@ __global__ void vector_read(const float* in, float* out)
     out[0] = v.x + v.w;
 }
 
-TEST(alignment, of_vector_accesses)
+__global__ void wide_read(const int* in, long long* out) { *out = *reinterpret_cast<const long long*>(in); }
+
+TEST(alignment, of_wide_accesses)
 {
     device_array<float> in(std::vector<float>(8, 1.0f)), out(1);
     EXPECT_CLEAN(run(vector_read<4>, 1, 1, 0, in, out));
+#ifndef __clang__  // which does not check the alignment of a struct that is copied as a whole
     EXPECT_FOUND(run(vector_read<1>, 1, 1, 0, in, out), misaligned);
+#endif
+    device_array<int> words(std::vector<int>(4, 1));
+    device_array<long long> wide(1);
+    EXPECT_CLEAN(run(wide_read, 1, 1, 0, words + 2, wide));
+    EXPECT_FOUND(run(wide_read, 1, 1, 0, words + 1, wide), misaligned);
 }
 
 template <int Threads>

@@ -29,10 +29,16 @@ struct exchanged {
     std::uint64_t value;
     int predicate;
 };
-exchanged exchange_lanes(exchange what, unsigned mask, std::uint64_t value, int operand, int width);
-void warp_barrier(unsigned mask);
+// Calls that the compiler must not merge or move across branches: their place in the source is what is checked.
+#ifdef __clang__
+#define UPSWEEP_COLLECTIVE [[clang::convergent, clang::nomerge]]
+#else
+#define UPSWEEP_COLLECTIVE
+#endif
+UPSWEEP_COLLECTIVE exchanged exchange_lanes(exchange what, unsigned mask, std::uint64_t value, int operand, int width);
+UPSWEEP_COLLECTIVE void warp_barrier(unsigned mask);
 unsigned active_mask();
-int barrier(barrier_level level, barrier_vote vote, int predicate);
+UPSWEEP_COLLECTIVE int barrier(barrier_level level, barrier_vote vote, int predicate);
 void fence(scope reach);
 
 // The two halves of an atomic: nothing else runs between them.
