@@ -354,7 +354,7 @@ void engine::report_stuck(finding_kind kind)
     if (places.empty()) return;
     finding stuck_here;
     stuck_here.kind = kind;
-    stuck_here.kernel = function_name(launch_.kernel);
+    stuck_here.kernel = launch_.kernel_name();
     stuck_here.message = std::to_string(stuck) + " threads cannot go on" +
                          (blocks_started_ < blocks_total_ ? "; " + std::to_string(blocks_total_ - blocks_started_) +
                                                                 " blocks wait for a place on the machine" : "");

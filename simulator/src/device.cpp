@@ -226,6 +226,8 @@ void trap(const char* why)
     running_engine->abandon(who);
 }
 
+std::uint64_t barrier_interval() { return running_lane != nullptr ? running_lane->of->of->epoch - 1 : 0; }
+
 void applied_operator()
 {
     if (running_lane != nullptr) ++running_lane->applied;

@@ -122,6 +122,9 @@ struct launch_request {
     void (*run)(void*) = nullptr;        // calls the kernel with its arguments
     void* arguments = nullptr;
     std::size_t argument_bytes = 0;
+    const char* name = nullptr;
+
+    std::string kernel_name() const { return name != nullptr ? name : function_name(kernel); }
 };
 
 // Runs one grid to its end on the calling thread.

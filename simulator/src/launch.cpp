@@ -42,7 +42,9 @@ std::pair<cudaError_t, std::string> refusal(const void* kernel, const cuda::laun
     std::size_t limit = m.shared_per_block;
     {
         std::lock_guard lock(attributes_guard);
-        if (auto raised = dynamic_limits.find(kernel); raised != dynamic_limits.end())
+        auto raised = dynamic_limits.find(kernel);
+        if (kernel == nullptr && !dynamic_limits.empty()) raised = dynamic_limits.begin();
+        if (raised != dynamic_limits.end())
             limit = std::max<std::size_t>(limit, static_cast<std::size_t>(raised->second));
     }
     if (shape.dynamic_shared > std::min(limit, std::max(m.shared_opt_in, m.shared_per_block)))
@@ -104,14 +106,14 @@ cudaError_t cuda::run_grid(const void* kernel, const launch_shape& shape, void (
         if (!returns_error) {
             finding f;
             f.kind = finding_kind::unchecked_launch;
-            f.kernel = function_name(kernel);
+            f.kernel = shape.name != nullptr ? shape.name : function_name(kernel);
             f.message = "the launch failed and nobody asked for its error: " + why;
             state.unchecked = std::move(f);
         }
         return failed(error);
     }
     launch_request request{kernel, as_extent(shape.grid), as_extent(shape.block), as_extent(shape.cluster), shape.dynamic_shared,
-                           shape.cooperative, run, arguments, bytes};
+                           shape.cooperative, run, arguments, bytes, shape.name};
     launch_report report = engine(request, opts).run();
     const cudaError_t error = error_of(report);
     if (error != cudaSuccess) failed(error);

@@ -107,7 +107,7 @@ void engine::report(finding_kind kind, const lane& who, std::uintptr_t pc, const
 
 void engine::finish_report(launch_report& out)
 {
-    out.kernel = function_name(launch_.kernel);
+    out.kernel = launch_.kernel_name();
     out.grid = launch_.grid;
     out.block = launch_.block;
     out.dynamic_shared = launch_.dynamic_shared;

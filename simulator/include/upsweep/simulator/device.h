@@ -52,5 +52,6 @@ bool is_shared(const void* address);
 std::size_t dynamic_shared_bytes();
 [[noreturn]] void trap(const char* why);
 void applied_operator();
+std::uint64_t barrier_interval();  // how many block barriers the calling thread has passed
 
 }  // namespace upsweep::simulator::device

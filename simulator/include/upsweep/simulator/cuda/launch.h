@@ -17,6 +17,7 @@ struct launch_shape {
     cudaStream_t stream = nullptr;
     dim3 cluster{1, 1, 1};
     bool cooperative = false;
+    const char* name = nullptr;  // where the kernel's address does not tell it
 };
 
 // Runs the grid to its end. The error is also the thread's last error, as after a launch by <<<>>>.
@@ -52,7 +53,7 @@ template <class... Parameters>
 class configured {
 public:
     configured(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr)
-        : kernel_(kernel), shape_{grid, block, dynamic_shared, stream, {1, 1, 1}, false}
+        : kernel_(kernel), shape_{grid, block, dynamic_shared, stream, {1, 1, 1}, false, nullptr}
     {
     }
     void operator()(std::type_identity_t<Parameters>... arguments) const { launch(false, shape_, kernel_, std::move(arguments)...); }
@@ -62,11 +63,50 @@ private:
     launch_shape shape_;
 };
 
+// What a learner's launch is rewritten to: the kernel may be a template whose arguments follow from the call, so it comes
+// as a body that calls it.
+template <class Body, class... Arguments>
+struct held_body {
+    Body* body;
+    std::tuple<Arguments...> arguments;
+
+    template <std::size_t... I>
+    __attribute__((no_sanitize("thread"))) void call(std::index_sequence<I...>)
+    {
+        (*body)(std::get<I>(arguments)...);
+    }
+    __attribute__((no_sanitize("thread"))) static void run(void* self)
+    {
+        static_cast<held_body*>(self)->call(std::index_sequence_for<Arguments...>{});
+    }
+};
+
+template <class Body>
+class named_launch {
+public:
+    named_launch(const char* name, Body body, dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr)
+        : name_(name), body_(body), shape_{grid, block, dynamic_shared, stream, {1, 1, 1}, false, nullptr}
+    {
+    }
+    template <class... Arguments>
+    void operator()(Arguments&&... arguments)
+    {
+        held_body<Body, std::decay_t<Arguments>...> held{&body_, {std::forward<Arguments>(arguments)...}};
+        shape_.name = name_;
+        run_grid(nullptr, shape_, &decltype(held)::run, &held, sizeof held, false);
+    }
+
+private:
+    const char* name_;
+    Body body_;
+    launch_shape shape_;
+};
+
 template <class... Parameters, std::size_t... I>
 cudaError_t launch_untyped(bool cooperative, void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, std::size_t shared,
                            cudaStream_t stream, std::index_sequence<I...>)
 {
-    launch_shape shape{grid, block, shared, stream, {1, 1, 1}, cooperative};
+    launch_shape shape{grid, block, shared, stream, {1, 1, 1}, cooperative, nullptr};
     return launch(true, shape, kernel, *static_cast<std::remove_reference_t<Parameters>*>(arguments[I])...);
 }
 
@@ -91,7 +131,7 @@ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), Arguments&&... arguments)
 {
-    upsweep::simulator::cuda::launch_shape shape{config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream, {1, 1, 1}, false};
+    upsweep::simulator::cuda::launch_shape shape{config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream, {1, 1, 1}, false, nullptr};
     for (unsigned i = 0; i < config->numAttrs; ++i) {
         const auto& attribute = config->attrs[i];
         if (attribute.id == cudaLaunchAttributeClusterDimension)

@@ -61,7 +61,7 @@ inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(
 inline int __mulhi(int a, int b) { return static_cast<int>(std::int64_t{a} * b >> 32); }
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
 {
-    return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
+    return static_cast<unsigned long long>(static_cast<upsweep::simulator::device::bits>(a) * b >> 64);
 }
 inline float __int_as_float(int v) { return std::bit_cast<float>(v); }
 inline int __float_as_int(float v) { return std::bit_cast<int>(v); }
