@@ -9,10 +9,4 @@ const std::vector<ladder>& ladders()
     return all;
 }
 
-std::vector<combination>& combinations()
-{
-    static thread_local std::vector<combination> seen;
-    return seen;
-}
-
 }  // namespace lab

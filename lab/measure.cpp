@@ -11,6 +11,12 @@ namespace lab {
 
 namespace sim = upsweep::simulator;
 
+std::vector<combination>& combinations()
+{
+    static thread_local std::vector<combination> seen;
+    return seen;
+}
+
 std::vector<sim::schedule> schedules_of(const settings& how)
 {
     using order = sim::schedule::order;

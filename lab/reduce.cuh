@@ -11,7 +11,7 @@
 //   R6   interleaved, modulo         no collisions, but every warp keeps lanes idle
 //   R7   sequential addressing       neither; any n
 //   R8   first add during load       half the blocks, no thread idle in the first step
-//   R9   last warp unrolled          five barriers fewer
+//   R9   last warp unrolled          six barriers fewer
 //   R10  fully unrolled              the block size is known to the compiler: no loop at all
 //   R11  many elements a thread      the tree is climbed once for a whole grid's worth of input
 //   R12  warp shuffles               registers instead of shared memory: one barrier

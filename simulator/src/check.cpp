@@ -185,7 +185,7 @@ private:
     void remember_reader(shadow& state, cell& c, std::uint8_t flags)
     {
         const stamp mine{now_, thread_, site_, flags};
-        constexpr std::size_t most = 2048;  // beyond it, further readers of one word are not remembered
+        constexpr std::size_t most = 256;  // beyond it, further readers of one word are not remembered
         if (c.read.flags & stamp_many) {
             auto& list = state.readers[c.read.thread];
             if (!list.empty() && launch_of(list.back().when) != launch_of(now_)) list.clear();
