@@ -55,6 +55,20 @@ int run_program(const std::vector<std::string>& words)
     return WEXITSTATUS(status);
 }
 
+std::string contents_of(const fs::path& file)
+{
+    std::ifstream in(file);
+    if (!in) throw std::runtime_error("cannot read " + file.string());
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+void write_rewritten(const fs::path& name, const std::string& text, const fs::path& to)
+{
+    std::ofstream(to) << "#line 1 " << name << "\n" << rewrite_launches(text);
+}
+
 std::vector<std::string> words_of(const std::string& text)
 {
     std::istringstream in(text);
@@ -67,15 +81,18 @@ std::vector<std::string> words_of(const std::string& text)
 
 int run_file(const std::string& file, const settings& how, bool json, const std::vector<std::string>& arguments)
 {
-    std::ifstream in(file);
-    if (!in) throw std::runtime_error("cannot read " + file);
-    std::ostringstream text;
-    text << in.rdbuf();
-
+    const std::string text = contents_of(file);
     scratch_folder scratch;
-    const auto source = scratch.path / "program.cu", object = scratch.path / "program.o", program = scratch.path / "program";
+    const auto source = scratch.path / "upsweep_lab_program.cu", object = scratch.path / "program.o", program = scratch.path / "program";
     const auto absolute = fs::absolute(file);
-    std::ofstream(source) << "#line 1 " << absolute << "\n" << rewrite_launches(text.str());
+    write_rewritten(absolute, text, source);
+    // What the program includes from beside itself may launch kernels, too.
+    for (const auto& entry : fs::directory_iterator(absolute.parent_path())) {
+        const auto kind = entry.path().extension();
+        if (entry.path() == absolute || (kind != ".cuh" && kind != ".cu" && kind != ".h" && kind != ".hpp" && kind != ".inl")) continue;
+        const std::string beside = contents_of(entry.path());
+        if (beside.find("<<<") != beside.npos) write_rewritten(entry.path(), beside, scratch.path / entry.path().filename());
+    }
 
     auto compile = words_of(learner_compiler);
     for (const auto& w : words_of(learner_flags)) compile.push_back(w);

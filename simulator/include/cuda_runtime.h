@@ -3,6 +3,11 @@
 // CUDA C++ for an ordinary compiler: include this in place of NVIDIA's header of the same name.
 #pragma once
 
+// Headers written for CUDA ask by these whether it was included.
+#define __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_API_H__
+#define __DRIVER_TYPES_H__
+
 #include <cassert>
 #include <cmath>
 #include <cstdio>

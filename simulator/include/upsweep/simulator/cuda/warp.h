@@ -62,7 +62,15 @@ UPSWEEP_INLINE T from_word(std::uint64_t word)
 template <class T>
 UPSWEEP_INLINE T shuffle(device::exchange how, unsigned mask, T value, int operand, int width)
 {
-    return from_word<T>(device::exchange_lanes(how, mask, to_word(value), operand, width).value);
+    if constexpr (sizeof(T) <= 8) {
+        return from_word<T>(device::exchange_lanes(how, mask, to_word(value), operand, width).value);
+    } else {  // in pieces, as the hardware does
+        std::uint64_t words[(sizeof(T) + 7) / 8] = {};
+        __builtin_memcpy(words, &value, sizeof(T));
+        for (auto& word : words) word = device::exchange_lanes(how, mask, word, operand, width).value;
+        __builtin_memcpy(&value, words, sizeof(T));
+        return value;
+    }
 }
 
 }  // namespace upsweep::simulator::cuda
