@@ -89,6 +89,24 @@ bool is_simulators_own(const std::string& file)
            file.find("upsweep-simulator/") != file.npos || file.find("/usr/include/c++/") != file.npos;
 }
 
+// The functions, blocks and inlined calls around an instruction, outermost first. (dwarf_getscopes does not look into
+// namespaces, where clang keeps its functions.)
+bool enclosing(Dwarf_Die& die, Dwarf_Addr address, std::vector<Dwarf_Die>& scopes)
+{
+    Dwarf_Die child;
+    if (dwarf_child(&die, &child) != 0) return false;
+    do {
+        const int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_namespace && enclosing(child, address, scopes)) return true;
+        if (tag != DW_TAG_subprogram && tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine) continue;
+        if (dwarf_haspc(&child, address) <= 0) continue;
+        scopes.push_back(child);
+        enclosing(child, address, scopes);
+        return true;
+    } while (dwarf_siblingof(&child, &child) == 0);
+    return false;
+}
+
 location resolve(std::uintptr_t return_address)
 {
     location found;
@@ -104,18 +122,16 @@ location resolve(std::uintptr_t return_address)
 
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
-    Dwarf_Die* scopes = nullptr;
-    if (unit == nullptr || dwarf_getscopes(unit, address - bias, &scopes) <= 0) return found;
-    Dwarf_Die* parents = nullptr;
-    const int count = dwarf_getscopes_die(&scopes[0], &parents);
+    std::vector<Dwarf_Die> scopes;
+    if (unit == nullptr || !enclosing(*unit, address - bias, scopes)) return found;
     Dwarf_Files* files = nullptr;
     dwarf_getsrcfiles(unit, &files, nullptr);
-    for (int i = 0; i < count; ++i) {
-        if (dwarf_tag(&parents[i]) != DW_TAG_inlined_subroutine) continue;
+    for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
+        if (dwarf_tag(&*scope) != DW_TAG_inlined_subroutine) continue;
         auto value = [&](unsigned attribute) {
             Dwarf_Attribute held;
             Dwarf_Word word = 0;
-            if (dwarf_formudata(dwarf_attr(&parents[i], attribute, &held), &word) != 0) word = 0;
+            if (dwarf_formudata(dwarf_attr(&*scope, attribute, &held), &word) != 0) word = 0;
             return word;
         };
         const char* file = dwarf_filesrc(files, value(DW_AT_call_file), nullptr, nullptr);
@@ -125,8 +141,6 @@ location resolve(std::uintptr_t return_address)
         found.column = static_cast<int>(value(DW_AT_call_column));
         break;
     }
-    std::free(parents);
-    std::free(scopes);
     return found;
 }
 
