@@ -23,14 +23,16 @@ struct choices {
 const ladder* find_ladder(const std::string& name)
 {
     for (const auto& l : ladders())
-        if (l.name == name) return &l;
+        if (l.name == name)
+            return &l;
     return nullptr;
 }
 
 std::string names_of_ladders()
 {
     std::string names;
-    for (const auto& l : ladders()) names += (names.empty() ? "" : ", ") + l.name;
+    for (const auto& l : ladders())
+        names += (names.empty() ? "" : ", ") + l.name;
     return names;
 }
 
@@ -38,7 +40,8 @@ void list()
 {
     for (const auto& l : ladders()) {
         fmt::print("{}: {}\n", l.name, l.title);
-        for (const auto& r : l.rungs) fmt::print("  {:<4} {:<31} {}\n", r.row, r.name, r.idea);
+        for (const auto& r : l.rungs)
+            fmt::print("  {:<4} {:<31} {}\n", r.row, r.name, r.idea);
     }
 }
 
@@ -52,11 +55,14 @@ void run(const choices& c)
             fmt::print(stderr, "upsweep lab: {}\n", problem.what());
             status = 1;
         }
-        if (status != 0) throw CLI::RuntimeError(status);
+        if (status != 0)
+            throw CLI::RuntimeError(status);
         return;
     }
     const ladder* chosen = find_ladder(c.what);
-    if (chosen == nullptr) throw CLI::ValidationError("LADDER", "there is no file and no ladder '" + c.what + "'; the ladders are " + names_of_ladders());
+    if (chosen == nullptr)
+        throw CLI::ValidationError("LADDER", "there is no file and no ladder '" + c.what + "'; the ladders are " +
+                                                 names_of_ladders());
     std::vector<measurement> rows;
     bool good = true;
     for (const auto& r : chosen->rungs) {
@@ -65,15 +71,18 @@ void run(const choices& c)
     }
     if (c.json) {
         nlohmann::json all = nlohmann::json::array();
-        for (const auto& m : rows) all.push_back(json_of(m));
+        for (const auto& m : rows)
+            all.push_back(json_of(m));
         fmt::print("{}\n", all.dump(2));
     } else {
-        fmt::print("{}: {} elements, blocks of {} threads, {}, {} schedule(s)\n\n{}\n{}", chosen->title, c.how.what.n, c.how.what.block, c.how.geometry,
-                   c.how.schedules, table_of(rows), findings_of(rows));
-        if (chosen->name == "scan") fmt::print("{}", brent_table(*chosen));
+        fmt::print("{}: {} elements, blocks of {} threads, {}, {} schedule(s)\n\n{}\n{}", chosen->title, c.how.what.n,
+                   c.how.what.block, c.how.geometry, c.how.schedules, table_of(rows), findings_of(rows));
+        if (chosen->name == "scan")
+            fmt::print("{}", brent_table(*chosen));
     }
     const bool found = std::any_of(rows.begin(), rows.end(), [](const auto& m) { return !m.findings.empty(); });
-    if (!good || found) throw CLI::RuntimeError(1);
+    if (!good || found)
+        throw CLI::RuntimeError(1);
 }
 
 void explain_one(const choices& c)
@@ -91,14 +100,18 @@ void add_settings(CLI::App& to, choices& c)
 {
     to.add_option("--size", c.how.what.n, "elements")->check(CLI::Range(2u, 1u << 26))->capture_default_str();
     to.add_option("--block", c.how.what.block, "threads in a block: a power of two, at least 64")
-        ->check(CLI::IsMember({64u, 128u, 256u, 512u, 1024u}))->capture_default_str();
-    to.add_option("--geometry", c.how.geometry, "the machine that is played")->check(CLI::IsMember(upsweep::simulator::geometry::presets()))
+        ->check(CLI::IsMember({64u, 128u, 256u, 512u, 1024u}))
+        ->capture_default_str();
+    to.add_option("--geometry", c.how.geometry, "the machine that is played")
+        ->check(CLI::IsMember(upsweep::simulator::geometry::presets()))
         ->capture_default_str();
     to.add_option("--seed", c.how.seed, "of the random schedules; 0 begins in order")->capture_default_str();
-    to.add_option("--schedules", c.how.schedules, "in how many orders to run")->check(CLI::Range(1u, 100000u))->capture_default_str();
+    to.add_option("--schedules", c.how.schedules, "in how many orders to run")
+        ->check(CLI::Range(1u, 100000u))
+        ->capture_default_str();
 }
 
-}  // namespace
+} // namespace
 
 void add_command(CLI::App& parent)
 {
@@ -120,4 +133,4 @@ void add_command(CLI::App& parent)
     explainer->callback([c] { explain_one(*c); });
 }
 
-}  // namespace lab
+} // namespace lab

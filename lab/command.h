@@ -11,4 +11,4 @@ namespace lab {
 // made, and CLI::ValidationError for what does not exist.
 void add_command(CLI::App& parent);
 
-}  // namespace lab
+} // namespace lab

@@ -15,11 +15,14 @@ bool sums_to(const buffer<int>& out, int expected) { return out.read()[0] == exp
 bool racing_histogram(const task& what)
 {
     std::vector<unsigned> values(what.n);
-    for (unsigned i = 0; i < what.n; ++i) values[i] = i;
+    for (unsigned i = 0; i < what.n; ++i)
+        values[i] = i;
     buffer<unsigned> in(values), counts(16, 0u);
-    launch(faulty_racing_histogram<unsigned, modulo_bins>, blocks_for(what.n, what.block), what.block, 0, in.data(), counts.data(), what.n, modulo_bins{16});
+    launch(faulty_racing_histogram<unsigned, modulo_bins>, blocks_for(what.n, what.block), what.block, 0, in.data(),
+           counts.data(), what.n, modulo_bins{16});
     unsigned total = 0;
-    for (unsigned c : counts.read()) total += c;
+    for (unsigned c : counts.read())
+        total += c;
     return total == what.n;
 }
 
@@ -30,7 +33,8 @@ bool barrier_across_blocks(const task&)
     launch(faulty_barrier_across_blocks<int>, 4, 64, 0, data.data(), n);
     const auto got = data.read();
     for (unsigned i = 0; i < n; ++i)
-        if (got[i] != static_cast<int>(i + 1)) return false;
+        if (got[i] != static_cast<int>(i + 1))
+            return false;
     return true;
 }
 
@@ -82,20 +86,27 @@ rung exhibit(std::string row, std::string name, std::string idea, bool (*run)(co
     return {std::move(row), std::move(name), std::move(idea), run, {}, {}, std::move(fault)};
 }
 
-}  // namespace
+} // namespace
 
 ladder exhibits()
 {
-    return {"exhibits", "Kernels with one fault each", {
-        exhibit("H2", "faulty_racing_histogram", "reads, adds, writes: counts are lost", racing_histogram, "race"),
-        exhibit("X1", "faulty_barrier_across_blocks", "a barrier that is expected to span blocks", barrier_across_blocks, "race"),
-        exhibit("X2", "faulty_no_barrier_after_load", "no barrier between load and tree", no_barrier_after_load, "race"),
-        exhibit("X3", "faulty_uninitialised_tail", "the tail of the last tile is never filled", uninitialised_tail, "uninitialised read"),
-        exhibit("X4", "faulty_divergent_barrier", "a barrier inside a branch", divergent_barrier, "barrier divergence"),
-        exhibit("X5", "faulty_warp_in_step", "the lanes of a warp taken to run in step", warp_in_step, "race"),
-        exhibit("X6", "faulty_one_too_many", "one element past the end", one_too_many, "out of bounds"),
-        exhibit("X7", "faulty_no_fence", "a result and its flag without a fence between them", no_fence, "race"),
-    }};
+    return {
+        "exhibits",
+        "Kernels with one fault each",
+        {
+            exhibit("H2", "faulty_racing_histogram", "reads, adds, writes: counts are lost", racing_histogram, "race"),
+            exhibit("X1", "faulty_barrier_across_blocks", "a barrier that is expected to span blocks",
+                    barrier_across_blocks, "race"),
+            exhibit("X2", "faulty_no_barrier_after_load", "no barrier between load and tree", no_barrier_after_load,
+                    "race"),
+            exhibit("X3", "faulty_uninitialised_tail", "the tail of the last tile is never filled", uninitialised_tail,
+                    "uninitialised read"),
+            exhibit("X4", "faulty_divergent_barrier", "a barrier inside a branch", divergent_barrier,
+                    "barrier divergence"),
+            exhibit("X5", "faulty_warp_in_step", "the lanes of a warp taken to run in step", warp_in_step, "race"),
+            exhibit("X6", "faulty_one_too_many", "one element past the end", one_too_many, "out of bounds"),
+            exhibit("X7", "faulty_no_fence", "a result and its flag without a fence between them", no_fence, "race"),
+        }};
 }
 
-}  // namespace lab
+} // namespace lab

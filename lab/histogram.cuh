@@ -36,7 +36,8 @@ template <class S, class Bin>
 __global__ void histogram_serial(const S* in, unsigned* counts, unsigned n, Bin bin)
 {
     for (unsigned i = 0; i < n; ++i)
-        if (const unsigned b = bin(in[i]); b != none) ++counts[b];
+        if (const unsigned b = bin(in[i]); b != none)
+            ++counts[b];
 }
 
 // H3. Neighbouring threads take neighbouring samples; the grid strides over the input.
@@ -44,7 +45,8 @@ template <class S, class Bin>
 __global__ void histogram_global_atomics(const S* in, unsigned* counts, unsigned n, Bin bin)
 {
     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-        if (const unsigned b = bin(in[i]); b != none) atomicAdd(&counts[b], 1u);
+        if (const unsigned b = bin(in[i]); b != none)
+            atomicAdd(&counts[b], 1u);
 }
 
 // H4, first launch. tables has a row of counts for each bin, a column for each thread: neighbouring threads write
@@ -54,7 +56,8 @@ __global__ void histogram_thread_tables(const S* in, unsigned* tables, unsigned 
 {
     const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
     for (unsigned i = thread; i < n; i += threads)
-        if (const unsigned b = bin(in[i]); b != none) ++tables[b * threads + thread];
+        if (const unsigned b = bin(in[i]); b != none)
+            ++tables[b * threads + thread];
 }
 
 // H4, second launch: one block folds one bin's row.
@@ -64,14 +67,17 @@ __global__ void histogram_fold_tables(const Count* tables, Count* counts, unsign
     extern __shared__ unsigned sums[];
     const unsigned t = threadIdx.x;
     unsigned mine = 0;
-    for (unsigned i = t; i < threads; i += blockDim.x) mine += tables[blockIdx.x * threads + i];
+    for (unsigned i = t; i < threads; i += blockDim.x)
+        mine += tables[blockIdx.x * threads + i];
     sums[t] = mine;
     __syncthreads();
     for (unsigned s = blockDim.x / 2; s > 0; s /= 2) {
-        if (t < s) sums[t] += sums[t + s];
+        if (t < s)
+            sums[t] += sums[t + s];
         __syncthreads();
     }
-    if (t == 0) counts[blockIdx.x] = sums[0];
+    if (t == 0)
+        counts[blockIdx.x] = sums[0];
 }
 
 // H5. A tile of bins is sorted (bitonic: log^2 steps), so that equal bins form runs; the head of each run finds its end
@@ -94,9 +100,11 @@ __global__ void histogram_sorted(const S* in, unsigned* counts, unsigned n, Bin 
         }
     __syncthreads();
     const unsigned key = keys[t];
-    if (key == none || (t > 0 && keys[t - 1] == key)) return;
+    if (key == none || (t > 0 && keys[t - 1] == key))
+        return;
     unsigned end = t + 1;
-    while (end < blockDim.x && keys[end] == key) ++end;
+    while (end < blockDim.x && keys[end] == key)
+        ++end;
     atomicAdd(&counts[key], end - t);
 }
 
@@ -105,13 +113,16 @@ template <class S, class Bin>
 __global__ void histogram_privatised(const S* in, unsigned* counts, unsigned n, unsigned bins, Bin bin)
 {
     extern __shared__ unsigned table[];
-    for (unsigned b = threadIdx.x; b < bins; b += blockDim.x) table[b] = 0;
+    for (unsigned b = threadIdx.x; b < bins; b += blockDim.x)
+        table[b] = 0;
     __syncthreads();
     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-        if (const unsigned b = bin(in[i]); b != none) atomicAdd(&table[b], 1u);
+        if (const unsigned b = bin(in[i]); b != none)
+            atomicAdd(&table[b], 1u);
     __syncthreads();
     for (unsigned b = threadIdx.x; b < bins; b += blockDim.x)
-        if (table[b] != 0) atomicAdd(&counts[b], table[b]);
+        if (table[b] != 0)
+            atomicAdd(&counts[b], table[b]);
 }
 
 // H7. The same, but each thread takes a stretch of the input: the lanes of a warp read far apart.
@@ -119,33 +130,42 @@ template <class S, class Bin>
 __global__ void histogram_blocked(const S* in, unsigned* counts, unsigned n, unsigned bins, Bin bin)
 {
     extern __shared__ unsigned table[];
-    for (unsigned b = threadIdx.x; b < bins; b += blockDim.x) table[b] = 0;
+    for (unsigned b = threadIdx.x; b < bins; b += blockDim.x)
+        table[b] = 0;
     __syncthreads();
     const unsigned threads = gridDim.x * blockDim.x, stretch = (n + threads - 1) / threads;
     const unsigned begin = (blockIdx.x * blockDim.x + threadIdx.x) * stretch;
     for (unsigned i = begin; i < begin + stretch && i < n; ++i)
-        if (const unsigned b = bin(in[i]); b != none) atomicAdd(&table[b], 1u);
+        if (const unsigned b = bin(in[i]); b != none)
+            atomicAdd(&table[b], 1u);
     __syncthreads();
     for (unsigned b = threadIdx.x; b < bins; b += blockDim.x)
-        if (table[b] != 0) atomicAdd(&counts[b], table[b]);
+        if (table[b] != 0)
+            atomicAdd(&counts[b], table[b]);
 }
 
 // H8. The bins from `first` on, `kept` of them, are private; the rest go to the global table at once.
 template <class S, class Bin>
-__global__ void histogram_partially_privatised(const S* in, unsigned* counts, unsigned n, unsigned first, unsigned kept, Bin bin)
+__global__ void histogram_partially_privatised(const S* in, unsigned* counts, unsigned n, unsigned first, unsigned kept,
+                                               Bin bin)
 {
     extern __shared__ unsigned table[];
-    for (unsigned b = threadIdx.x; b < kept; b += blockDim.x) table[b] = 0;
+    for (unsigned b = threadIdx.x; b < kept; b += blockDim.x)
+        table[b] = 0;
     __syncthreads();
     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
         const unsigned b = bin(in[i]);
-        if (b == none) continue;
-        if (b - first < kept) atomicAdd(&table[b - first], 1u);
-        else atomicAdd(&counts[b], 1u);
+        if (b == none)
+            continue;
+        if (b - first < kept)
+            atomicAdd(&table[b - first], 1u);
+        else
+            atomicAdd(&counts[b], 1u);
     }
     __syncthreads();
     for (unsigned b = threadIdx.x; b < kept; b += blockDim.x)
-        if (table[b] != 0) atomicAdd(&counts[first + b], table[b]);
+        if (table[b] != 0)
+            atomicAdd(&counts[first + b], table[b]);
 }
 
-}  // namespace lab
+} // namespace lab

@@ -21,15 +21,15 @@ struct cost {
 };
 
 struct rung {
-    std::string row;     // of the table of features: R4, S7, ...
-    std::string name;    // of the kernel
-    std::string idea;    // one line
+    std::string row;  // of the table of features: R4, S7, ...
+    std::string name; // of the kernel
+    std::string idea; // one line
     // Runs it on the current device against the serial answer; false when the answer is wrong.
     std::function<bool(const task&)> run;
     // Runs it over at most 32 elements that remember where they came from; empty where no elements are combined.
     std::function<void(const task&)> trace = {};
     cost expected = {};
-    std::string fault = {};  // of an exhibit: the finding that must be reported
+    std::string fault = {}; // of an exhibit: the finding that must be reported
 };
 
 struct ladder {
@@ -45,10 +45,10 @@ const std::vector<ladder>& ladders();
 
 // One application of the operator, as the trace saw it: which elements were in the left and in the right operand.
 struct combination {
-    std::uint64_t interval;  // number of barriers before it
+    std::uint64_t interval; // number of barriers before it
     unsigned block, thread;
     std::uint32_t left, right;
 };
 std::vector<combination>& combinations();
 
-}  // namespace lab
+} // namespace lab

@@ -9,4 +9,4 @@ const std::vector<ladder>& ladders()
     return all;
 }
 
-}  // namespace lab
+} // namespace lab

@@ -24,7 +24,8 @@ namespace lab {
 
 inline void check(cudaError_t error, const char* what)
 {
-    if (error != cudaSuccess) throw std::runtime_error(std::string(what) + " failed: " + cudaGetErrorString(error));
+    if (error != cudaSuccess)
+        throw std::runtime_error(std::string(what) + " failed: " + cudaGetErrorString(error));
 }
 
 template <class... P, class... A>
@@ -102,9 +103,10 @@ struct join {
 inline std::vector<elements> single_elements(unsigned n)
 {
     std::vector<elements> all(n);
-    for (unsigned i = 0; i < n; ++i) all[i] = {1u << i};
+    for (unsigned i = 0; i < n; ++i)
+        all[i] = {1u << i};
     return all;
 }
 #endif
 
-}  // namespace lab
+} // namespace lab

@@ -12,4 +12,4 @@ namespace lab {
 // found something. Throws std::runtime_error when it does not compile.
 int run_file(const std::string& file, const settings& how, bool json, const std::vector<std::string>& arguments);
 
-}  // namespace lab
+} // namespace lab

@@ -42,11 +42,15 @@ public:
         all.of = &program;
         all.findings = recorded_.findings();
         all.reports = recorded_.launches();
-        for (const auto& l : all.reports) all.counts += l.total;
-        if (setting("UPSWEEP_LAB_JSON", "0") == "1") fmt::print("{}\n", lab::json_of(all).dump(2));
-        else print(all);
+        for (const auto& l : all.reports)
+            all.counts += l.total;
+        if (setting("UPSWEEP_LAB_JSON", "0") == "1")
+            fmt::print("{}\n", lab::json_of(all).dump(2));
+        else
+            print(all);
         std::fflush(stdout);
-        if (!all.findings.empty()) _exit(1);  // whatever main returned
+        if (!all.findings.empty())
+            _exit(1); // whatever main returned
     }
 
 private:
@@ -55,11 +59,16 @@ private:
         if (!quiet_) {
             fmt::print("\n{}", lab::annotated(all.reports, setting("UPSWEEP_LAB_SOURCE", "")));
             std::set<std::string> kernels;
-            for (const auto& l : all.reports) kernels.insert(l.kernel);
-            fmt::print("\n{} launches of {} kernels on a simulated {}\n", all.reports.size(), kernels.size(), sim::current_options().machine.name);
+            for (const auto& l : all.reports)
+                kernels.insert(l.kernel);
+            fmt::print("\n{} launches of {} kernels on a simulated {}\n", all.reports.size(), kernels.size(),
+                       sim::current_options().machine.name);
         }
-        if (!all.findings.empty()) fmt::print("under the schedule \"{}\":\n{}", sim::current_options().schedule.name(), lab::findings_of({all}));
-        else if (!quiet_) fmt::print("no findings\n");
+        if (!all.findings.empty())
+            fmt::print("under the schedule \"{}\":\n{}", sim::current_options().schedule.name(),
+                       lab::findings_of({all}));
+        else if (!quiet_)
+            fmt::print("no findings\n");
     }
 
     sim::recording recorded_;
@@ -68,4 +77,4 @@ private:
 
 reporter at_exit;
 
-}  // namespace
+} // namespace

@@ -17,21 +17,21 @@ struct settings {
     task what;
     std::string geometry = "sm_90";
     std::uint64_t seed = 0;
-    unsigned schedules = 1;  // in order first, then reversed, round robin, and as many random ones as are left
+    unsigned schedules = 1; // in order first, then reversed, round robin, and as many random ones as are left
 };
 
 struct measurement {
     const rung* of = nullptr;
-    bool right = true;               // under every schedule
-    std::string error;               // of a launch that the machine refused
+    bool right = true; // under every schedule
+    std::string error; // of a launch that the machine refused
     unsigned wrong_schedules = 0;
-    unsigned blocks = 0;             // of the first launch
+    unsigned blocks = 0; // of the first launch
     unsigned launches = 0;
     std::uint64_t steps = 0, work = 0;
     upsweep::simulator::counters counts;
-    std::vector<upsweep::simulator::launch_report> reports;   // of the first schedule
-    std::vector<upsweep::simulator::finding> findings;        // of all schedules, each once
-    bool as_expected() const;        // a right kernel without findings, or an exhibit with its fault found
+    std::vector<upsweep::simulator::launch_report> reports; // of the first schedule
+    std::vector<upsweep::simulator::finding> findings;      // of all schedules, each once
+    bool as_expected() const; // a right kernel without findings, or an exhibit with its fault found
 };
 
 measurement measure(const rung& which, const settings& how);
@@ -50,4 +50,4 @@ std::string data_flow(const rung& which, const task& what);
 // The lines of a file with counters beside those that ran.
 std::string annotated(const std::vector<upsweep::simulator::launch_report>& reports, const std::string& file);
 
-}  // namespace lab
+} // namespace lab

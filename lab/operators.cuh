@@ -11,17 +11,21 @@ namespace lab {
     template <class T>                                                                                                 \
     struct name {                                                                                                      \
         __host__ __device__ T operator()(T a, T b) const { return static_cast<T>(expression); }                        \
-        __host__ __device__ static T identity() { return static_cast<T>(neutral); }                                    \
+        __host__ __device__ static T identity()                                                                        \
+        {                                                                                                              \
+            constexpr T value = static_cast<T>(neutral);                                                               \
+            return value;                                                                                              \
+        }                                                                                                              \
     };
 LAB_OPERATOR(plus, a + b, 0)
-LAB_OPERATOR(multiplies, a * b, 1)
+LAB_OPERATOR(multiplies, a* b, 1)
 LAB_OPERATOR(minimum, b < a ? b : a, std::numeric_limits<T>::max())
 LAB_OPERATOR(maximum, a < b ? b : a, std::numeric_limits<T>::lowest())
-LAB_OPERATOR(bit_and, a & b, ~T{})
+LAB_OPERATOR(bit_and, a& b, ~T{})
 LAB_OPERATOR(bit_or, a | b, 0)
 LAB_OPERATOR(bit_xor, a ^ b, 0)
-LAB_OPERATOR(logical_and, a && b, true)
+LAB_OPERATOR(logical_and, a&& b, true)
 LAB_OPERATOR(logical_or, a || b, false)
 #undef LAB_OPERATOR
 
-}  // namespace lab
+} // namespace lab

@@ -27,7 +27,8 @@ template <class T, class Op>
 __global__ void reduce_serial(const T* in, T* out, unsigned n, Op op)
 {
     T total = in[0];
-    for (unsigned i = 1; i < n; ++i) total = op(total, in[i]);
+    for (unsigned i = 1; i < n; ++i)
+        total = op(total, in[i]);
     out[0] = total;
 }
 
@@ -38,7 +39,8 @@ __global__ void reduce_one_thread(const T* in, T* out, unsigned n, Op op)
     const unsigned begin = blockIdx.x * blockDim.x, end = begin + blockDim.x < n ? begin + blockDim.x : n;
     if (threadIdx.x == 0) {
         T total = in[begin];
-        for (unsigned i = begin + 1; i < end; ++i) total = op(total, in[i]);
+        for (unsigned i = begin + 1; i < end; ++i)
+            total = op(total, in[i]);
         out[blockIdx.x] = total;
     }
 }
@@ -51,7 +53,8 @@ __global__ void reduce_global_tree(T* data, Op op)
     T* tile = data + blockIdx.x * blockDim.x;
     const unsigned t = threadIdx.x;
     for (unsigned s = blockDim.x / 2; s > 0; s /= 2) {
-        if (t < s) tile[t] = op(tile[t], tile[t + s]);
+        if (t < s)
+            tile[t] = op(tile[t], tile[t + s]);
         __syncthreads();
     }
 }
@@ -66,10 +69,12 @@ __global__ void reduce_shared_tree(const T* in, T* out, Op op)
     tile[t] = in[blockIdx.x * blockDim.x + t];
     __syncthreads();
     for (unsigned s = blockDim.x / 2; s > 0; s /= 2) {
-        if (t < s) tile[t] = op(tile[t], tile[t + s]);
+        if (t < s)
+            tile[t] = op(tile[t], tile[t + s]);
         __syncthreads();
     }
-    if (t == 0) out[blockIdx.x] = tile[0];
+    if (t == 0)
+        out[blockIdx.x] = tile[0];
 }
 
 // R5. Neighbours first. Working threads stand together, but their index strides: 2-way, 4-way, ... bank conflicts.
@@ -83,9 +88,11 @@ __global__ void reduce_interleaved_strided(const T* in, T* out, Op op)
     for (unsigned s = 1; s < blockDim.x; s *= 2) {
         __syncthreads();
         const unsigned i = 2 * s * t;
-        if (i + s < blockDim.x) tile[i] = op(tile[i], tile[i + s]);
+        if (i + s < blockDim.x)
+            tile[i] = op(tile[i], tile[i + s]);
     }
-    if (t == 0) out[blockIdx.x] = tile[0];
+    if (t == 0)
+        out[blockIdx.x] = tile[0];
 }
 
 // R6. Neighbours first, each pair folded by its left thread: the working threads thin out in every warp.
@@ -98,9 +105,11 @@ __global__ void reduce_interleaved_modulo(const T* in, T* out, Op op)
     tile[t] = in[blockIdx.x * blockDim.x + t];
     for (unsigned s = 1; s < blockDim.x; s *= 2) {
         __syncthreads();
-        if (t % (2 * s) == 0) tile[t] = op(tile[t], tile[t + s]);
+        if (t % (2 * s) == 0)
+            tile[t] = op(tile[t], tile[t + s]);
     }
-    if (t == 0) out[blockIdx.x] = tile[0];
+    if (t == 0)
+        out[blockIdx.x] = tile[0];
 }
 
 // R7. Halves: the working threads are the first ones, at neighbouring words. A tail is filled with the identity.
@@ -113,10 +122,12 @@ __global__ void reduce_sequential(const T* in, T* out, unsigned n, Op op)
     tile[t] = i < n ? in[i] : op.identity();
     __syncthreads();
     for (unsigned s = blockDim.x / 2; s > 0; s /= 2) {
-        if (t < s) tile[t] = op(tile[t], tile[t + s]);
+        if (t < s)
+            tile[t] = op(tile[t], tile[t + s]);
         __syncthreads();
     }
-    if (t == 0) out[blockIdx.x] = tile[0];
+    if (t == 0)
+        out[blockIdx.x] = tile[0];
 }
 
 // R8. A block folds two tiles; the first fold happens on the way in.
@@ -130,10 +141,12 @@ __global__ void reduce_first_add(const T* in, T* out, unsigned n, Op op)
     tile[t] = i + blockDim.x < n ? op(first, in[i + blockDim.x]) : first;
     __syncthreads();
     for (unsigned s = blockDim.x / 2; s > 0; s /= 2) {
-        if (t < s) tile[t] = op(tile[t], tile[t + s]);
+        if (t < s)
+            tile[t] = op(tile[t], tile[t + s]);
         __syncthreads();
     }
-    if (t == 0) out[blockIdx.x] = tile[0];
+    if (t == 0)
+        out[blockIdx.x] = tile[0];
 }
 
 // The last 64 words, by one warp. Lanes do not run in step by themselves: each read is set apart from the write that
@@ -147,9 +160,11 @@ __device__ void fold_last_warp(T* tile, unsigned t, Op op)
         __syncwarp();
         const T other = tile[t + s];
         __syncwarp();
-        if (t < s) mine = op(mine, other);
+        if (t < s)
+            mine = op(mine, other);
     }
-    if (t == 0) tile[0] = mine;
+    if (t == 0)
+        tile[0] = mine;
 }
 
 // R9. When one warp is left, the block has nothing to wait for.
@@ -163,11 +178,14 @@ __global__ void reduce_unrolled_last_warp(const T* in, T* out, unsigned n, Op op
     tile[t] = i + blockDim.x < n ? op(first, in[i + blockDim.x]) : first;
     __syncthreads();
     for (unsigned s = blockDim.x / 2; s > 32; s /= 2) {
-        if (t < s) tile[t] = op(tile[t], tile[t + s]);
+        if (t < s)
+            tile[t] = op(tile[t], tile[t + s]);
         __syncthreads();
     }
-    if (t < 32) fold_last_warp(tile, t, op);
-    if (t == 0) out[blockIdx.x] = tile[0];
+    if (t < 32)
+        fold_last_warp(tile, t, op);
+    if (t == 0)
+        out[blockIdx.x] = tile[0];
 }
 
 // One step of the unrolled tree: compiled away where the block is too small for it.
@@ -175,7 +193,8 @@ template <unsigned Block, unsigned Half, class T, class Op>
 __device__ void fold_half(T* tile, unsigned t, Op op)
 {
     if constexpr (Block >= 2 * Half) {
-        if (t < Half) tile[t] = op(tile[t], tile[t + Half]);
+        if (t < Half)
+            tile[t] = op(tile[t], tile[t + Half]);
         __syncthreads();
     }
 }
@@ -193,8 +212,10 @@ __global__ void reduce_fully_unrolled(const T* in, T* out, unsigned n, Op op)
     fold_half<Block, 256>(tile, t, op);
     fold_half<Block, 128>(tile, t, op);
     fold_half<Block, 64>(tile, t, op);
-    if (t < 32) fold_last_warp(tile, t, op);
-    if (t == 0) out[blockIdx.x] = tile[0];
+    if (t < 32)
+        fold_last_warp(tile, t, op);
+    if (t == 0)
+        out[blockIdx.x] = tile[0];
 }
 
 // R11. A thread first folds every gridDim-th tile by itself: n steps / threads, and only then the tree. Neighbouring
@@ -205,15 +226,18 @@ __global__ void reduce_many_per_thread(const T* in, T* out, unsigned n, Op op)
     __shared__ T tile[Block];
     const unsigned t = threadIdx.x;
     T mine = op.identity();
-    for (unsigned i = blockIdx.x * Block + t; i < n; i += gridDim.x * Block) mine = op(mine, in[i]);
+    for (unsigned i = blockIdx.x * Block + t; i < n; i += gridDim.x * Block)
+        mine = op(mine, in[i]);
     tile[t] = mine;
     __syncthreads();
     fold_half<Block, 512>(tile, t, op);
     fold_half<Block, 256>(tile, t, op);
     fold_half<Block, 128>(tile, t, op);
     fold_half<Block, 64>(tile, t, op);
-    if (t < 32) fold_last_warp(tile, t, op);
-    if (t == 0) out[blockIdx.x] = tile[0];
+    if (t < 32)
+        fold_last_warp(tile, t, op);
+    if (t == 0)
+        out[blockIdx.x] = tile[0];
 }
 
 // Every lane's value to lane 0, through registers.
@@ -222,7 +246,8 @@ __device__ T fold_warp(T mine, Op op)
 {
     for (unsigned s = 16; s > 0; s /= 2) {
         const T other = __shfl_down_sync(0xffffffffu, mine, s);
-        if (threadIdx.x % 32 < s) mine = op(mine, other);
+        if (threadIdx.x % 32 < s)
+            mine = op(mine, other);
     }
     return mine;
 }
@@ -234,9 +259,11 @@ __device__ T fold_block(T mine, Op op)
     __shared__ T of_warp[32];
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
     mine = fold_warp(mine, op);
-    if (lane == 0) of_warp[warp] = mine;
+    if (lane == 0)
+        of_warp[warp] = mine;
     __syncthreads();
-    if (warp == 0) mine = fold_warp(lane < warps ? of_warp[lane] : op.identity(), op);
+    if (warp == 0)
+        mine = fold_warp(lane < warps ? of_warp[lane] : op.identity(), op);
     return mine;
 }
 
@@ -245,9 +272,11 @@ template <class T, class Op>
 __global__ void reduce_shuffle(const T* in, T* out, unsigned n, Op op)
 {
     T mine = op.identity();
-    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) mine = op(mine, in[i]);
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        mine = op(mine, in[i]);
     mine = fold_block(mine, op);
-    if (threadIdx.x == 0) out[blockIdx.x] = mine;
+    if (threadIdx.x == 0)
+        out[blockIdx.x] = mine;
 }
 
 // R13. The block that takes the last ticket finds all partial results written (the fence comes before the ticket) and
@@ -257,7 +286,8 @@ __global__ void reduce_last_block(const T* in, T* out, unsigned* ticket, unsigne
 {
     __shared__ bool last;
     T mine = op.identity();
-    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) mine = op(mine, in[i]);
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        mine = op(mine, in[i]);
     mine = fold_block(mine, op);
     if (threadIdx.x == 0) {
         out[blockIdx.x] = mine;
@@ -266,11 +296,14 @@ __global__ void reduce_last_block(const T* in, T* out, unsigned* ticket, unsigne
         __threadfence();
     }
     __syncthreads();
-    if (!last) return;
+    if (!last)
+        return;
     mine = op.identity();
-    for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) mine = op(mine, out[i]);
+    for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x)
+        mine = op(mine, out[i]);
     mine = fold_block(mine, op);
-    if (threadIdx.x == 0) out[gridDim.x] = mine;
+    if (threadIdx.x == 0)
+        out[gridDim.x] = mine;
 }
 
-}  // namespace lab
+} // namespace lab

@@ -10,4 +10,4 @@ namespace lab {
 // does not end.
 std::string rewrite_launches(const std::string& source);
 
-}  // namespace lab
+} // namespace lab

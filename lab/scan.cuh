@@ -43,9 +43,11 @@ template <class T, class Op>
 __global__ void scan_by_reductions(const T* in, T* out, unsigned n, Op op)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
+    if (i >= n)
+        return;
     T total = in[0];
-    for (unsigned j = 1; j <= i; ++j) total = op(total, in[j]);
+    for (unsigned j = 1; j <= i; ++j)
+        total = op(total, in[j]);
     out[i] = total;
 }
 
@@ -78,7 +80,8 @@ __device__ void up_sweep(T* tile, unsigned t, unsigned words, Op op)
     for (unsigned s = 1; s < words; s *= 2) {
         __syncthreads();
         const unsigned right = 2 * s * (t + 1) - 1;
-        if (right < words) tile[right] = op(tile[right - s], tile[right]);
+        if (right < words)
+            tile[right] = op(tile[right - s], tile[right]);
     }
 }
 
@@ -93,8 +96,8 @@ __global__ void scan_blelloch(const T* in, T* out, Op op)
     tile[t] = in[t];
     tile[t + blockDim.x] = in[t + blockDim.x];
     up_sweep(tile, t, words, op);
-    __syncthreads();
-    if (t == 0) tile[words - 1] = op.identity();
+    if (t == 0)
+        tile[words - 1] = op.identity(); // thread 0 made the root itself: nothing to wait for
     for (unsigned s = words / 2; s > 0; s /= 2) {
         __syncthreads();
         const unsigned right = 2 * s * (t + 1) - 1;
@@ -141,20 +144,24 @@ __device__ T scan_block(T mine, Op op, T* total)
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
     for (unsigned s = 1; s < 32; s *= 2) {
         const T before = __shfl_up_sync(0xffffffffu, mine, s);
-        if (lane >= s) mine = op(before, mine);
+        if (lane >= s)
+            mine = op(before, mine);
     }
-    if (lane == 31) of_warp[warp] = mine;
+    if (lane == 31)
+        of_warp[warp] = mine;
     __syncthreads();
     if (warp == 0) {
         T sum = lane < warps ? of_warp[lane] : op.identity();
         for (unsigned s = 1; s < 32; s *= 2) {
             const T before = __shfl_up_sync(0xffffffffu, sum, s);
-            if (lane >= s) sum = op(before, sum);
+            if (lane >= s)
+                sum = op(before, sum);
         }
         of_warp[lane] = sum;
     }
     __syncthreads();
-    if (warp > 0) mine = op(of_warp[warp - 1], mine);
+    if (warp > 0)
+        mine = op(of_warp[warp - 1], mine);
     *total = of_warp[warps - 1];
     return mine;
 }
@@ -166,8 +173,10 @@ __global__ void scan_tiles(const T* in, T* out, T* totals, unsigned n, Op op)
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     T total;
     const T mine = scan_block(i < n ? in[i] : op.identity(), op, &total);
-    if (i < n) out[i] = mine;
-    if (threadIdx.x == 0) totals[blockIdx.x] = total;
+    if (i < n)
+        out[i] = mine;
+    if (threadIdx.x == 0)
+        totals[blockIdx.x] = total;
 }
 
 // S6, last launch: everything before the tile, to each of its words.
@@ -175,7 +184,8 @@ template <class T, class Op>
 __global__ void scan_add_totals(T* out, const T* totals, unsigned n, Op op)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (blockIdx.x > 0 && i < n) out[i] = op(totals[blockIdx.x - 1], out[i]);
+    if (blockIdx.x > 0 && i < n)
+        out[i] = op(totals[blockIdx.x - 1], out[i]);
 }
 
 // What a tile tells its successors: nothing yet, its own total, or the fold of everything up to its end.
@@ -192,21 +202,25 @@ __device__ void publish(T* values, unsigned* states, unsigned tile, T value, uns
 // S7. One pass. Tiles are numbered by a ticket, so that a tile only ever waits for tiles that already run. Each tells
 // its total, then walks back over its predecessors until one knows its whole prefix. states and ticket start at zero.
 template <class T, class Op>
-__global__ void scan_look_back(const T* in, T* out, T* totals, T* prefixes, unsigned* states, unsigned* ticket, unsigned n, Op op)
+__global__ void scan_look_back(const T* in, T* out, T* totals, T* prefixes, unsigned* states, unsigned* ticket,
+                               unsigned n, Op op)
 {
     __shared__ unsigned tile;
     __shared__ T before;
-    if (threadIdx.x == 0) tile = atomicAdd(ticket, 1u);
+    if (threadIdx.x == 0)
+        tile = atomicAdd(ticket, 1u);
     __syncthreads();
     const unsigned i = tile * blockDim.x + threadIdx.x;
     T total;
     const T mine = scan_block(i < n ? in[i] : op.identity(), op, &total);
     if (threadIdx.x == 0) {
-        if (tile > 0) publish(totals, states, tile, total, tile_total);
+        if (tile > 0)
+            publish(totals, states, tile, total, tile_total);
         T prefix = op.identity();
         for (unsigned other = tile; other > 0;) {
             unsigned state = tile_empty;
-            while (state == tile_empty) state = atomicAdd(&states[other - 1], 0u);
+            while (state == tile_empty)
+                state = atomicAdd(&states[other - 1], 0u);
             __threadfence();
             prefix = op(state == tile_prefix ? prefixes[other - 1] : totals[other - 1], prefix);
             other = state == tile_prefix ? 0 : other - 1;
@@ -215,7 +229,8 @@ __global__ void scan_look_back(const T* in, T* out, T* totals, T* prefixes, unsi
         before = prefix;
     }
     __syncthreads();
-    if (i < n) out[i] = op(before, mine);
+    if (i < n)
+        out[i] = op(before, mine);
 }
 
 // S9. One block a row: the row is scanned tile by tile, carrying the total along.
@@ -229,7 +244,8 @@ __global__ void scan_rows(const T* in, T* out, unsigned columns, Op op)
         const unsigned i = begin + threadIdx.x;
         T total;
         const T mine = scan_block(i < columns ? row[i] : op.identity(), op, &total);
-        if (i < columns) result[i] = op(carried, mine);
+        if (i < columns)
+            result[i] = op(carried, mine);
         carried = op(carried, total);
         __syncthreads();
     }
@@ -240,7 +256,8 @@ template <class T, class Op>
 __global__ void scan_columns(T* data, unsigned rows, unsigned columns, Op op)
 {
     const unsigned column = blockIdx.x * blockDim.x + threadIdx.x;
-    if (column >= columns) return;
+    if (column >= columns)
+        return;
     T total = data[column];
     for (unsigned row = 1; row < rows; ++row) {
         T& here = data[static_cast<size_t>(row) * columns + column];
@@ -250,7 +267,7 @@ __global__ void scan_columns(T* data, unsigned rows, unsigned columns, Op op)
 }
 
 struct rectangle {
-    unsigned top, left, bottom, right;  // first row and column inside, first ones outside
+    unsigned top, left, bottom, right; // first row and column inside, first ones outside
 };
 
 // S9. The sum over a rectangle is four corners of the table: whatever its size.
@@ -258,7 +275,8 @@ template <class T>
 __global__ void sum_rectangles(const T* table, unsigned columns, const rectangle* queries, T* sums, unsigned count)
 {
     const unsigned q = blockIdx.x * blockDim.x + threadIdx.x;
-    if (q >= count) return;
+    if (q >= count)
+        return;
     const rectangle r = queries[q];
     auto corner = [&](unsigned row, unsigned column) {
         return row == 0 || column == 0 ? T{} : table[static_cast<size_t>(row - 1) * columns + column - 1];
@@ -266,4 +284,4 @@ __global__ void sum_rectangles(const T* table, unsigned columns, const rectangle
     sums[q] = corner(r.bottom, r.right) - corner(r.top, r.right) - corner(r.bottom, r.left) + corner(r.top, r.left);
 }
 
-}  // namespace lab
+} // namespace lab

@@ -8,8 +8,9 @@ namespace lab {
 void join::note(elements a, elements b)
 {
     namespace device = upsweep::simulator::device;
-    if (!device::inside_kernel()) return;
+    if (!device::inside_kernel())
+        return;
     combinations().push_back({device::barrier_interval(), blockIdx.x, threadIdx.x, a.set, b.set});
 }
 
-}  // namespace lab
+} // namespace lab

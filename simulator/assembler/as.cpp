@@ -34,7 +34,8 @@ std::string_view trimmed(std::string_view line)
 std::vector<std::string> read_lines(std::istream& in)
 {
     std::vector<std::string> lines;
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(line);
     return lines;
 }
 
@@ -52,7 +53,8 @@ symbols collect_symbols(const std::vector<std::string>& lines)
             auto comma = text.find(',');
             if (comma != text.npos)
                 found.sizes.emplace(trimmed(text.substr(6, comma - 6)), trimmed(text.substr(comma + 1)));
-        } else if (auto colon = line.find(':'); colon != line.npos && !line.empty() && line[0] != '\t' && line[0] != '#') {
+        } else if (auto colon = line.find(':');
+                   colon != line.npos && !line.empty() && line[0] != '\t' && line[0] != '#') {
             found.labels.insert(line.substr(0, colon));
         }
     }
@@ -63,10 +65,12 @@ symbols collect_symbols(const std::vector<std::string>& lines)
 std::string ordinary_section(std::string line)
 {
     for (auto [tls, plain] : {std::pair{".tbss", ".bss.upsweep_shared"}, std::pair{".tdata", ".data.upsweep_shared"}})
-        if (auto at = line.find(tls); at != line.npos) line.replace(at, std::string_view(tls).size(), plain);
+        if (auto at = line.find(tls); at != line.npos)
+            line.replace(at, std::string_view(tls).size(), plain);
     auto open = line.find('"');
     auto close = line.find('"', open + 1);
-    if (auto flag = line.find('T', open); open != line.npos && flag < close) line.erase(flag, 1);
+    if (auto flag = line.find('T', open); open != line.npos && flag < close)
+        line.erase(flag, 1);
     return line;
 }
 
@@ -74,9 +78,11 @@ std::string with_simulated_copies(std::string line)
 {
     for (auto name : {"memcpy", "memset", "memmove"}) {
         auto at = line.find(name);
-        if (at == line.npos || at == 0 || (line[at - 1] != '\t' && line[at - 1] != ' ')) continue;
+        if (at == line.npos || at == 0 || (line[at - 1] != '\t' && line[at - 1] != ' '))
+            continue;
         auto end = at + std::string_view(name).size();
-        if (end == line.size() || line[end] == '@') return line.insert(at, "upsweep_simulator_");
+        if (end == line.size() || line[end] == '@')
+            return line.insert(at, "upsweep_simulator_");
     }
     return line;
 }
@@ -85,11 +91,15 @@ std::string with_simulated_copies(std::string line)
 void note_emulated(std::string_view line, const symbols& known, std::set<std::string, std::less<>>& undefined)
 {
     const auto begin = line.find("__emutls_v.");
-    if (begin == line.npos) return;
+    if (begin == line.npos)
+        return;
     auto end = begin;
-    while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) || line[end] == '_' || line[end] == '.')) ++end;
+    while (end < line.size() &&
+           (std::isalnum(static_cast<unsigned char>(line[end])) || line[end] == '_' || line[end] == '.'))
+        ++end;
     const auto name = line.substr(begin, end - begin);
-    if (!starts_with(name, "__emutls_v._ZSt") && known.labels.find(name) == known.labels.end()) undefined.emplace(name);
+    if (!starts_with(name, "__emutls_v._ZSt") && known.labels.find(name) == known.labels.end())
+        undefined.emplace(name);
 }
 
 void rewrite(const std::vector<std::string>& lines, std::ostream& out)
@@ -99,7 +109,8 @@ void rewrite(const std::vector<std::string>& lines, std::ostream& out)
     bool inside_sequence = false;
     for (const auto& line : lines) {
         auto text = trimmed(line);
-        if (starts_with(text, ".section") && text.find("@llvm_") != text.npos) continue;  // notes that GNU as does not know
+        if (starts_with(text, ".section") && text.find("@llvm_") != text.npos)
+            continue; // notes that GNU as does not know
         note_emulated(line, known, undefined);
         const auto access = line.find("@tlsgd(%rip), %rdi");
         std::string name;
@@ -107,19 +118,22 @@ void rewrite(const std::vector<std::string>& lines, std::ostream& out)
             auto start = line.rfind("leaq", access) + 5;
             name = trimmed(std::string_view(line).substr(start, access - start));
         }
-        if (access != line.npos && !starts_with(name, "_ZSt")) {  // the standard library's own stay real
+        if (access != line.npos && !starts_with(name, "_ZSt")) { // the standard library's own stay real
             auto size = known.sizes.find(name);
-            if (!known.labels.count(name)) undefined.insert(name);
+            if (!known.labels.count(name))
+                undefined.insert(name);
             out << "\tmovq\t" << name << "@GOTPCREL(%rip), %rdi\n\tmovl\t$"
                 << (size == known.sizes.end() ? "0" : size->second) << ", %esi\n";
             inside_sequence = true;
         } else if (inside_sequence) {
-            if (text.find("__tls_get_addr") == text.npos) continue;
+            if (text.find("__tls_get_addr") == text.npos)
+                continue;
             out << "\tcall\tupsweep_simulator_shared_address@PLT\n";
             inside_sequence = false;
         } else if (line.find("@dtpoff") != line.npos) {
-            out << "\t.quad\t0\n";  // where a debugger would look for the variable: there is no one place
-        } else if (starts_with(text, ".section") && (text.find(".tbss") != text.npos || text.find(".tdata") != text.npos)) {
+            out << "\t.quad\t0\n"; // where a debugger would look for the variable: there is no one place
+        } else if (starts_with(text, ".section") &&
+                   (text.find(".tbss") != text.npos || text.find(".tdata") != text.npos)) {
             out << ordinary_section(line) << '\n';
         } else if (starts_with(text, "call") || starts_with(text, "jmp")) {
             out << with_simulated_copies(line) << '\n';
@@ -127,10 +141,11 @@ void rewrite(const std::vector<std::string>& lines, std::ostream& out)
             out << line << '\n';
         }
     }
-    for (const auto& name : undefined) out << "\t.weak\t" << name << '\n';
+    for (const auto& name : undefined)
+        out << "\t.weak\t" << name << '\n';
 }
 
-}  // namespace
+} // namespace
 
 int main(int argc, char** argv)
 {
@@ -149,7 +164,7 @@ int main(int argc, char** argv)
             arguments.push_back(argument);
         }
     }
-    if (argc == 2 && arguments.size() == 2) {  // --version and its kin
+    if (argc == 2 && arguments.size() == 2) { // --version and its kin
         execlp("as", "as", argv[1], static_cast<char*>(nullptr));
         return 127;
     }
@@ -157,7 +172,8 @@ int main(int argc, char** argv)
     const std::string rewritten = output + ".upsweep.s";
     {
         std::ifstream file;
-        if (input != "-") file.open(input);
+        if (input != "-")
+            file.open(input);
         std::ofstream out(rewritten);
         if ((input != "-" && !file) || !out) {
             std::cerr << "as (upsweep simulator): cannot read " << input << " or write " << rewritten << '\n';
@@ -167,7 +183,8 @@ int main(int argc, char** argv)
     }
     arguments.push_back(rewritten);
     std::vector<char*> raw;
-    for (auto& argument : arguments) raw.push_back(argument.data());
+    for (auto& argument : arguments)
+        raw.push_back(argument.data());
     raw.push_back(nullptr);
     const pid_t child = fork();
     if (child == 0) {

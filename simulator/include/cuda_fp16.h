@@ -15,11 +15,14 @@ constexpr std::uint16_t half_bits(float value)
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
     const std::uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7fffu);
-    if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);
-    if (magnitude < 0x38800000u) {  // subnormal halves: units of 2^-24
+    if (magnitude > 0x7f800000u)
+        return static_cast<std::uint16_t>(sign | 0x7fffu);
+    if (magnitude >= 0x477ff000u)
+        return static_cast<std::uint16_t>(sign | 0x7c00u);
+    if (magnitude < 0x38800000u) { // subnormal halves: units of 2^-24
         const int shift = 126 - static_cast<int>(magnitude >> 23);
-        if (shift > 24) return sign;
+        if (shift > 24)
+            return sign;
         const std::uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
         const std::uint32_t rest = mantissa & ((1u << shift) - 1), middle = 1u << (shift - 1);
         std::uint32_t units = mantissa >> shift;
@@ -33,13 +36,15 @@ constexpr std::uint16_t half_bits(float value)
 constexpr float half_value(std::uint16_t half)
 {
     const std::uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 0x1fu, mantissa = half & 0x3ffu;
-    if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | mantissa << 13);
-    if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
+    if (exponent == 31)
+        return std::bit_cast<float>(sign | 0x7f800000u | mantissa << 13);
+    if (exponent != 0)
+        return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
     const float small = static_cast<float>(mantissa) * 0x1p-24f;
     return sign ? -small : small;
 }
 
-}  // namespace upsweep::simulator::cuda
+} // namespace upsweep::simulator::cuda
 
 struct __half {
     __half() = default;
@@ -50,7 +55,9 @@ struct __half {
     std::uint16_t bits;
 };
 using half = __half;
-struct alignas(4) __half2 { __half x, y; };
+struct alignas(4) __half2 {
+    __half x, y;
+};
 using half2 = __half2;
 
 UPSWEEP_INLINE __half __float2half(float v) { return {v}; }
@@ -61,7 +68,7 @@ UPSWEEP_INLINE float2 __half22float2(__half2 v) { return {v.x, v.y}; }
 UPSWEEP_INLINE float __low2float(__half2 v) { return v.x; }
 UPSWEEP_INLINE float __high2float(__half2 v) { return v.y; }
 #define UPSWEEP_HALF_OPERATOR(op, name)                                                                                \
-    UPSWEEP_INLINE __half operator op(__half a, __half b) { return {static_cast<float>(a) op static_cast<float>(b)}; }  \
+    UPSWEEP_INLINE __half operator op(__half a, __half b) { return {static_cast<float>(a) op static_cast<float>(b)}; } \
     UPSWEEP_INLINE __half name(__half a, __half b) { return a op b; }                                                  \
     UPSWEEP_INLINE __half2 name##2(__half2 a, __half2 b) { return {a.x op b.x, a.y op b.y}; }                          \
     UPSWEEP_INLINE __half& operator op##=(__half& a, __half b) { return a = a op b; }
@@ -71,7 +78,7 @@ UPSWEEP_HALF_OPERATOR(*, __hmul)
 UPSWEEP_HALF_OPERATOR(/, __hdiv)
 #undef UPSWEEP_HALF_OPERATOR
 #define UPSWEEP_HALF_COMPARE(op, name)                                                                                 \
-    UPSWEEP_INLINE bool operator op(__half a, __half b) { return static_cast<float>(a) op static_cast<float>(b); }      \
+    UPSWEEP_INLINE bool operator op(__half a, __half b) { return static_cast<float>(a) op static_cast<float>(b); }     \
     UPSWEEP_INLINE bool name(__half a, __half b) { return a op b; }
 UPSWEEP_HALF_COMPARE(<, __hlt)
 UPSWEEP_HALF_COMPARE(>, __hgt)

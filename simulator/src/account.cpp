@@ -15,16 +15,19 @@ class distinct {
 public:
     bool add(std::uint64_t value)
     {
-        if (count_ != 0 && values_[count_ - 1] == value) return false;
+        if (count_ != 0 && values_[count_ - 1] == value)
+            return false;
         for (unsigned slot = value * 0x9e3779b97f4a7c15u >> 56;; slot = (slot + 1) & 255) {
             if (stamps_[slot] != round_) {
-                if (count_ == std::size(values_)) return false;
+                if (count_ == std::size(values_))
+                    return false;
                 stamps_[slot] = round_;
                 table_[slot] = value;
                 values_[count_++] = value;
                 return true;
             }
-            if (table_[slot] == value) return false;
+            if (table_[slot] == value)
+                return false;
         }
     }
     unsigned count() const { return count_; }
@@ -44,7 +47,8 @@ thread_local distinct seen;
 template <class F>
 void each_lane(std::uint32_t mask, F f)
 {
-    for (; mask != 0; mask &= mask - 1) f(static_cast<std::uint32_t>(std::countr_zero(mask)));
+    for (; mask != 0; mask &= mask - 1)
+        f(static_cast<std::uint32_t>(std::countr_zero(mask)));
 }
 
 // The lanes that the memory serves together, beginning with one of them.
@@ -53,30 +57,37 @@ std::uint32_t part_mask(std::uint32_t begin, std::uint32_t part)
     return static_cast<std::uint32_t>(((std::uint64_t{1} << part) - 1) << begin);
 }
 
-}  // namespace
+} // namespace
 
 engine::space engine::space_of(const lane& l, std::uintptr_t address)
 {
     const block& own = *l.of->of;
-    if (address - reinterpret_cast<std::uintptr_t>(own.shared) < shared_capacity_) return space::shared;
-    if (device_memory::instance().contains(address)) return space::global;
-    if (in_arguments(address)) return space::none;
-    if (address - reinterpret_cast<std::uintptr_t>(own.stacks) < threads_ * options_.stack_bytes) return space::none;
-    if (cluster_size_ > 1 && holds_shared(address)) return space::shared;
+    if (address - reinterpret_cast<std::uintptr_t>(own.shared) < shared_capacity_)
+        return space::shared;
+    if (device_memory::instance().contains(address))
+        return space::global;
+    if (in_arguments(address))
+        return space::none;
+    if (address - reinterpret_cast<std::uintptr_t>(own.stacks) < threads_ * options_.stack_bytes)
+        return space::none;
+    if (cluster_size_ > 1 && holds_shared(address))
+        return space::shared;
     return space::global;
 }
 
 bool engine::holds_shared(std::uintptr_t address) const
 {
     for (const auto& b : blocks_)
-        if (address - reinterpret_cast<std::uintptr_t>(b->shared) < shared_capacity_) return true;
+        if (address - reinterpret_cast<std::uintptr_t>(b->shared) < shared_capacity_)
+            return true;
     return false;
 }
 
 counters& engine::interval_of(const block& b)
 {
     const auto index = static_cast<std::size_t>(std::min<std::uint64_t>(b.epoch - 1, 4095));
-    if (intervals_.size() <= index) intervals_.resize(index + 1);
+    if (intervals_.size() <= index)
+        intervals_.resize(index + 1);
     return intervals_[index];
 }
 
@@ -98,23 +109,27 @@ bool engine::continues_vector(warp& w, std::uint32_t mask, bool shared, counters
     const lane* lanes = &w.of->lanes[w.first];
     const request& what = lanes[std::countr_zero(mask)].pending;
     vector_access& last = w.last;
-    if (last.mask != mask || last.kind != what.kind || last.shared != shared || what.pc <= last.pc || what.pc - last.pc > 128)
+    if (last.mask != mask || last.kind != what.kind || last.shared != shared || what.pc <= last.pc ||
+        what.pc - last.pc > 128)
         return false;
     bool adjoins = true;
     each_lane(mask, [&](std::uint32_t i) {
         const auto address = lanes[i].pending.address;
         adjoins = adjoins && address == last.next[i] && address % 16 != 0;
     });
-    if (!adjoins) return false;
+    if (!adjoins)
+        return false;
     const location &here = locate(what.pc), &before = locate(last.pc);
-    if (here.line != before.line || here.column != before.column || here.file != before.file) return false;
+    if (here.line != before.line || here.column != before.column || here.file != before.file)
+        return false;
     last.pc = what.pc;
     each_lane(mask, [&](std::uint32_t i) {
         last.next[i] += lanes[i].pending.size;
         last.bytes += lanes[i].pending.size;
-        (what.kind == request_kind::read ? change.load_bytes : change.store_bytes) += shared ? 0 : lanes[i].pending.size;
+        (what.kind == request_kind::read ? change.load_bytes : change.store_bytes) +=
+            shared ? 0 : lanes[i].pending.size;
     });
-    if (shared) {  // the wider access was always going to need these passes
+    if (shared) { // the wider access was always going to need these passes
         const auto fewest = (last.bytes + options_.machine.banks * 4 - 1) / (options_.machine.banks * 4);
         const auto conflicts = last.wavefronts > fewest ? last.wavefronts - fewest : 0;
         change.bank_conflicts -= last.conflicts - std::min(conflicts, last.conflicts);
@@ -133,13 +148,15 @@ void engine::count_global(warp& w, std::uint32_t mask, counters& change)
         seen.clear();
         each_lane(mask & part_mask(begin, part), [&](std::uint32_t i) {
             const request& r = lanes[i].pending;
-            for (auto t = r.address / machine.transaction_bytes; t <= (r.address + r.size - 1) / machine.transaction_bytes; ++t)
+            for (auto t = r.address / machine.transaction_bytes;
+                 t <= (r.address + r.size - 1) / machine.transaction_bytes; ++t)
                 seen.add(t);
         });
         transactions += seen.count();
         seen.clear();
         each_lane(mask & part_mask(begin, part), [&](std::uint32_t i) {
-            if (seen.add(lanes[i].pending.address)) bytes += lanes[i].pending.size;
+            if (seen.add(lanes[i].pending.address))
+                bytes += lanes[i].pending.size;
         });
     }
     const bool load = lanes[std::countr_zero(mask)].pending.kind == request_kind::read;
@@ -164,7 +181,8 @@ void engine::count_shared(warp& w, std::uint32_t mask, counters& change)
             const request& r = lanes[i].pending;
             bytes += r.size;
             for (auto word = r.address / 4; word <= (r.address + r.size - 1) / 4; ++word)
-                if (seen.add(word)) ++in_bank[word % machine.banks];
+                if (seen.add(word))
+                    ++in_bank[word % machine.banks];
         });
         const auto most = *std::max_element(in_bank, in_bank + machine.banks);
         const auto fewest = (seen.count() + machine.banks - 1) / machine.banks;
@@ -190,11 +208,14 @@ void engine::count_atomic(warp& w, std::uint32_t mask, counters& change)
     for (std::uint32_t left = mask; left != 0;) {
         const auto first = static_cast<std::uint32_t>(std::countr_zero(left));
         std::uint32_t same = 0;
-        each_lane(left, [&](std::uint32_t i) { same |= (lanes[i].pending.address == lanes[first].pending.address ? 1u : 0u) << i; });
+        each_lane(left, [&](std::uint32_t i) {
+            same |= (lanes[i].pending.address == lanes[first].pending.address ? 1u : 0u) << i;
+        });
         const auto hits = static_cast<unsigned>(std::popcount(same));
         change.worst_address = std::max<std::uint64_t>(change.worst_address, hits);
         change.atomic_replays += hits - 1;
-        if (space_of(lanes[first], lanes[first].pending.address) == space::shared) shared_lanes += hits;
+        if (space_of(lanes[first], lanes[first].pending.address) == space::shared)
+            shared_lanes += hits;
         left &= ~same;
     }
     change.shared_atomic_accesses = shared_lanes;
@@ -212,9 +233,12 @@ void engine::note_progress(warp& w, std::uint32_t mask)
         l.last_pc = r.pc;
         l.last_address = r.address;
     });
-    if (lanes[std::countr_zero(mask)].pending.kind == request_kind::write) only_reads_ = 0;
-    if (fresh) no_progress_ = 0;
-    else polled_ = true;
+    if (lanes[std::countr_zero(mask)].pending.kind == request_kind::write)
+        only_reads_ = 0;
+    if (fresh)
+        no_progress_ = 0;
+    else
+        polled_ = true;
 }
 
 void engine::issue_memory(warp& w, std::uint32_t mask)
@@ -231,10 +255,12 @@ void engine::issue_memory(warp& w, std::uint32_t mask)
         case space::global: in_global |= 1u << i; break;
         case space::none: return;
         }
-        if (!stopped_ && options_.check && !check_access(l)) stop("an access outside device memory");
+        if (!stopped_ && options_.check && !check_access(l))
+            stop("an access outside device memory");
     });
     const std::uint32_t counted = in_shared | in_global;
-    if (stopped_ || counted == 0) return;
+    if (stopped_ || counted == 0)
+        return;
 
     counters change;
     if (what.kind == request_kind::atomic) {
@@ -245,8 +271,10 @@ void engine::issue_memory(warp& w, std::uint32_t mask)
         change.active_lanes = static_cast<unsigned>(std::popcount(counted));
         change.possible_lanes = w.lanes;
         change.divergent = counted != w.all();
-        if (in_global != 0) count_global(w, in_global, change);
-        if (in_shared != 0) count_shared(w, in_shared, change);
+        if (in_global != 0)
+            count_global(w, in_global, change);
+        if (in_shared != 0)
+            count_shared(w, in_shared, change);
         w.last.kind = what.kind;
         w.last.shared = in_shared != 0;
         w.last.pc = what.pc;
@@ -266,4 +294,4 @@ void engine::issue_memory(warp& w, std::uint32_t mask)
     interval_of(*w.of) += change;
 }
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

@@ -15,7 +15,8 @@ namespace {
 const char* spelling(const request& what)
 {
     using device::exchange;
-    if (what.kind == request_kind::warp_barrier) return "__syncwarp";
+    if (what.kind == request_kind::warp_barrier)
+        return "__syncwarp";
     switch (what.exchange) {
     case exchange::shuffle_index: return "__shfl_sync";
     case exchange::shuffle_up: return "__shfl_up_sync";
@@ -33,7 +34,8 @@ const char* spelling(const request& what)
 template <class F>
 void each_lane(std::uint32_t mask, F f)
 {
-    for (; mask != 0; mask &= mask - 1) f(static_cast<std::uint32_t>(std::countr_zero(mask)));
+    for (; mask != 0; mask &= mask - 1)
+        f(static_cast<std::uint32_t>(std::countr_zero(mask)));
 }
 
 const char* where_it_waits(request_kind kind)
@@ -46,7 +48,7 @@ const char* where_it_waits(request_kind kind)
     }
 }
 
-}  // namespace
+} // namespace
 
 void engine::arrive_exchange(warp& w, std::uint32_t mask)
 {
@@ -55,7 +57,8 @@ void engine::arrive_exchange(warp& w, std::uint32_t mask)
         lanes[i].state = lane_state::waiting;
         const auto named = lanes[i].pending.mask;
         if ((named >> i & 1) == 0) {
-            report(finding_kind::missing_lane, lanes[i], lanes[i].pending.pc, std::string("calls ") + spelling(lanes[i].pending),
+            report(finding_kind::missing_lane, lanes[i], lanes[i].pending.pc,
+                   std::string("calls ") + spelling(lanes[i].pending),
                    "a lane calls the intrinsic with a mask that does not name the lane itself");
             lanes[i].pending.mask = 1u << i;
         }
@@ -66,7 +69,8 @@ void engine::arrive_exchange(warp& w, std::uint32_t mask)
         const auto i = static_cast<std::uint32_t>(std::countr_zero(left));
         left &= ~lanes[i].pending.mask & ~(1u << i);
         try_exchange(w, i, false);
-        if (stopped_) return;
+        if (stopped_)
+            return;
     }
 }
 
@@ -84,15 +88,18 @@ bool engine::try_exchange(warp& w, std::uint32_t lane_id, bool settle)
         (same ? arrived : missing) |= 1u << i;
     });
     const std::uint32_t gone = missing & ~w.live;
-    if (!settle && (missing & ~gone) != 0) return false;
+    if (!settle && (missing & ~gone) != 0)
+        return false;
     const std::uint32_t named = what.kind == request_kind::warp_barrier ? missing & ~gone : missing;
     if (named != 0) {
         const lane& absent = lanes[std::countr_zero(named)];
         const bool exited = absent.state == lane_state::exited;
-        auto other = party_of(absent, exited ? absent.last_pc : absent.pending.pc, exited ? "exited" : where_it_waits(absent.pending.kind));
+        auto other = party_of(absent, exited ? absent.last_pc : absent.pending.pc,
+                              exited ? "exited" : where_it_waits(absent.pending.kind));
         report(finding_kind::missing_lane, lanes[lane_id], what.pc, std::string("waits at ") + spelling(what),
-               "lane " + std::to_string(std::countr_zero(named)) + (exited ? " has exited, but" : " has diverged, but") +
-                   " the mask of " + spelling(what) + " names it",
+               "lane " + std::to_string(std::countr_zero(named)) +
+                   (exited ? " has exited, but" : " has diverged, but") + " the mask of " + spelling(what) +
+                   " names it",
                &other);
     }
     perform_exchange(w, arrived);
@@ -102,8 +109,10 @@ bool engine::try_exchange(warp& w, std::uint32_t lane_id, bool settle)
 void engine::settle_exchanges(warp& w)
 {
     for (std::uint32_t i = 0; i < w.lanes; ++i)
-        if ((w.exchanging >> i & 1) != 0 && try_exchange(w, i, false)) return;
-    if (w.exchanging != 0) try_exchange(w, static_cast<std::uint32_t>(std::countr_zero(w.exchanging)), true);
+        if ((w.exchanging >> i & 1) != 0 && try_exchange(w, i, false))
+            return;
+    if (w.exchanging != 0)
+        try_exchange(w, static_cast<std::uint32_t>(std::countr_zero(w.exchanging)), true);
 }
 
 void engine::perform_exchange(warp& w, std::uint32_t mask)
@@ -125,16 +134,24 @@ void engine::perform_exchange(warp& w, std::uint32_t mask)
         bool same = true;
         each_lane(mask, [&](std::uint32_t i) {
             const auto value = lanes[i].pending.value;
-            if (value != 0) votes |= 1u << i;
+            if (value != 0)
+                votes |= 1u << i;
             same = same && value == what.value;
-            if (i == static_cast<std::uint32_t>(std::countr_zero(mask))) return;
+            if (i == static_cast<std::uint32_t>(std::countr_zero(mask)))
+                return;
             const auto a = static_cast<std::uint32_t>(folded), b = static_cast<std::uint32_t>(value);
             switch (what.exchange) {
             case exchange::add_unsigned: folded = a + b; break;
             case exchange::min_unsigned: folded = std::min(a, b); break;
             case exchange::max_unsigned: folded = std::max(a, b); break;
-            case exchange::min_signed: folded = static_cast<std::uint32_t>(std::min(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b))); break;
-            case exchange::max_signed: folded = static_cast<std::uint32_t>(std::max(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b))); break;
+            case exchange::min_signed:
+                folded =
+                    static_cast<std::uint32_t>(std::min(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)));
+                break;
+            case exchange::max_signed:
+                folded =
+                    static_cast<std::uint32_t>(std::max(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)));
+                break;
             case exchange::bit_and: folded = a & b; break;
             case exchange::bit_or: folded = a | b; break;
             case exchange::bit_xor: folded = a ^ b; break;
@@ -148,9 +165,20 @@ void engine::perform_exchange(warp& w, std::uint32_t mask)
             std::uint32_t from = i;
             switch (r.exchange) {
             case exchange::shuffle_index: from = segment | (static_cast<std::uint32_t>(r.operand) & (width - 1)); break;
-            case exchange::shuffle_up: from = i - segment >= static_cast<std::uint32_t>(r.operand) ? i - static_cast<std::uint32_t>(r.operand) : i; break;
-            case exchange::shuffle_down: from = i + static_cast<std::uint32_t>(r.operand) < segment + width ? i + static_cast<std::uint32_t>(r.operand) : i; break;
-            case exchange::shuffle_xor: from = (i ^ static_cast<std::uint32_t>(r.operand)) < segment + width ? i ^ static_cast<std::uint32_t>(r.operand) : i; break;
+            case exchange::shuffle_up:
+                from = i - segment >= static_cast<std::uint32_t>(r.operand) ? i - static_cast<std::uint32_t>(r.operand)
+                                                                            : i;
+                break;
+            case exchange::shuffle_down:
+                from = i + static_cast<std::uint32_t>(r.operand) < segment + width
+                           ? i + static_cast<std::uint32_t>(r.operand)
+                           : i;
+                break;
+            case exchange::shuffle_xor:
+                from = (i ^ static_cast<std::uint32_t>(r.operand)) < segment + width
+                           ? i ^ static_cast<std::uint32_t>(r.operand)
+                           : i;
+                break;
             case exchange::ballot: l.result = {votes, 0}; return;
             case exchange::all: l.result = {votes == mask, 0}; return;
             case exchange::any: l.result = {votes != 0, 0}; return;
@@ -188,17 +216,21 @@ void engine::order_warp(warp& w, std::uint32_t mask)
     std::uint64_t latest[32] = {};
     known together;
     each_lane(mask, [&](std::uint32_t i) {
-        for (std::uint32_t u = 0; u < w.lanes; ++u) latest[u] = std::max(latest[u], w.known[i][u]);
+        for (std::uint32_t u = 0; u < w.lanes; ++u)
+            latest[u] = std::max(latest[u], w.known[i][u]);
         auto& order = lanes[i].order;
         latest[i] = std::max(latest[i], make_instant(launch_number_, w.of->epoch, order.local));
         ++order.local;
-        if (order.pending) order.acquired = joined(order.acquired, order.pending);
-        if (order.acquired) together = joined(together, order.acquired);
+        if (order.pending)
+            order.acquired = joined(order.acquired, order.pending);
+        if (order.acquired)
+            together = joined(together, order.acquired);
     });
     each_lane(mask, [&](std::uint32_t i) {
         std::copy_n(latest, w.lanes, w.known[i]);
         lanes[i].order.pending = nullptr;
-        if (together) lanes[i].order.acquired = together;
+        if (together)
+            lanes[i].order.acquired = together;
     });
 }
 
@@ -218,8 +250,8 @@ void engine::arrive_barrier(warp& w, std::uint32_t mask)
         if (here.line != there.line || here.file != there.file) {
             state.reported = true;
             auto other = party_of(b.lanes[state.first_lane], state.first_pc, "waits at the barrier here");
-            report(finding_kind::barrier_divergence, lanes[std::countr_zero(mask)], what.pc, "waits at the barrier here",
-                   "threads of one block wait at different barriers", &other);
+            report(finding_kind::barrier_divergence, lanes[std::countr_zero(mask)], what.pc,
+                   "waits at the barrier here", "threads of one block wait at different barriers", &other);
         }
     }
     each_lane(mask, [&](std::uint32_t i) {
@@ -228,20 +260,26 @@ void engine::arrive_barrier(warp& w, std::uint32_t mask)
     });
     state.arrived += static_cast<std::uint32_t>(std::popcount(mask));
     clear_ready(w, mask);
-    if (what.level == device::barrier_level::block) try_barrier(b);
-    else try_wide_barrier(what.level, b.linear / cluster_size_);
+    if (what.level == device::barrier_level::block)
+        try_barrier(b);
+    else
+        try_wide_barrier(what.level, b.linear / cluster_size_);
 }
 
 void engine::try_barrier(block& b)
 {
-    if (b.barrier.arrived == 0 || b.barrier.arrived != b.live) return;
+    if (b.barrier.arrived == 0 || b.barrier.arrived != b.live)
+        return;
     if (b.live != threads_ && !b.barrier.reported) {
         for (std::uint32_t i = 0; i < threads_; ++i) {
             const lane& gone = b.lanes[i];
-            if (gone.state != lane_state::exited) continue;
+            if (gone.state != lane_state::exited)
+                continue;
             auto other = party_of(gone, gone.last_pc, "exited without it");
-            report(finding_kind::barrier_divergence, b.lanes[b.barrier.first_lane], b.barrier.first_pc, "waits at the barrier",
-                   std::to_string(threads_ - b.live) + " threads of the block exited and never reach the barrier", &other);
+            report(finding_kind::barrier_divergence, b.lanes[b.barrier.first_lane], b.barrier.first_pc,
+                   "waits at the barrier",
+                   std::to_string(threads_ - b.live) + " threads of the block exited and never reach the barrier",
+                   &other);
             break;
         }
     }
@@ -252,18 +290,23 @@ void engine::try_wide_barrier(device::barrier_level level, std::uint64_t cluster
 {
     const bool whole_grid = level == device::barrier_level::grid;
     auto concerned = [&](const block& b) { return b.resident && (whole_grid || b.linear / cluster_size_ == cluster); };
-    if (whole_grid && blocks_started_ != blocks_total_) return;
+    if (whole_grid && blocks_started_ != blocks_total_)
+        return;
     for (auto& b : blocks_)
-        if (concerned(*b) && b->live != 0 && b->wide.arrived != b->live) return;
+        if (concerned(*b) && b->live != 0 && b->wide.arrived != b->live)
+            return;
     auto all = std::make_shared<knowledge>();
     for (auto& b : blocks_) {
-        if (!concerned(*b)) continue;
+        if (!concerned(*b))
+            continue;
         all->blocks[b->linear] = b->epoch + 1;
         for (std::uint32_t i = 0; i < threads_; ++i)
-            if (b->lanes[i].order.acquired) all->join(*b->lanes[i].order.acquired);
+            if (b->lanes[i].order.acquired)
+                all->join(*b->lanes[i].order.acquired);
     }
     for (auto& b : blocks_)
-        if (concerned(*b) && b->wide.arrived != 0) complete_barrier(*b, b->wide, all);
+        if (concerned(*b) && b->wide.arrived != 0)
+            complete_barrier(*b, b->wide, all);
 }
 
 void engine::complete_barrier(block& b, barrier_state& state, const known& also)
@@ -274,8 +317,10 @@ void engine::complete_barrier(block& b, barrier_state& state, const known& also)
     known together = also;
     for (std::uint32_t i = 0; i < threads_; ++i) {
         auto& order = b.lanes[i].order;
-        if (order.pending) together = joined(together, order.pending);
-        if (order.acquired && order.acquired != together) together = joined(together, order.acquired);
+        if (order.pending)
+            together = joined(together, order.pending);
+        if (order.acquired && order.acquired != together)
+            together = joined(together, order.acquired);
     }
     ++b.epoch;
     no_progress_ = only_reads_ = 0;
@@ -284,7 +329,8 @@ void engine::complete_barrier(block& b, barrier_state& state, const known& also)
         lane& l = b.lanes[i];
         const bool here = l.state == lane_state::waiting && l.pending.kind == request_kind::barrier &&
                           (l.pending.level == device::barrier_level::block) == of_block;
-        if (!here) continue;
+        if (!here)
+            continue;
         l.order.local = 0;
         l.order.pending = nullptr;
         l.order.acquired = together;
@@ -323,7 +369,8 @@ void engine::exited(lane& l)
     clear_ready(w, bit);
     --b.live;
     only_reads_ = 0;
-    if (stopped_) return;
+    if (stopped_)
+        return;
     try_barrier(b);
     if (b.wide.arrived != 0) {
         const auto& waiting = b.lanes[b.wide.first_lane].pending;
@@ -340,34 +387,42 @@ void engine::report_stuck(finding_kind kind)
     std::vector<std::pair<std::uintptr_t, group>> places;
     std::uint64_t stuck = 0;
     for (auto& b : blocks_) {
-        if (!b->resident) continue;
+        if (!b->resident)
+            continue;
         for (std::uint32_t i = 0; i < threads_; ++i) {
             const lane& l = b->lanes[i];
-            if (l.state == lane_state::exited) continue;
+            if (l.state == lane_state::exited)
+                continue;
             ++stuck;
             const auto pc = l.pending.pc != 0 ? l.pending.pc : l.last_pc;
             auto found = std::find_if(places.begin(), places.end(), [&](auto& p) { return p.first == pc; });
-            if (found == places.end()) places.push_back({pc, {&l, 1}});
-            else ++found->second.threads;
+            if (found == places.end())
+                places.push_back({pc, {&l, 1}});
+            else
+                ++found->second.threads;
         }
     }
-    if (places.empty()) return;
+    if (places.empty())
+        return;
     finding stuck_here;
     stuck_here.kind = kind;
     stuck_here.kernel = launch_.kernel_name();
     stuck_here.message = std::to_string(stuck) + " threads cannot go on" +
                          (blocks_started_ < blocks_total_ ? "; " + std::to_string(blocks_total_ - blocks_started_) +
-                                                                " blocks wait for a place on the machine" : "");
+                                                                " blocks wait for a place on the machine"
+                                                          : "");
     for (std::size_t i = 0; i < std::min<std::size_t>(places.size(), 8); ++i) {
         const auto& [pc, who] = places[i];
-        const auto waits = who.first->pending.kind == request_kind::barrier || who.first->pending.kind == request_kind::exchange ||
+        const auto waits = who.first->pending.kind == request_kind::barrier ||
+                                   who.first->pending.kind == request_kind::exchange ||
                                    who.first->pending.kind == request_kind::warp_barrier
                                ? std::string(where_it_waits(who.first->pending.kind))
                                : std::string("keeps reading here");
-        stuck_here.parties.push_back(party_of(*who.first, pc, waits + ", with " + std::to_string(who.threads - 1) + " others"));
+        stuck_here.parties.push_back(
+            party_of(*who.first, pc, waits + ", with " + std::to_string(who.threads - 1) + " others"));
     }
     findings_.push_back(std::move(stuck_here));
     stop(kind == finding_kind::deadlock ? "deadlock" : "livelock");
 }
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

@@ -27,7 +27,7 @@ namespace {
 builtin_index as_builtin(device::index3 i) { return {i.x, i.y, i.z}; }
 builtin_index as_builtin(const extent& e) { return {e.x, e.y, e.z}; }
 
-}  // namespace
+} // namespace
 
 void engine::set_builtins(const lane& l)
 {
@@ -47,8 +47,10 @@ bool is_builtin(std::uintptr_t address)
 {
     static thread_local const auto range = [] {
         std::uintptr_t all[4];
-        for (std::size_t i = 0; i < 4; ++i) all[i] = reinterpret_cast<std::uintptr_t>(builtin_address(i));
-        return std::pair(*std::min_element(std::begin(all), std::end(all)), *std::max_element(std::begin(all), std::end(all)));
+        for (std::size_t i = 0; i < 4; ++i)
+            all[i] = reinterpret_cast<std::uintptr_t>(builtin_address(i));
+        return std::pair(*std::min_element(std::begin(all), std::end(all)),
+                         *std::max_element(std::begin(all), std::end(all)));
     }();
     return address - range.first < range.second - range.first + sizeof(builtin_index);
 }
@@ -57,14 +59,18 @@ void* engine::shared_address(lane& self, const void* image, std::size_t size)
 {
     silent_hooks silence;
     std::uint8_t* base = self.of->of->shared;
-    if (image == nullptr) return base;
+    if (image == nullptr)
+        return base;
     for (const auto& v : shared_layout_)
-        if (v.image == image) return base + v.offset;
+        if (v.image == image)
+            return base + v.offset;
     const std::size_t guard = device_memory::guard, room = (size + 2 * guard - 1) / guard * guard;
     std::size_t used = launch_.dynamic_shared + size;
-    for (const auto& v : shared_layout_) used += v.size;
+    for (const auto& v : shared_layout_)
+        used += v.size;
     if (used > options_.machine.shared_opt_in || shared_next_ + room > shared_capacity_) {
-        report(finding_kind::failed_launch, self, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)), "asks for",
+        report(finding_kind::failed_launch, self, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)),
+               "asks for",
                std::to_string(used) + " bytes of shared memory; a block of this machine has " +
                    std::to_string(options_.machine.shared_opt_in));
         stop("too much shared memory");
@@ -81,7 +87,8 @@ void* engine::map_shared(lane& self, const void* address, unsigned rank)
     const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(own.shared);
     silent_hooks silence;
     block* other = rank < cluster_size_ ? block_of(own.linear / cluster_size_ * cluster_size_ + rank) : nullptr;
-    if (offset >= shared_capacity_ || other == nullptr) return nullptr;
+    if (offset >= shared_capacity_ || other == nullptr)
+        return nullptr;
     return other->shared + offset;
 }
 
@@ -108,7 +115,7 @@ request at(request_kind kind, void* pc)
     std::abort();
 }
 
-}  // namespace
+} // namespace
 
 #define CALLER __builtin_return_address(0)
 
@@ -173,7 +180,7 @@ request atomic_request(const void* address, std::size_t size, ordering order, sc
     return r;
 }
 
-}  // namespace
+} // namespace
 
 bits atomic_begin(const void* address, std::size_t size, ordering order, scope reach, bool writes)
 {
@@ -183,8 +190,9 @@ bits atomic_begin(const void* address, std::size_t size, ordering order, scope r
         if (r.address % size != 0) {
             lane& who = self();
             silent_hooks silence;
-            running_engine->report(finding_kind::misaligned, who, r.pc, "updates", "an atomic of " + std::to_string(size) +
-                                   " bytes at an address that is not a multiple of its size");
+            running_engine->report(finding_kind::misaligned, who, r.pc, "updates",
+                                   "an atomic of " + std::to_string(size) +
+                                       " bytes at an address that is not a multiple of its size");
         }
         running_engine->begin_atomic(self(), r);
     }
@@ -195,8 +203,10 @@ bits atomic_begin(const void* address, std::size_t size, ordering order, scope r
 void atomic_end(void* address, std::size_t size, bits value, bool writes)
 {
     const bool changed = writes && std::memcmp(address, &value, size) != 0;
-    if (writes) std::memcpy(address, &value, size);
-    if (running_lane != nullptr) running_engine->end_atomic(self(), self().pending, changed);
+    if (writes)
+        std::memcpy(address, &value, size);
+    if (running_lane != nullptr)
+        running_engine->end_atomic(self(), self().pending, changed);
 }
 
 void nanosleep(unsigned) { running_engine->wait_at(self(), at(request_kind::other, CALLER)); }
@@ -218,10 +228,12 @@ std::size_t dynamic_shared_bytes() { return running_engine->launch().dynamic_sha
 
 void trap(const char* why)
 {
-    if (running_lane == nullptr) not_in_a_kernel();
+    if (running_lane == nullptr)
+        not_in_a_kernel();
     lane& who = self();
     silent_hooks silence;
-    running_engine->report(finding_kind::failed_launch, who, reinterpret_cast<std::uintptr_t>(CALLER), "stops the kernel", why);
+    running_engine->report(finding_kind::failed_launch, who, reinterpret_cast<std::uintptr_t>(CALLER),
+                           "stops the kernel", why);
     running_engine->stop("a thread stopped the kernel");
     running_engine->abandon(who);
 }
@@ -230,11 +242,12 @@ std::uint64_t barrier_interval() { return running_lane != nullptr ? running_lane
 
 void applied_operator()
 {
-    if (running_lane != nullptr) ++running_lane->applied;
+    if (running_lane != nullptr)
+        ++running_lane->applied;
 }
 
-}  // namespace device
-}  // namespace upsweep::simulator
+} // namespace device
+} // namespace upsweep::simulator
 
 // Alignment checks that the compilers emit with -fsanitize=alignment.
 namespace {
@@ -249,15 +262,17 @@ struct alignment_check {
 void misaligned(const alignment_check& check, std::uintptr_t address, void* pc)
 {
     using namespace upsweep::simulator;
-    if (running_lane == nullptr) return;
+    if (running_lane == nullptr)
+        return;
     lane& self = *running_lane;
     silent_hooks silence;
     running_engine->report(finding_kind::misaligned, self, reinterpret_cast<std::uintptr_t>(pc), "accesses",
-                           "an address " + std::to_string(address % (1u << check.log_alignment)) + " bytes off the alignment of its type (" +
-                               std::to_string(1u << check.log_alignment) + ")");
+                           "an address " + std::to_string(address % (1u << check.log_alignment)) +
+                               " bytes off the alignment of its type (" + std::to_string(1u << check.log_alignment) +
+                               ")");
 }
 
-}  // namespace
+} // namespace
 
 extern "C" {
 void __ubsan_handle_type_mismatch_v1(const alignment_check* check, std::uintptr_t address)

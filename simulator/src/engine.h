@@ -29,7 +29,7 @@ enum class request_kind : std::uint8_t { proceed, read, write, atomic, exchange,
 struct request {
     request_kind kind = request_kind::proceed;
     bool is_volatile = false;
-    bool writes = false;                 // of an atomic
+    bool writes = false; // of an atomic
     device::ordering order{};
     device::scope scope{};
     device::exchange exchange{};
@@ -47,18 +47,18 @@ enum class lane_state : std::uint8_t { ready, waiting, exited };
 struct lane {
     boost::context::detail::fcontext_t context = nullptr;
     lane_state state = lane_state::ready;
-    std::uint32_t index = 0;             // in the block
-    std::uint32_t depth = 0;             // of calls
+    std::uint32_t index = 0; // in the block
+    std::uint32_t depth = 0; // of calls
     bool overflowed = false;
     std::uint8_t* stack = nullptr;
     warp* of = nullptr;
     device::index3 thread{};
     request pending;
     device::exchanged result{};
-    std::uintptr_t calls[12] = {};       // where the outer functions were called from
+    std::uintptr_t calls[12] = {}; // where the outer functions were called from
     std::uintptr_t last_pc = 0, last_address = 0;
-    std::uint64_t applied = 0;           // operators, in this barrier interval
-    lane_order order;                    // what this lane knows to have happened
+    std::uint64_t applied = 0; // operators, in this barrier interval
+    lane_order order;          // what this lane knows to have happened
 
     std::uint32_t global_index() const;
 };
@@ -69,20 +69,20 @@ struct vector_access {
     bool shared = false;
     std::uintptr_t pc = 0;
     std::uint32_t mask = 0;
-    std::uintptr_t next[32] = {};        // where the next piece of each lane would begin
-    std::uint32_t bytes = 0;             // of all lanes and pieces
+    std::uintptr_t next[32] = {}; // where the next piece of each lane would begin
+    std::uint32_t bytes = 0;      // of all lanes and pieces
     std::uint32_t wavefronts = 0, conflicts = 0;
 };
 
 struct warp {
     block* of = nullptr;
-    std::uint32_t first = 0, lanes = 0;  // thread indices within the block
-    std::uint32_t ready = 0, live = 0;   // masks
+    std::uint32_t first = 0, lanes = 0; // thread indices within the block
+    std::uint32_t ready = 0, live = 0;  // masks
     std::uint32_t all() const { return lanes == 32 ? ~0u : (1u << lanes) - 1; }
-    std::uint32_t exchanging = 0;        // waiting for the other lanes of an intrinsic
+    std::uint32_t exchanging = 0; // waiting for the other lanes of an intrinsic
     std::uint32_t slot = 0;
     vector_access last;
-    std::uint64_t known[32][32] = {};    // known[t][u]: clock of lane u up to which lane t is ordered after it
+    std::uint64_t known[32][32] = {}; // known[t][u]: clock of lane u up to which lane t is ordered after it
 };
 
 struct barrier_state {
@@ -98,7 +98,7 @@ struct block {
     device::index3 index{};
     std::uint32_t live = 0;
     std::uint64_t epoch = 1;
-    barrier_state barrier, wide;         // of the block; of its cluster or the grid
+    barrier_state barrier, wide; // of the block; of its cluster or the grid
     std::unique_ptr<lane[]> lanes;
     std::unique_ptr<warp[]> warps;
     std::uint32_t warp_count = 0, first_slot = 0;
@@ -119,7 +119,7 @@ struct launch_request {
     extent grid, block, cluster;
     std::size_t dynamic_shared = 0;
     bool cooperative = false;
-    void (*run)(void*) = nullptr;        // calls the kernel with its arguments
+    void (*run)(void*) = nullptr; // calls the kernel with its arguments
     void* arguments = nullptr;
     std::size_t argument_bytes = 0;
     const char* name = nullptr;
@@ -141,8 +141,8 @@ public:
     bool holds_shared(std::uintptr_t address) const;
     void begin_atomic(lane& self, const request& what);
     void end_atomic(lane& self, const request& what, bool changed);
-    void take_from_flag(lane& self, const request& what);   // what an atomic or volatile read learns
-    void leave_at_flag(lane& self, const request& what);    // what an atomic or volatile write passes on
+    void take_from_flag(lane& self, const request& what); // what an atomic or volatile read learns
+    void leave_at_flag(lane& self, const request& what);  // what an atomic or volatile write passes on
     known everything_known(lane& self);
     void fence(lane& self, device::scope reach);
     [[noreturn]] void abandon(lane& self);
@@ -152,12 +152,18 @@ public:
     std::uint32_t threads_per_block() const { return threads_; }
     std::uint32_t epoch_launch() const { return launch_number_; }
     site_table& sites() { return sites_; }
-    void report(finding_kind kind, const lane& who, std::uintptr_t pc, const std::string& did, const std::string& message,
-                const party* other = nullptr);
+    void report(finding_kind kind, const lane& who, std::uintptr_t pc, const std::string& did,
+                const std::string& message, const party* other = nullptr);
     party party_of(const lane& who, std::uintptr_t pc, std::string did) const;
     party party_of(std::uint32_t global_thread, std::uint32_t site, std::string did) const;
     block* block_of(std::uint64_t linear);
-    void stop(std::string why) { if (!stopped_) { stopped_ = true; stop_reason_ = std::move(why); } }
+    void stop(std::string why)
+    {
+        if (!stopped_) {
+            stopped_ = true;
+            stop_reason_ = std::move(why);
+        }
+    }
     void set_builtins(const lane& l);
     bool in_arguments(std::uintptr_t address) const
     {
@@ -204,7 +210,7 @@ private:
     void note_progress(warp& w, std::uint32_t mask);
     void count_issue(warp& w, std::uint32_t mask, std::uintptr_t pc);
     counters& interval_of(const block& b);
-    bool check_access(lane& l);          // false when the access cannot be carried out at all
+    bool check_access(lane& l); // false when the access cannot be carried out at all
     void finish_report(launch_report& out);
 
     launch_request launch_;
@@ -212,7 +218,7 @@ private:
     std::uint32_t launch_number_;
     std::uint32_t threads_ = 0, warps_ = 0, cluster_size_ = 1;
     std::uint64_t blocks_total_ = 0, blocks_started_ = 0, blocks_done_ = 0;
-    std::vector<std::unique_ptr<block>> blocks_;       // resident
+    std::vector<std::unique_ptr<block>> blocks_; // resident
     std::unordered_map<std::uint64_t, block*> by_linear_;
     std::vector<warp*> slots_;
     std::vector<std::uint64_t> ready_bits_;
@@ -225,9 +231,9 @@ private:
     std::vector<counters> intervals_;
     std::vector<finding> findings_;
     std::unordered_map<std::uint64_t, std::size_t> finding_index_;
-    std::uint64_t no_progress_ = 0;      // warp instructions since anything new happened
-    std::uint64_t only_reads_ = 0;       // warp instructions since memory changed or a thread got past a barrier
-    allocation* near_ = nullptr;         // the last allocation found
+    std::uint64_t no_progress_ = 0; // warp instructions since anything new happened
+    std::uint64_t only_reads_ = 0;  // warp instructions since memory changed or a thread got past a barrier
+    allocation* near_ = nullptr;    // the last allocation found
     std::uint64_t grid_steps_ = 0, work_ = 0, lane_operations_ = 0;
     std::unordered_map<std::uint64_t, std::uint64_t> block_steps_;
     bool stopped_ = false, polled_ = false;
@@ -236,8 +242,8 @@ private:
     std::chrono::steady_clock::time_point began_;
 };
 
-bool is_builtin(std::uintptr_t address);     // threadIdx and its kin
-void* builtin_address(std::size_t which);    // in the order threadIdx, blockIdx, blockDim, gridDim
+bool is_builtin(std::uintptr_t address);  // threadIdx and its kin
+void* builtin_address(std::size_t which); // in the order threadIdx, blockIdx, blockDim, gridDim
 
 extern thread_local lane* running_lane;
 extern thread_local engine* running_engine;
@@ -260,4 +266,4 @@ inline std::uint32_t lane::global_index() const
     return static_cast<std::uint32_t>(of->of->linear * running_engine->threads_per_block() + index);
 }
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

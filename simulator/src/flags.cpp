@@ -13,7 +13,8 @@ known engine::everything_known(lane& self)
     auto all = self.order.acquired ? std::make_shared<knowledge>(*self.order.acquired) : std::make_shared<knowledge>();
     const auto first_of_warp = self.global_index() - (self.index - w.first);
     for (std::uint32_t u = 0; u < w.lanes; ++u)
-        if (const auto when = w.known[self.index - w.first][u]; epoch_of(when) == w.of->epoch) all->threads[first_of_warp + u] = when;
+        if (const auto when = w.known[self.index - w.first][u]; epoch_of(when) == w.of->epoch)
+            all->threads[first_of_warp + u] = when;
     all->threads[self.global_index()] = make_instant(launch_number_, w.of->epoch, self.order.local);
     all->blocks[w.of->linear] = w.of->epoch;
     ++self.order.local;
@@ -34,9 +35,11 @@ void engine::take_from_flag(lane& self, const request& what)
 {
     silent_hooks silence;
     auto found = sync_.find(what.address);
-    if (found == sync_.end() || !found->second.carried) return;
+    if (found == sync_.end() || !found->second.carried)
+        return;
     const auto own_block = self.of->of->linear;
-    const bool reaches = found->second.block == own_block || (!found->second.narrow && what.scope != device::scope::block);
+    const bool reaches =
+        found->second.block == own_block || (!found->second.narrow && what.scope != device::scope::block);
     if (!reaches) {
         self.order.saw_narrow = true;
         return;
@@ -51,7 +54,8 @@ void engine::leave_at_flag(lane& self, const request& what)
     silent_hooks silence;
     const bool releases = what.order != device::ordering::relaxed && what.order != device::ordering::acquire;
     known carried = releases ? everything_known(self) : self.order.released;
-    if (!carried) return;
+    if (!carried)
+        return;
     const auto reach = releases ? what.scope : std::min(self.order.released_scope, what.scope);
     auto& flag = sync_[what.address];
     flag.carried = joined(flag.carried, carried);
@@ -67,8 +71,10 @@ void engine::begin_atomic(lane& self, const request& what)
 
 void engine::end_atomic(lane& self, const request& what, bool changed)
 {
-    if (changed) no_progress_ = only_reads_ = 0;
-    if (what.writes) leave_at_flag(self, what);
+    if (changed)
+        no_progress_ = only_reads_ = 0;
+    if (what.writes)
+        leave_at_flag(self, what);
 }
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

@@ -25,7 +25,8 @@ device::ordering ordering_of(int order)
 void enter(const volatile void* address, std::size_t size, int order, bool writes, void* pc)
 {
     lane* self = running_lane;
-    if (self == nullptr) return;
+    if (self == nullptr)
+        return;
     request what;
     what.kind = request_kind::atomic;
     what.address = reinterpret_cast<std::uintptr_t>(address);
@@ -34,13 +35,14 @@ void enter(const volatile void* address, std::size_t size, int order, bool write
     what.scope = device::scope::system;
     what.writes = writes;
     what.pc = reinterpret_cast<std::uintptr_t>(pc);
-    if (what.address - reinterpret_cast<std::uintptr_t>(self->stack) < running_engine->opts().stack_bytes) return;
+    if (what.address - reinterpret_cast<std::uintptr_t>(self->stack) < running_engine->opts().stack_bytes)
+        return;
     running_engine->begin_atomic(*self, what);
     running_engine->end_atomic(*self, what, writes);
 }
 
-}  // namespace
-}  // namespace upsweep::simulator
+} // namespace
+} // namespace upsweep::simulator
 
 using upsweep::simulator::enter;
 #define CALLER __builtin_return_address(0)
@@ -100,8 +102,10 @@ ATOMICS(64)
 
 void __tsan_atomic_thread_fence(int)
 {
-    if (upsweep::simulator::running_lane != nullptr) upsweep::simulator::device::fence(upsweep::simulator::device::scope::system);
-    else __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (upsweep::simulator::running_lane != nullptr)
+        upsweep::simulator::device::fence(upsweep::simulator::device::scope::system);
+    else
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 void __tsan_atomic_signal_fence(int) {}
 }

@@ -15,4 +15,4 @@ recording* current_recording();
 std::optional<finding> unchecked_launch();
 void forget_unchecked_launch();
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

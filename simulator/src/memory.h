@@ -15,7 +15,13 @@
 
 namespace upsweep::simulator {
 
-enum stamp_flags : std::uint8_t { stamp_atomic = 1, stamp_block_scope = 2, stamp_initialised = 4, stamp_many = 8, stamp_volatile = 16 };
+enum stamp_flags : std::uint8_t {
+    stamp_atomic = 1,
+    stamp_block_scope = 2,
+    stamp_initialised = 4,
+    stamp_many = 8,
+    stamp_volatile = 16
+};
 
 struct stamp {
     instant when = 0;
@@ -36,17 +42,20 @@ struct shadow {
     shadow& operator=(const shadow&) = delete;
 
     cell* at(std::size_t offset) { return cells + (offset >> shift); }
-    void split_words();                                     // from words to bytes
-    void forget(std::size_t bytes);                         // a new block takes over
+    void split_words();             // from words to bytes
+    void forget(std::size_t bytes); // a new block takes over
     void initialise(std::size_t offset, std::size_t bytes);
     void copy_initialised(const shadow& from, std::size_t source, std::size_t target, std::size_t bytes);
-    bool initialised(std::size_t offset) const { return all_initialised || (cells[offset >> shift].write.flags & stamp_initialised); }
+    bool initialised(std::size_t offset) const
+    {
+        return all_initialised || (cells[offset >> shift].write.flags & stamp_initialised);
+    }
 
     std::size_t bytes;
     unsigned shift = 2;
     bool all_initialised;
     cell* cells;
-    std::vector<std::vector<stamp>> readers;                // lists of concurrent readers
+    std::vector<std::vector<stamp>> readers; // lists of concurrent readers
     std::vector<std::uint32_t> unused_readers;
 };
 
@@ -63,12 +72,15 @@ class device_memory {
 public:
     static device_memory& instance();
 
-    void* allocate(std::size_t bytes, std::uintptr_t caller, bool host_visible);   // null when it does not fit
+    void* allocate(std::size_t bytes, std::uintptr_t caller, bool host_visible); // null when it does not fit
     enum class free_result { freed, unknown, twice };
     free_result release(void* base);
-    bool contains(std::uintptr_t address) const { return address - reinterpret_cast<std::uintptr_t>(arena_) < reserved; }
-    allocation* find(std::uintptr_t address);               // the allocation whose bytes or guard zone hold the address
-    allocation* device_variable(std::uintptr_t address);    // a __device__ variable: program data, found by its segment
+    bool contains(std::uintptr_t address) const
+    {
+        return address - reinterpret_cast<std::uintptr_t>(arena_) < reserved;
+    }
+    allocation* find(std::uintptr_t address);            // the allocation whose bytes or guard zone hold the address
+    allocation* device_variable(std::uintptr_t address); // a __device__ variable: program data, found by its segment
     void host_wrote(void* base, std::size_t bytes);
     void host_copied(void* target, const void* source, std::size_t bytes);
     std::size_t in_use() const { return in_use_; }
@@ -88,4 +100,4 @@ private:
     std::mutex mutex_;
 };
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

@@ -56,13 +56,14 @@ const std::vector<geometry>& known_machines()
 
 thread_local recording* innermost = nullptr;
 
-}  // namespace
+} // namespace
 
 const std::vector<std::string>& geometry::presets()
 {
     static const std::vector<std::string> names = [] {
         std::vector<std::string> list;
-        for (const auto& g : known_machines()) list.push_back(g.name);
+        for (const auto& g : known_machines())
+            list.push_back(g.name);
         return list;
     }();
     return names;
@@ -72,7 +73,8 @@ geometry geometry::preset(std::string_view name)
 {
     std::string list;
     for (const auto& g : known_machines()) {
-        if (g.name == name) return g;
+        if (g.name == name)
+            return g;
         list += (list.empty() ? "" : ", ") + g.name;
     }
     throw std::invalid_argument("no geometry is called '" + std::string(name) + "'; there are " + list);
@@ -100,7 +102,10 @@ options& current_options()
 
 recording* current_recording() { return innermost; }
 
-recording::recording() : outer_(innermost), first_allocation_(device_memory::instance().next_serial()) { innermost = this; }
+recording::recording() : outer_(innermost), first_allocation_(device_memory::instance().next_serial())
+{
+    innermost = this;
+}
 
 recording::~recording()
 {
@@ -113,8 +118,10 @@ void recording::add(launch_report report) { launches_.push_back(std::move(report
 std::vector<finding> recording::findings() const
 {
     std::vector<finding> all = host_findings_;
-    for (const auto& l : launches_) all.insert(all.end(), l.findings.begin(), l.findings.end());
-    if (auto waiting = unchecked_launch()) all.push_back(*waiting);
+    for (const auto& l : launches_)
+        all.insert(all.end(), l.findings.begin(), l.findings.end());
+    if (auto waiting = unchecked_launch())
+        all.push_back(*waiting);
     for (const allocation* leaked : device_memory::instance().leaked_since(first_allocation_)) {
         finding f;
         f.kind = finding_kind::leak;
@@ -125,4 +132,4 @@ std::vector<finding> recording::findings() const
     return all;
 }
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

@@ -7,7 +7,8 @@ namespace upsweep::simulator {
 
 bool knowledge::covers(std::uint32_t thread, std::uint64_t block, instant when) const
 {
-    if (auto whole = blocks.find(block); whole != blocks.end() && epoch_of(when) < whole->second) return true;
+    if (auto whole = blocks.find(block); whole != blocks.end() && epoch_of(when) < whole->second)
+        return true;
     auto one = threads.find(thread);
     return one != threads.end() && when <= one->second;
 }
@@ -26,11 +27,13 @@ void knowledge::join(const knowledge& other)
 
 known joined(const known& a, const known& b)
 {
-    if (!a || a == b) return b;
-    if (!b) return a;
+    if (!a || a == b)
+        return b;
+    if (!b)
+        return a;
     auto both = std::make_shared<knowledge>(*a);
     both->join(*b);
     return both;
 }
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

@@ -34,20 +34,20 @@ using known = std::shared_ptr<const knowledge>;
 known joined(const known& a, const known& b);
 
 struct lane_order {
-    std::uint64_t local = 0;             // releases in this epoch
-    known acquired;                      // in force
-    known pending;                       // read from a flag, in force after the next fence or barrier
-    known released;                      // at the last fence: what the next flag written carries
+    std::uint64_t local = 0; // releases in this epoch
+    known acquired;          // in force
+    known pending;           // read from a flag, in force after the next fence or barrier
+    known released;          // at the last fence: what the next flag written carries
     device::scope released_scope{};
-    bool saw_narrow = false;             // a flag was read whose release did not reach this block
+    bool saw_narrow = false; // a flag was read whose release did not reach this block
 };
 
 // What the flags of one launch carry.
 struct sync_location {
     known carried;
-    std::uint64_t block = 0;             // of the releaser, for releases that reach only its own block
+    std::uint64_t block = 0; // of the releaser, for releases that reach only its own block
     bool narrow = false;
 };
 using sync_table = std::unordered_map<std::uintptr_t, sync_location>;
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

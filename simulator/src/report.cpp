@@ -10,7 +10,8 @@ namespace upsweep::simulator {
 
 counters& counters::operator+=(const counters& o)
 {
-    instructions += o.instructions, active_lanes += o.active_lanes, possible_lanes += o.possible_lanes, divergent += o.divergent;
+    instructions += o.instructions, active_lanes += o.active_lanes, possible_lanes += o.possible_lanes,
+        divergent += o.divergent;
     global_loads += o.global_loads, global_stores += o.global_stores;
     global_load_accesses += o.global_load_accesses, global_store_accesses += o.global_store_accesses;
     load_transactions += o.load_transactions, store_transactions += o.store_transactions;
@@ -55,21 +56,26 @@ const char* name_of(finding_kind kind)
 
 namespace {
 
-std::string triple(const extent& e) { return "(" + std::to_string(e.x) + "," + std::to_string(e.y) + "," + std::to_string(e.z) + ")"; }
+std::string triple(const extent& e)
+{
+    return "(" + std::to_string(e.x) + "," + std::to_string(e.y) + "," + std::to_string(e.z) + ")";
+}
 
 std::string place(const location& where)
 {
     return where.file.empty() ? std::string("?") : where.file + ":" + std::to_string(where.line);
 }
 
-}  // namespace
+} // namespace
 
 std::string finding::text() const
 {
     std::string text = std::string(name_of(kind)) + (kernel.empty() ? "" : " in " + kernel) + ": " + message;
-    if (count > 1) text += " (" + std::to_string(count) + " times)";
+    if (count > 1)
+        text += " (" + std::to_string(count) + " times)";
     for (const auto& p : parties)
-        text += "\n    block " + triple(p.block) + " thread " + triple(p.thread) + " " + p.did + " at " + place(p.where);
+        text +=
+            "\n    block " + triple(p.block) + " thread " + triple(p.thread) + " " + p.did + " at " + place(p.where);
     return text;
 }
 
@@ -85,11 +91,15 @@ party engine::party_of(std::uint32_t global_thread, std::uint32_t at, std::strin
         return extent{static_cast<unsigned>(linear % of.x), static_cast<unsigned>(linear / of.x % of.y),
                       static_cast<unsigned>(linear / of.x / of.y)};
     };
-    return {{}, unfold(global_thread / threads_, launch_.grid), unfold(global_thread % threads_, launch_.block), std::move(did), sites_[at].pc};
+    return {{},
+            unfold(global_thread / threads_, launch_.grid),
+            unfold(global_thread % threads_, launch_.block),
+            std::move(did),
+            sites_[at].pc};
 }
 
-void engine::report(finding_kind kind, const lane& who, std::uintptr_t pc, const std::string& did, const std::string& message,
-                    const party* other)
+void engine::report(finding_kind kind, const lane& who, std::uintptr_t pc, const std::string& did,
+                    const std::string& message, const party* other)
 {
     const std::uint64_t key = (pc * 31 + (other ? other->pc : 0)) * 31 + static_cast<std::uint64_t>(kind);
     auto [at, fresh] = finding_index_.try_emplace(key, findings_.size());
@@ -101,7 +111,8 @@ void engine::report(finding_kind kind, const lane& who, std::uintptr_t pc, const
     made.kind = kind;
     made.message = message;
     made.parties.push_back(party_of(who, pc, did));
-    if (other != nullptr) made.parties.push_back(*other);
+    if (other != nullptr)
+        made.parties.push_back(*other);
     findings_.push_back(std::move(made));
 }
 
@@ -111,18 +122,22 @@ void engine::finish_report(launch_report& out)
     out.grid = launch_.grid;
     out.block = launch_.block;
     out.dynamic_shared = launch_.dynamic_shared;
-    for (const auto& v : shared_layout_) out.static_shared += v.size;
+    for (const auto& v : shared_layout_)
+        out.static_shared += v.size;
     std::map<std::pair<std::string, int>, line_report> lines;
     for (const site& s : sites_.all()) {
-        if (s.pc == 0) continue;
+        if (s.pc == 0)
+            continue;
         out.total += s.counts;
         const location& where = locate(s.pc);
         auto& line = lines[{where.file, where.line}];
         line.where = where;
         line.counts += s.counts;
     }
-    for (auto& [key, line] : lines) out.lines.push_back(std::move(line));
-    for (auto& [block, steps] : block_steps_) grid_steps_ = std::max(grid_steps_, steps);
+    for (auto& [key, line] : lines)
+        out.lines.push_back(std::move(line));
+    for (auto& [block, steps] : block_steps_)
+        grid_steps_ = std::max(grid_steps_, steps);
     out.intervals = std::move(intervals_);
     out.steps = grid_steps_;
     out.work = work_;
@@ -137,10 +152,12 @@ void engine::finish_report(launch_report& out)
             key += "|" + place(p.where);
         }
         auto [at, fresh] = merged.try_emplace(key, out.findings.size());
-        if (fresh) out.findings.push_back(std::move(f));
-        else out.findings[at->second].count += f.count;
+        if (fresh)
+            out.findings.push_back(std::move(f));
+        else
+            out.findings[at->second].count += f.count;
     }
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
 }
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

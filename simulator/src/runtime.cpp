@@ -28,9 +28,11 @@ namespace {
 cudaError_t allocate(void** place, std::size_t bytes, std::uintptr_t caller, bool host_visible)
 {
     entered_runtime();
-    if (place == nullptr) return failed(cudaErrorInvalidValue);
+    if (place == nullptr)
+        return failed(cudaErrorInvalidValue);
     *place = nullptr;
-    if (bytes == 0) return cudaSuccess;
+    if (bytes == 0)
+        return cudaSuccess;
     *place = device_memory::instance().allocate(bytes, caller, host_visible);
     return *place == nullptr ? failed(cudaErrorMemoryAllocation) : cudaSuccess;
 }
@@ -38,9 +40,11 @@ cudaError_t allocate(void** place, std::size_t bytes, std::uintptr_t caller, boo
 cudaError_t release(void* place, std::uintptr_t caller)
 {
     entered_runtime();
-    if (place == nullptr) return cudaSuccess;
+    if (place == nullptr)
+        return cudaSuccess;
     const auto result = device_memory::instance().release(place);
-    if (result == device_memory::free_result::freed) return cudaSuccess;
+    if (result == device_memory::free_result::freed)
+        return cudaSuccess;
     finding f;
     f.kind = finding_kind::invalid_free;
     f.message = result == device_memory::free_result::twice ? "the memory was freed before"
@@ -55,15 +59,18 @@ bool inside_allocation(const void* place, std::size_t bytes, std::uintptr_t call
 {
     auto& memory = device_memory::instance();
     const auto address = reinterpret_cast<std::uintptr_t>(place);
-    if (!memory.contains(address)) return true;
+    if (!memory.contains(address))
+        return true;
     const allocation* here = memory.find(address);
     const std::size_t offset = here ? address - reinterpret_cast<std::uintptr_t>(here->base) : 0;
-    if (here != nullptr && !here->freed && offset + bytes <= here->size) return true;
+    if (here != nullptr && !here->freed && offset + bytes <= here->size)
+        return true;
     finding f;
     f.kind = finding_kind::out_of_bounds;
     f.message = "a host call touches " + std::to_string(bytes) + " bytes of " +
-                (here == nullptr || here->freed ? "memory that is not allocated"
-                                                : "an allocation with " + std::to_string(here->size - std::min(offset, here->size)) + " left");
+                (here == nullptr || here->freed
+                     ? "memory that is not allocated"
+                     : "an allocation with " + std::to_string(here->size - std::min(offset, here->size)) + " left");
     f.parties.push_back({locate(caller), {0, 0, 0}, {0, 0, 0}, did, caller});
     add_host_finding(std::move(f));
     return false;
@@ -72,8 +79,10 @@ bool inside_allocation(const void* place, std::size_t bytes, std::uintptr_t call
 cudaError_t copy(void* to, const void* from, std::size_t bytes, std::uintptr_t caller)
 {
     entered_runtime();
-    if (bytes == 0) return cudaSuccess;
-    if (to == nullptr || from == nullptr) return failed(cudaErrorInvalidValue);
+    if (bytes == 0)
+        return cudaSuccess;
+    if (to == nullptr || from == nullptr)
+        return failed(cudaErrorInvalidValue);
     if (!inside_allocation(to, bytes, caller, "wrote") || !inside_allocation(from, bytes, caller, "read"))
         return failed(cudaErrorInvalidValue);
     std::memmove(to, from, bytes);
@@ -84,26 +93,37 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, std::uintptr_t c
 cudaError_t set(void* to, int value, std::size_t bytes, std::uintptr_t caller)
 {
     entered_runtime();
-    if (bytes == 0) return cudaSuccess;
-    if (!device_memory::instance().contains(reinterpret_cast<std::uintptr_t>(to)) || !inside_allocation(to, bytes, caller, "wrote"))
+    if (bytes == 0)
+        return cudaSuccess;
+    if (!device_memory::instance().contains(reinterpret_cast<std::uintptr_t>(to)) ||
+        !inside_allocation(to, bytes, caller, "wrote"))
         return failed(cudaErrorInvalidValue);
     std::memset(to, value, bytes);
     device_memory::instance().host_wrote(to, bytes);
     return cudaSuccess;
 }
 
-}  // namespace
+} // namespace
 
 cudaError_t cudaMalloc(void** place, std::size_t bytes) { return allocate(place, bytes, CALLER, false); }
-cudaError_t cudaMallocAsync(void** place, std::size_t bytes, cudaStream_t) { return allocate(place, bytes, CALLER, false); }
-cudaError_t cudaMallocManaged(void** place, std::size_t bytes, unsigned) { return allocate(place, bytes, CALLER, true); }
+cudaError_t cudaMallocAsync(void** place, std::size_t bytes, cudaStream_t)
+{
+    return allocate(place, bytes, CALLER, false);
+}
+cudaError_t cudaMallocManaged(void** place, std::size_t bytes, unsigned)
+{
+    return allocate(place, bytes, CALLER, true);
+}
 cudaError_t cudaMallocHost(void** place, std::size_t bytes) { return allocate(place, bytes, CALLER, true); }
 cudaError_t cudaHostAlloc(void** place, std::size_t bytes, unsigned) { return allocate(place, bytes, CALLER, true); }
 cudaError_t cudaFree(void* place) { return release(place, CALLER); }
 cudaError_t cudaFreeHost(void* place) { return release(place, CALLER); }
 cudaError_t cudaFreeAsync(void* place, cudaStream_t) { return release(place, CALLER); }
 
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) { return copy(to, from, bytes, CALLER); }
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind)
+{
+    return copy(to, from, bytes, CALLER);
+}
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t)
 {
     return copy(to, from, bytes, CALLER);
@@ -112,13 +132,17 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
                          std::size_t height, cudaMemcpyKind)
 {
     for (std::size_t row = 0; row < height; ++row)
-        if (auto error = copy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width, CALLER);
+        if (auto error = copy(static_cast<char*>(to) + row * to_pitch,
+                              static_cast<const char*>(from) + row * from_pitch, width, CALLER);
             error != cudaSuccess)
             return error;
     return cudaSuccess;
 }
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) { return set(to, value, bytes, CALLER); }
-cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) { return set(to, value, bytes, CALLER); }
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t)
+{
+    return set(to, value, bytes, CALLER);
+}
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total)
 {
     *total = current_options().machine.memory_bytes;
@@ -150,7 +174,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cuda
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t)
 {
     entered_runtime();
-    if (event == nullptr) return failed(cudaErrorInvalidResourceHandle);
+    if (event == nullptr)
+        return failed(cudaErrorInvalidResourceHandle);
     *event = {std::chrono::steady_clock::now(), true};
     return cudaSuccess;
 }
@@ -158,7 +183,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaDeviceSynchronize(); 
 cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to)
 {
-    if (from == nullptr || to == nullptr || !from->recorded || !to->recorded) return failed(cudaErrorInvalidResourceHandle);
+    if (from == nullptr || to == nullptr || !from->recorded || !to->recorded)
+        return failed(cudaErrorInvalidResourceHandle);
     *milliseconds = std::chrono::duration<float, std::milli>(to->when - from->when).count();
     return cudaSuccess;
 }
@@ -183,7 +209,8 @@ cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : faile
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device)
 {
-    if (device != 0) return failed(cudaErrorInvalidDevice);
+    if (device != 0)
+        return failed(cudaErrorInvalidDevice);
     const auto& m = current_options().machine;
     *p = {};
     std::snprintf(p->name, sizeof p->name, "simulated %s", m.name.c_str());
@@ -214,7 +241,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device)
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device)
 {
     cudaDeviceProp p;
-    if (auto error = cudaGetDeviceProperties(&p, device); error != cudaSuccess) return error;
+    if (auto error = cudaGetDeviceProperties(&p, device); error != cudaSuccess)
+        return error;
     switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; break;
     case cudaDevAttrMaxSharedMemoryPerBlock: *value = static_cast<int>(p.sharedMemPerBlock); break;
@@ -267,7 +295,8 @@ cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(ve
 const char* cudaGetErrorString(cudaError_t error)
 {
     switch (error) {
-#define X(name, text) case name: return text;
+#define X(name, text)                                                                                                  \
+    case name: return text;
         UPSWEEP_ERRORS(X)
 #undef X
     }
@@ -276,7 +305,8 @@ const char* cudaGetErrorString(cudaError_t error)
 const char* cudaGetErrorName(cudaError_t error)
 {
     switch (error) {
-#define X(name, text) case name: return #name;
+#define X(name, text)                                                                                                  \
+    case name: return #name;
         UPSWEEP_ERRORS(X)
 #undef X
     }

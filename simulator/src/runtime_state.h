@@ -8,8 +8,8 @@
 
 namespace upsweep::simulator {
 
-cudaError_t failed(cudaError_t error);   // remembers it as the last error
-void entered_runtime();                  // a call other than the queries of the last error
+cudaError_t failed(cudaError_t error); // remembers it as the last error
+void entered_runtime();                // a call other than the queries of the last error
 void add_host_finding(finding found);
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

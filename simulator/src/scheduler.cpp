@@ -31,7 +31,8 @@ struct stack_pool {
     std::vector<std::pair<std::uint8_t*, std::size_t>> free;
     ~stack_pool()
     {
-        for (auto [place, bytes] : free) munmap(place, bytes);
+        for (auto [place, bytes] : free)
+            munmap(place, bytes);
     }
     std::uint8_t* take(std::size_t bytes)
     {
@@ -42,17 +43,18 @@ struct stack_pool {
                 return place;
             }
         void* place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (place == MAP_FAILED) throw std::bad_alloc();
+        if (place == MAP_FAILED)
+            throw std::bad_alloc();
         return static_cast<std::uint8_t*>(place);
     }
 };
 thread_local stack_pool stacks;
 
-}  // namespace
+} // namespace
 
 engine::engine(const launch_request& launch, const options& opts)
-    : launch_(launch), options_(opts), launch_number_(launches++ & ((1u << launch_bits) - 1)), random_(opts.schedule.seed),
-      began_(std::chrono::steady_clock::now())
+    : launch_(launch), options_(opts), launch_number_(launches++ & ((1u << launch_bits) - 1)),
+      random_(opts.schedule.seed), began_(std::chrono::steady_clock::now())
 {
     threads_ = static_cast<std::uint32_t>(launch.block.count());
     warps_ = (threads_ + opts.machine.warp_width - 1) / opts.machine.warp_width;
@@ -66,7 +68,8 @@ engine::engine(const launch_request& launch, const options& opts)
     std::uint64_t resident = std::max<std::uint64_t>(1, opts.resident_threads / threads_);
     resident = std::min(resident, std::uint64_t{opts.machine.sms} * opts.machine.blocks_per_sm);
     resident = std::max<std::uint64_t>(resident / cluster_size_, 1) * cluster_size_;
-    if (launch.cooperative) resident = blocks_total_;
+    if (launch.cooperative)
+        resident = blocks_total_;
     resident = std::min(resident, blocks_total_);
     slots_.resize(resident * warps_);
     current_slot_ = static_cast<std::uint32_t>(slots_.size()) - 1;
@@ -88,7 +91,8 @@ engine::engine(const launch_request& launch, const options& opts)
 
 engine::~engine()
 {
-    for (auto& b : blocks_) stacks.free.emplace_back(b->stacks, threads_ * options_.stack_bytes);
+    for (auto& b : blocks_)
+        stacks.free.emplace_back(b->stacks, threads_ * options_.stack_bytes);
     running_engine = nullptr;
     running_lane = nullptr;
 }
@@ -112,7 +116,7 @@ void engine::abandon(lane& self)
 {
     self.state = lane_state::exited;
     context::jump_fcontext(back_, nullptr);
-    std::abort();  // nobody resumes a lane that exited
+    std::abort(); // nobody resumes a lane that exited
 }
 
 void engine::start_block(block& b, std::uint64_t linear)
@@ -120,7 +124,7 @@ void engine::start_block(block& b, std::uint64_t linear)
     const extent grid = launch_.grid;
     b.linear = linear;
     b.index = unfold(linear, grid);
-    if (cluster_size_ > 1) {  // the blocks of a cluster are neighbours in every direction
+    if (cluster_size_ > 1) { // the blocks of a cluster are neighbours in every direction
         const extent c = launch_.cluster, clusters{grid.x / c.x, grid.y / c.y, grid.z / c.z};
         auto of = unfold(linear / cluster_size_, clusters), in = unfold(linear % cluster_size_, c);
         b.index = {of.x * c.x + in.x, of.y * c.y + in.y, of.z * c.z + in.z};
@@ -129,7 +133,8 @@ void engine::start_block(block& b, std::uint64_t linear)
     b.epoch = 1;
     b.barrier = b.wide = {};
     b.resident = true;
-    if (options_.check) b.shared_shadow->forget(shared_next_);
+    if (options_.check)
+        b.shared_shadow->forget(shared_next_);
     by_linear_[linear] = &b;
     const auto width = options_.machine.warp_width;
     for (std::uint32_t w = 0; w < warps_; ++w) {
@@ -161,15 +166,20 @@ void engine::start_block(block& b, std::uint64_t linear)
 void engine::admit_blocks()
 {
     for (auto& b : blocks_) {
-        if (b->resident || blocks_started_ == blocks_total_) continue;
+        if (b->resident || blocks_started_ == blocks_total_)
+            continue;
         const bool leads = blocks_started_ % cluster_size_ == 0;
-        if (leads && cluster_size_ > 1) {  // a cluster starts as a whole
+        if (leads && cluster_size_ > 1) { // a cluster starts as a whole
             std::uint32_t places = 0;
-            for (auto& other : blocks_) places += !other->resident;
-            if (places < cluster_size_) return;
+            for (auto& other : blocks_)
+                places += !other->resident;
+            if (places < cluster_size_)
+                return;
         }
         const auto next = blocks_started_++;
-        start_block(*b, options_.schedule.kind == schedule::order::reversed && cluster_size_ == 1 ? blocks_total_ - 1 - next : next);
+        start_block(*b, options_.schedule.kind == schedule::order::reversed && cluster_size_ == 1
+                            ? blocks_total_ - 1 - next
+                            : next);
     }
 }
 
@@ -182,29 +192,34 @@ void engine::finish_block(block& b)
     grid_steps_ = std::max(grid_steps_, block_steps_[b.linear]);
     block_steps_.erase(b.linear);
     by_linear_.erase(b.linear);
-    for (std::uint32_t w = 0; w < warps_; ++w) slots_[b.first_slot + w] = nullptr;
+    for (std::uint32_t w = 0; w < warps_; ++w)
+        slots_[b.first_slot + w] = nullptr;
 }
 
 void engine::set_ready(warp& w, std::uint32_t mask)
 {
     w.ready |= mask;
-    if (w.ready != 0) ready_bits_[w.slot / 64] |= std::uint64_t{1} << w.slot % 64;
+    if (w.ready != 0)
+        ready_bits_[w.slot / 64] |= std::uint64_t{1} << w.slot % 64;
 }
 
 void engine::clear_ready(warp& w, std::uint32_t mask)
 {
     w.ready &= ~mask;
-    if (w.ready == 0) ready_bits_[w.slot / 64] &= ~(std::uint64_t{1} << w.slot % 64);
+    if (w.ready == 0)
+        ready_bits_[w.slot / 64] &= ~(std::uint64_t{1} << w.slot % 64);
 }
 
 std::uint32_t engine::next_slot(std::uint32_t from) const
 {
     const auto words = static_cast<std::uint32_t>(ready_bits_.size());
-    if (from >= slots_.size()) from = 0;
+    if (from >= slots_.size())
+        from = 0;
     std::uint32_t word = from / 64;
     std::uint64_t bits = ready_bits_[word] & ~std::uint64_t{0} << from % 64;
     for (std::uint32_t tried = 0; tried <= words; ++tried) {
-        if (bits != 0) return word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+        if (bits != 0)
+            return word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
         word = word + 1 == words ? 0 : word + 1;
         bits = ready_bits_[word];
     }
@@ -231,14 +246,20 @@ warp* engine::next_warp()
         next = next_slot(current_slot_ + 1);
         if ((next < first || next > last) && block_turn_ > 0) {
             const auto again = next_slot(first);
-            if (again >= first && again <= last) next = again;
+            if (again >= first && again <= last)
+                next = again;
         }
-        if (next < first || next > last || block_turn_ == 0) block_turn_ = long_turn * 16;
-        else block_turn_ -= std::min(block_turn_, was_polling ? long_turn : 1);
+        if (next < first || next > last || block_turn_ == 0)
+            block_turn_ = long_turn * 16;
+        else
+            block_turn_ -= std::min(block_turn_, was_polling ? long_turn : 1);
         quantum_ = long_turn;
         break;
     }
-    case order::round_robin: next = next_slot(current_slot_ + 1); quantum_ = 0; break;
+    case order::round_robin:
+        next = next_slot(current_slot_ + 1);
+        quantum_ = 0;
+        break;
     case order::random:
     case order::lanes_apart:
         next = next_slot(static_cast<std::uint32_t>(random_() % slots_.size()));
@@ -251,14 +272,16 @@ warp* engine::next_warp()
         const std::uint64_t patience = 4 * slots_.size() + 1000;
         next = next_slot(current_slot_ + 1);
         for (std::size_t tried = 0; next != ~0u && tried < slots_.size(); ++tried) {
-            if ((slots_[next]->of->linear == how.block) == wanted || no_progress_ > patience) break;
+            if ((slots_[next]->of->linear == how.block) == wanted || no_progress_ > patience)
+                break;
             next = next_slot(next + 1);
         }
         quantum_ = no_progress_ > patience ? 1 : 64;
         break;
     }
     }
-    if (next == ~0u) return nullptr;
+    if (next == ~0u)
+        return nullptr;
     current_slot_ = next;
     return slots_[next];
 }
@@ -268,7 +291,8 @@ std::uint32_t engine::choose_lanes(warp& w)
     lane* lanes = &w.of->lanes[w.first];
     if (options_.schedule.kind == schedule::order::lanes_apart && random_() % 2 == 0) {
         std::uint32_t nth = static_cast<std::uint32_t>(random_() % std::popcount(w.ready)), mask = w.ready;
-        while (nth-- > 0) mask &= mask - 1;
+        while (nth-- > 0)
+            mask &= mask - 1;
         return mask & -mask;
     }
     std::uint32_t chosen = 0, depth = 0;
@@ -297,17 +321,20 @@ void engine::resume(lane& l)
     l.context = from.fctx;
     running_lane = nullptr;
     if (l.overflowed) {
-        report(finding_kind::stack_overflow, l, l.last_pc, "ran out of stack", "local variables and calls exceed a thread's stack");
+        report(finding_kind::stack_overflow, l, l.last_pc, "ran out of stack",
+               "local variables and calls exceed a thread's stack");
         stop("a thread ran out of stack");
     }
-    if (l.state == lane_state::exited) exited(l);
+    if (l.state == lane_state::exited)
+        exited(l);
 }
 
 void engine::resume_all(warp& w, std::uint32_t mask)
 {
     for (lane* lanes = &w.of->lanes[w.first]; mask != 0; mask &= mask - 1) {
         resume(lanes[std::countr_zero(mask)]);
-        if (stopped_) return;
+        if (stopped_)
+            return;
     }
 }
 
@@ -330,7 +357,8 @@ void engine::step(warp& w)
     case request_kind::write:
     case request_kind::atomic:
         issue_memory(w, mask);
-        if (!stopped_) resume_all(w, mask);
+        if (!stopped_)
+            resume_all(w, mask);
         break;
     case request_kind::exchange:
     case request_kind::warp_barrier: arrive_exchange(w, mask); break;
@@ -338,8 +366,10 @@ void engine::step(warp& w)
     case request_kind::fence:
     case request_kind::other:
         count_issue(w, mask, what.pc);
-        for (std::uint32_t m = mask; m != 0; m &= m - 1) w.of->lanes[w.first + std::countr_zero(m)].pending.mask = mask;
-        if (what.kind == request_kind::other) polled_ = true;
+        for (std::uint32_t m = mask; m != 0; m &= m - 1)
+            w.of->lanes[w.first + std::countr_zero(m)].pending.mask = mask;
+        if (what.kind == request_kind::other)
+            polled_ = true;
         resume_all(w, mask);
         break;
     }
@@ -355,7 +385,8 @@ launch_report engine::run()
             break;
         }
         step(*next);
-        while (next->exchanging != 0 && next->ready == 0 && !stopped_) settle_exchanges(*next);
+        while (next->exchanging != 0 && next->ready == 0 && !stopped_)
+            settle_exchanges(*next);
         if (no_progress_ > options_.patience || only_reads_ / 50 > options_.patience) {
             report_stuck(finding_kind::livelock);
             break;
@@ -371,4 +402,4 @@ launch_report engine::run()
     return out;
 }
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

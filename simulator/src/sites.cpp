@@ -21,7 +21,8 @@ public:
     source_map()
     {
         static char* search_path = nullptr;
-        static const Dwfl_Callbacks callbacks{dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr, &search_path};
+        static const Dwfl_Callbacks callbacks{dwfl_linux_proc_find_elf, dwfl_standard_find_debuginfo, nullptr,
+                                              &search_path};
         session_ = dwfl_begin(&callbacks);
         refresh();
     }
@@ -57,7 +58,8 @@ source_map& map()
 
 std::string demangled(const char* name)
 {
-    if (name == nullptr) return {};
+    if (name == nullptr)
+        return {};
     int status = 0;
     std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
     return status == 0 ? text.get() : name;
@@ -68,7 +70,8 @@ std::string without_signature(std::string name)
 {
     int depth = 0;
     for (std::size_t i = name.size(); i-- > 0;) {
-        if (name[i] == ')') ++depth;
+        if (name[i] == ')')
+            ++depth;
         if (name[i] == '(' && --depth == 0) {
             name.resize(i);
             break;
@@ -76,9 +79,12 @@ std::string without_signature(std::string name)
     }
     depth = 0;
     for (std::size_t i = name.size(); i-- > 0;) {
-        if (name[i] == '>' || name[i] == ')') ++depth;
-        if (name[i] == '<' || name[i] == '(') --depth;
-        if (name[i] == ' ' && depth == 0) return name.substr(i + 1);
+        if (name[i] == '>' || name[i] == ')')
+            ++depth;
+        if (name[i] == '<' || name[i] == '(')
+            --depth;
+        if (name[i] == ' ' && depth == 0)
+            return name.substr(i + 1);
     }
     return name;
 }
@@ -94,12 +100,16 @@ bool is_simulators_own(const std::string& file)
 bool enclosing(Dwarf_Die& die, Dwarf_Addr address, std::vector<Dwarf_Die>& scopes)
 {
     Dwarf_Die child;
-    if (dwarf_child(&die, &child) != 0) return false;
+    if (dwarf_child(&die, &child) != 0)
+        return false;
     do {
         const int tag = dwarf_tag(&child);
-        if (tag == DW_TAG_namespace && enclosing(child, address, scopes)) return true;
-        if (tag != DW_TAG_subprogram && tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine) continue;
-        if (dwarf_haspc(&child, address) <= 0) continue;
+        if (tag == DW_TAG_namespace && enclosing(child, address, scopes))
+            return true;
+        if (tag != DW_TAG_subprogram && tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine)
+            continue;
+        if (dwarf_haspc(&child, address) <= 0)
+            continue;
         scopes.push_back(child);
         enclosing(child, address, scopes);
         return true;
@@ -112,30 +122,36 @@ location resolve(std::uintptr_t return_address)
     location found;
     const Dwarf_Addr address = return_address - 1;
     Dwfl_Module* module = map().module_of(address);
-    if (module == nullptr) return found;
+    if (module == nullptr)
+        return found;
     found.function = without_signature(demangled(dwfl_module_addrname(module, address)));
     int line = 0, column = 0;
     if (Dwfl_Line* source = dwfl_module_getsrc(module, address))
         if (const char* file = dwfl_lineinfo(source, nullptr, &line, &column, nullptr, nullptr))
             found.file = file, found.line = line, found.column = column;
-    if (!is_simulators_own(found.file)) return found;
+    if (!is_simulators_own(found.file))
+        return found;
 
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
     std::vector<Dwarf_Die> scopes;
-    if (unit == nullptr || !enclosing(*unit, address - bias, scopes)) return found;
+    if (unit == nullptr || !enclosing(*unit, address - bias, scopes))
+        return found;
     Dwarf_Files* files = nullptr;
     dwarf_getsrcfiles(unit, &files, nullptr);
     for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
-        if (dwarf_tag(&*scope) != DW_TAG_inlined_subroutine) continue;
+        if (dwarf_tag(&*scope) != DW_TAG_inlined_subroutine)
+            continue;
         auto value = [&](unsigned attribute) {
             Dwarf_Attribute held;
             Dwarf_Word word = 0;
-            if (dwarf_formudata(dwarf_attr(&*scope, attribute, &held), &word) != 0) word = 0;
+            if (dwarf_formudata(dwarf_attr(&*scope, attribute, &held), &word) != 0)
+                word = 0;
             return word;
         };
         const char* file = dwarf_filesrc(files, value(DW_AT_call_file), nullptr, nullptr);
-        if (file == nullptr || is_simulators_own(file)) continue;
+        if (file == nullptr || is_simulators_own(file))
+            continue;
         found.file = file;
         found.line = static_cast<int>(value(DW_AT_call_line));
         found.column = static_cast<int>(value(DW_AT_call_column));
@@ -144,14 +160,15 @@ location resolve(std::uintptr_t return_address)
     return found;
 }
 
-}  // namespace
+} // namespace
 
 const location& locate(std::uintptr_t return_address)
 {
     static std::unordered_map<std::uintptr_t, location> known;
     std::lock_guard lock(guard);
     auto found = known.find(return_address);
-    if (found == known.end()) found = known.emplace(return_address, return_address == 0 ? location{} : resolve(return_address)).first;
+    if (found == known.end())
+        found = known.emplace(return_address, return_address == 0 ? location{} : resolve(return_address)).first;
     return found->second;
 }
 
@@ -163,4 +180,4 @@ std::string function_name(const void* entry)
     return module == nullptr ? "kernel" : without_signature(demangled(dwfl_module_addrname(module, address)));
 }
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

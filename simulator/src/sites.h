@@ -27,9 +27,11 @@ public:
 
     std::uint32_t index_of(std::uintptr_t pc)
     {
-        if (pc == last_pc_) return last_;
+        if (pc == last_pc_)
+            return last_;
         auto slot = (pc * 0x9e3779b97f4a7c15u) >> 32 & (buckets_.size() - 1);
-        while (buckets_[slot] != 0 && sites_[buckets_[slot]].pc != pc) slot = (slot + 1) & (buckets_.size() - 1);
+        while (buckets_[slot] != 0 && sites_[buckets_[slot]].pc != pc)
+            slot = (slot + 1) & (buckets_.size() - 1);
         if (buckets_[slot] == 0) {
             buckets_[slot] = static_cast<std::uint32_t>(sites_.size());
             sites_.push_back({pc, {}});
@@ -51,7 +53,8 @@ private:
         buckets_.assign(buckets_.size() * 4, 0);
         for (std::uint32_t i = 1; i < sites_.size(); ++i) {
             auto slot = (sites_[i].pc * 0x9e3779b97f4a7c15u) >> 32 & (buckets_.size() - 1);
-            while (buckets_[slot] != 0) slot = (slot + 1) & (buckets_.size() - 1);
+            while (buckets_[slot] != 0)
+                slot = (slot + 1) & (buckets_.size() - 1);
             buckets_[slot] = i;
         }
     }
@@ -62,4 +65,4 @@ private:
     std::uint32_t last_ = 0;
 };
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

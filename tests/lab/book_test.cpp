@@ -16,7 +16,8 @@ namespace {
 const lab::ladder& ladder_named(const std::string& name)
 {
     for (const auto& l : lab::ladders())
-        if (l.name == name) return l;
+        if (l.name == name)
+            return l;
     throw std::logic_error("no ladder " + name);
 }
 
@@ -27,15 +28,18 @@ std::string printed(const std::string& marker)
     std::string what, name;
     lab::settings how;
     words >> what >> name >> how.what.n >> how.what.block >> how.geometry;
-    if (what == "brent") return lab::brent_table(ladder_named("scan"));
+    if (what == "brent")
+        return lab::brent_table(ladder_named("scan"));
     if (what == "table:") {
         std::vector<lab::measurement> rows;
-        for (const auto& r : ladder_named(name).rungs) rows.push_back(lab::measure(r, how));
+        for (const auto& r : ladder_named(name).rungs)
+            rows.push_back(lab::measure(r, how));
         return lab::table_of(rows);
     }
     for (const auto& l : lab::ladders())
         for (const auto& r : l.rungs)
-            if (what == "flow:" && r.name == name) return lab::data_flow(r, how.what);
+            if (what == "flow:" && r.name == name)
+                return lab::data_flow(r, how.what);
     throw std::logic_error("an unknown marker: " + marker);
 }
 
@@ -54,12 +58,14 @@ std::string renewed(const std::string& text, int& markers)
     std::string out, line;
     while (std::getline(in, line)) {
         out += line + "\n";
-        if (line.rfind("<!-- ", 0) != 0) continue;
+        if (line.rfind("<!-- ", 0) != 0)
+            continue;
         ++markers;
         out += "```\n" + printed(line.substr(5, line.size() - 9)) + "```\n";
         const auto rest = in.tellg();
         if (std::getline(in, line) && line == "```") {
-            while (std::getline(in, line) && line != "```") {}
+            while (std::getline(in, line) && line != "```") {
+            }
         } else {
             in.seekg(rest);
         }
@@ -67,19 +73,22 @@ std::string renewed(const std::string& text, int& markers)
     return out;
 }
 
-}  // namespace
+} // namespace
 
 TEST(book, prints_what_the_laboratory_prints)
 {
 #ifdef __clang__
-    GTEST_SKIP() << "the book is printed by the build with g++; where lanes rejoin after a branch in a loop depends on the compiler";
+    GTEST_SKIP() << "the book is printed by the build with g++; where lanes rejoin after a branch in a loop depends on "
+                    "the compiler";
 #endif
     int markers = 0;
     for (const auto& entry : std::filesystem::directory_iterator(LAB_BOOK)) {
         const auto text = read(entry.path());
         const auto fresh = renewed(text, markers);
-        if (std::getenv("UPSWEEP_UPDATE_BOOK") != nullptr) std::ofstream(entry.path()) << fresh;
-        else EXPECT_EQ(text, fresh) << entry.path();
+        if (std::getenv("UPSWEEP_UPDATE_BOOK") != nullptr)
+            std::ofstream(entry.path()) << fresh;
+        else
+            EXPECT_EQ(text, fresh) << entry.path();
     }
     EXPECT_EQ(markers, 9);
 }

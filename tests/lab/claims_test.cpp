@@ -17,7 +17,8 @@ const lab::rung& rung_named(const std::string& name)
 {
     for (const auto& l : lab::ladders())
         for (const auto& r : l.rungs)
-            if (r.name == name) return r;
+            if (r.name == name)
+                return r;
     throw std::logic_error("no kernel " + name);
 }
 
@@ -43,11 +44,12 @@ sim::launch_report in_one_block(const std::string& name, unsigned n, unsigned bl
     return recorded.launches().at(0);
 }
 
-}  // namespace
+} // namespace
 
 TEST(claims, shared_memory_saves_two_thirds_of_the_traffic)
 {
-    const auto global = measured("reduce_global_tree", 1024, 1024).counts, shared = measured("reduce_shared_tree", 1024, 1024).counts;
+    const auto global = measured("reduce_global_tree", 1024, 1024).counts,
+               shared = measured("reduce_shared_tree", 1024, 1024).counts;
     EXPECT_EQ(global.global_load_accesses, 2046u);
     EXPECT_EQ(global.global_store_accesses, 1023u);
     EXPECT_EQ(shared.global_load_accesses, 1024u);
@@ -60,7 +62,8 @@ TEST(claims, steps_and_work_at_every_power_of_two)
         const double logarithm = std::log2(n);
         const auto serial = in_one_block("reduce_serial", n, 1), tree = in_one_block("reduce_shared_tree", n, n),
                    global = in_one_block("reduce_global_tree", n, n), scan = in_one_block("scan_serial", n, 1),
-                   hillis_steele = in_one_block("scan_hillis_steele", n, n), blelloch = in_one_block("scan_blelloch", n, n / 2);
+                   hillis_steele = in_one_block("scan_hillis_steele", n, n),
+                   blelloch = in_one_block("scan_blelloch", n, n / 2);
         EXPECT_EQ(serial.steps, n - 1);
         EXPECT_EQ(serial.work, n - 1);
         EXPECT_EQ(tree.steps, logarithm);
@@ -78,7 +81,8 @@ TEST(claims, steps_and_work_at_every_power_of_two)
 
 TEST(claims, counted_costs_are_the_formulas_of_the_table)
 {
-    for (const char* name : {"scan_serial", "scan_serial_exclusive", "scan_by_reductions", "scan_hillis_steele", "scan_blelloch"}) {
+    for (const char* name :
+         {"scan_serial", "scan_serial_exclusive", "scan_by_reductions", "scan_hillis_steele", "scan_blelloch"}) {
         const auto m = measured(name, 512, 512);
         EXPECT_EQ(double(m.work), m.of->expected.work(512)) << name;
         EXPECT_EQ(double(m.steps), m.of->expected.steps(512)) << name;
@@ -129,8 +133,10 @@ TEST(claims, sequential_addressing_diverges_only_in_the_last_warp)
     unsigned step = 1;
     for (unsigned s = 256; s > 0; s /= 2, ++step) {
         const auto divergent = m.reports.at(0).intervals.at(step).divergent;
-        if (s >= 32) EXPECT_EQ(divergent, 0u) << s;
-        else EXPECT_EQ(divergent, 3u) << s;  // two reads and a write of one warp
+        if (s >= 32)
+            EXPECT_EQ(divergent, 0u) << s;
+        else
+            EXPECT_EQ(divergent, 3u) << s; // two reads and a write of one warp
     }
 }
 
@@ -159,7 +165,8 @@ TEST(claims, a_million_elements_in_two_levels_of_a_thousand)
 
 TEST(claims, privatisation_takes_the_atomics_out_of_global_memory)
 {
-    const auto global = measured("histogram_global_atomics", 1 << 14, 256).counts, own = measured("histogram_privatised", 1 << 14, 256).counts;
+    const auto global = measured("histogram_global_atomics", 1 << 14, 256).counts,
+               own = measured("histogram_privatised", 1 << 14, 256).counts;
     EXPECT_EQ(global.global_atomic_accesses, 1u << 14);
     EXPECT_LT(own.global_atomic_accesses * 10, global.global_atomic_accesses);
     EXPECT_EQ(own.shared_atomic_accesses, 1u << 14);
@@ -167,7 +174,8 @@ TEST(claims, privatisation_takes_the_atomics_out_of_global_memory)
 
 TEST(claims, a_stretch_for_each_thread_is_not_coalesced)
 {
-    const auto interleaved = measured("histogram_privatised", 1 << 14, 256).counts, blocked = measured("histogram_blocked", 1 << 14, 256).counts;
+    const auto interleaved = measured("histogram_privatised", 1 << 14, 256).counts,
+               blocked = measured("histogram_blocked", 1 << 14, 256).counts;
     EXPECT_EQ(blocked.load_transactions, 8 * interleaved.load_transactions);
 }
 

@@ -10,16 +10,20 @@ std::vector<const lab::rung*> rungs(bool faulty)
     std::vector<const lab::rung*> all;
     for (const auto& l : lab::ladders())
         for (const auto& r : l.rungs)
-            if (r.fault.empty() != faulty) all.push_back(&r);
+            if (r.fault.empty() != faulty)
+                all.push_back(&r);
     return all;
 }
 
-std::string name_of_rung(const testing::TestParamInfo<const lab::rung*>& info) { return info.param->row + "_" + info.param->name; }
+std::string name_of_rung(const testing::TestParamInfo<const lab::rung*>& info)
+{
+    return info.param->row + "_" + info.param->name;
+}
 
 class correct : public testing::TestWithParam<const lab::rung*> {};
 class exhibit : public testing::TestWithParam<const lab::rung*> {};
 
-}  // namespace
+} // namespace
 
 TEST_P(correct, at_tile_borders)
 {
@@ -88,7 +92,8 @@ TEST(data_flow, a_tree_of_sixteen_has_fifteen_nodes)
 TEST(explain, shows_the_source_beside_its_counters)
 {
     for (const auto& r : lab::reduce_ladder().rungs) {
-        if (r.name != "reduce_shared_tree") continue;
+        if (r.name != "reduce_shared_tree")
+            continue;
         lab::settings how;
         how.what = {1024, 256};
         const auto text = lab::explain(r, how);

@@ -20,21 +20,24 @@ int run_program(const std::string& name, unsigned schedules = 1)
 bool rewrites(const std::string& from, const std::string& kernel, const std::string& rest)
 {
     const auto to = lab::rewrite_launches(from);
-    return to.find("named_launch(\"" + kernel + "\"") != to.npos && to.find(rest) != to.npos && to.find("<<<") == to.npos;
+    return to.find("named_launch(\"" + kernel + "\"") != to.npos && to.find(rest) != to.npos &&
+           to.find("<<<") == to.npos;
 }
 
-}  // namespace
+} // namespace
 
 TEST(rewrite, finds_the_kernel_before_the_launch)
 {
     EXPECT_TRUE(rewrites("f<<<1, 2>>>(a, b);", "f", ", 1, 2)(a, b);"));
-    EXPECT_TRUE(rewrites("  ns::f<int, g<3>> <<<dim3(1, 2), n / 2, 4 * sizeof(T), s>>> (a);", "ns::f<int, g<3>>", "dim3(1, 2), n / 2, 4 * sizeof(T), s) (a);"));
+    EXPECT_TRUE(rewrites("  ns::f<int, g<3>> <<<dim3(1, 2), n / 2, 4 * sizeof(T), s>>> (a);", "ns::f<int, g<3>>",
+                         "dim3(1, 2), n / 2, 4 * sizeof(T), s) (a);"));
     EXPECT_TRUE(rewrites("if (x) f<<<a<b>(), 2>>>();", "f", ", a<b>(), 2)();"));
 }
 
 TEST(rewrite, leaves_the_rest_alone)
 {
-    for (const std::string text : {"int a = b << 3;", "// f<<<1, 1>>>(x)\n", "const char* s = \"<<<>>>\";", "/* k<<<1,1>>>() */ int x = '\\'';"})
+    for (const std::string text :
+         {"int a = b << 3;", "// f<<<1, 1>>>(x)\n", "const char* s = \"<<<>>>\";", "/* k<<<1,1>>>() */ int x = '\\'';"})
         EXPECT_EQ(lab::rewrite_launches(text), text);
 }
 
@@ -56,10 +59,7 @@ TEST(programs, a_right_one_keeps_its_own_exit_status)
     EXPECT_EQ(run_program("exits_with_three.cu"), 3);
 }
 
-TEST(programs, a_finding_is_status_one)
-{
-    EXPECT_EQ(run_program("racing.cu"), 1);
-}
+TEST(programs, a_finding_is_status_one) { EXPECT_EQ(run_program("racing.cu"), 1); }
 
 TEST(programs, one_that_does_not_compile_says_so)
 {

@@ -2,7 +2,10 @@
 #include "simulated.h"
 
 template <int Stride>
-__global__ void strided_read(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x * Stride]; }
+__global__ void strided_read(const int* in, int* out)
+{
+    out[threadIdx.x] = in[threadIdx.x * Stride];
+}
 
 TEST(counters, transactions_follow_the_stride)
 {
@@ -39,10 +42,14 @@ __global__ void strided_shared(int* out)
 TEST(counters, bank_conflicts_follow_the_stride)
 {
     device_array<int> out(32);
-    const std::uint64_t degrees[] = {run(strided_shared<1>, 1, 32, 0, out).total.worst_bank, run(strided_shared<2>, 1, 32, 0, out).total.worst_bank,
-                                     run(strided_shared<4>, 1, 32, 0, out).total.worst_bank, run(strided_shared<32>, 1, 32, 0, out).total.worst_bank,
-                                     run(strided_shared<33>, 1, 32, 0, out).total.worst_bank, run(strided_shared<3>, 1, 32, 0, out).total.worst_bank};
-    EXPECT_EQ(std::vector<std::uint64_t>(std::begin(degrees), std::end(degrees)), (std::vector<std::uint64_t>{1, 2, 4, 32, 1, 1}));
+    const std::uint64_t degrees[] = {run(strided_shared<1>, 1, 32, 0, out).total.worst_bank,
+                                     run(strided_shared<2>, 1, 32, 0, out).total.worst_bank,
+                                     run(strided_shared<4>, 1, 32, 0, out).total.worst_bank,
+                                     run(strided_shared<32>, 1, 32, 0, out).total.worst_bank,
+                                     run(strided_shared<33>, 1, 32, 0, out).total.worst_bank,
+                                     run(strided_shared<3>, 1, 32, 0, out).total.worst_bank};
+    EXPECT_EQ(std::vector<std::uint64_t>(std::begin(degrees), std::end(degrees)),
+              (std::vector<std::uint64_t>{1, 2, 4, 32, 1, 1}));
     EXPECT_EQ(run(strided_shared<4>, 1, 32, 0, out).total.bank_conflicts, 6u);
 }
 
@@ -62,7 +69,10 @@ struct alignas(16) four_ints {
 };
 
 template <class V>
-__global__ void vector_copy(const V* in, V* out) { out[threadIdx.x] = in[threadIdx.x]; }
+__global__ void vector_copy(const V* in, V* out)
+{
+    out[threadIdx.x] = in[threadIdx.x];
+}
 
 template <class V>
 __global__ void vector_use(const V* in, float* out)
@@ -74,7 +84,8 @@ __global__ void vector_use(const V* in, float* out)
 __global__ void four_scalars(const float* in, float* out)
 {
     float sum = 0;
-    for (int i = 0; i < 4; ++i) sum += in[4 * threadIdx.x + i];
+    for (int i = 0; i < 4; ++i)
+        sum += in[4 * threadIdx.x + i];
     out[threadIdx.x] = sum;
 }
 
@@ -88,7 +99,9 @@ TEST(counters, a_vector_access_is_one_instruction)
     EXPECT_EQ(copied.global_stores, 1u);
     EXPECT_EQ(copied.load_transactions, 16u);
     EXPECT_EQ(copied.load_bytes, 512u);
-    auto own = run(vector_copy<four_ints>, 1, 32, 0, reinterpret_cast<four_ints*>(in4), reinterpret_cast<four_ints*>(out4)).total;
+    auto own =
+        run(vector_copy<four_ints>, 1, 32, 0, reinterpret_cast<four_ints*>(in4), reinterpret_cast<four_ints*>(out4))
+            .total;
     EXPECT_EQ(own.global_loads, 1u);
     EXPECT_EQ(own.global_stores, 1u);
     auto used = run(vector_use<float4>, 1, 32, 0, in4, out).total;
@@ -100,8 +113,10 @@ TEST(counters, a_vector_access_is_one_instruction)
 
 __global__ void half_the_lanes(int* out)
 {
-    if (threadIdx.x % 2 == 0) out[threadIdx.x] = 1;
-    if (threadIdx.x < 32) out[64 + threadIdx.x] = 1;
+    if (threadIdx.x % 2 == 0)
+        out[threadIdx.x] = 1;
+    if (threadIdx.x < 32)
+        out[64 + threadIdx.x] = 1;
 }
 
 TEST(counters, divergence_is_an_instruction_without_some_live_lane)
@@ -119,8 +134,10 @@ TEST(counters, divergence_is_an_instruction_without_some_live_lane)
 
 __global__ void rejoins(int* a, int* b)
 {
-    if (threadIdx.x % 2) a[threadIdx.x] = 1;
-    else b[threadIdx.x] = 2;
+    if (threadIdx.x % 2)
+        a[threadIdx.x] = 1;
+    else
+        b[threadIdx.x] = 2;
     a[threadIdx.x + 32] = 3;
 }
 
@@ -145,9 +162,11 @@ TEST(counters, atomics_at_one_address)
 
 __global__ void applies(int times)
 {
-    for (int i = 0; i < times; ++i) sim::device::applied_operator();
+    for (int i = 0; i < times; ++i)
+        sim::device::applied_operator();
     __syncthreads();
-    if (threadIdx.x < 3) sim::device::applied_operator();
+    if (threadIdx.x < 3)
+        sim::device::applied_operator();
 }
 
 TEST(counters, steps_are_the_longest_chain_and_work_is_all_of_it)
@@ -170,7 +189,8 @@ TEST(counters, intervals_lie_between_barriers)
 
 TEST(geometry, presets_are_known_by_name)
 {
-    for (const auto& name : sim::geometry::presets()) EXPECT_EQ(sim::geometry::preset(name).name, name);
+    for (const auto& name : sim::geometry::presets())
+        EXPECT_EQ(sim::geometry::preset(name).name, name);
     EXPECT_THROW(sim::geometry::preset("sm_1"), std::invalid_argument);
     EXPECT_EQ(sim::geometry::preset("sm_90").sms, 132u);
 }

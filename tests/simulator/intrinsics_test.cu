@@ -13,7 +13,8 @@ __global__ void indices(uint4* out)
 {
     const unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    out[block * blockDim.x * blockDim.y * blockDim.z + thread] = make_uint4(threadIdx.x, threadIdx.y, blockIdx.x, blockIdx.y);
+    out[block * blockDim.x * blockDim.y * blockDim.z + thread] =
+        make_uint4(threadIdx.x, threadIdx.y, blockIdx.x, blockIdx.y);
 }
 
 TEST(intrinsics, built_in_indices_cover_every_dimension)
@@ -57,13 +58,18 @@ __global__ void votes(unsigned* out)
 {
     const unsigned lane = threadIdx.x;
     int same = 0;
-    const unsigned answers[] = {__ballot_sync(all_lanes, lane % 3 == 0), static_cast<unsigned>(__all_sync(all_lanes, lane < 32)),
+    const unsigned answers[] = {__ballot_sync(all_lanes, lane % 3 == 0),
+                                static_cast<unsigned>(__all_sync(all_lanes, lane < 32)),
                                 static_cast<unsigned>(__all_sync(all_lanes, lane < 31)),
-                                static_cast<unsigned>(__any_sync(all_lanes, lane == 31)), __match_any_sync(all_lanes, lane / 8),
-                                __match_all_sync(all_lanes, 7, &same), __reduce_add_sync(all_lanes, lane),
-                                __reduce_max_sync(all_lanes, lane), static_cast<unsigned>(__reduce_min_sync(all_lanes, -static_cast<int>(lane)))};
+                                static_cast<unsigned>(__any_sync(all_lanes, lane == 31)),
+                                __match_any_sync(all_lanes, lane / 8),
+                                __match_all_sync(all_lanes, 7, &same),
+                                __reduce_add_sync(all_lanes, lane),
+                                __reduce_max_sync(all_lanes, lane),
+                                static_cast<unsigned>(__reduce_min_sync(all_lanes, -static_cast<int>(lane)))};
     if (lane == 9) {
-        for (int i = 0; i < 9; ++i) out[i] = answers[i];
+        for (int i = 0; i < 9; ++i)
+            out[i] = answers[i];
         out[9] = static_cast<unsigned>(same);
     }
 }
@@ -72,13 +78,16 @@ TEST(intrinsics, votes_matches_and_warp_reductions)
 {
     device_array<unsigned> out(10);
     EXPECT_CLEAN(run(votes, 1, 32, 0, out));
-    EXPECT_EQ(out.read(), (std::vector<unsigned>{0x49249249u, 1, 0, 1, 0x0000ff00u, all_lanes, 496, 31, static_cast<unsigned>(-31), 1}));
+    EXPECT_EQ(out.read(), (std::vector<unsigned>{0x49249249u, 1, 0, 1, 0x0000ff00u, all_lanes, 496, 31,
+                                                 static_cast<unsigned>(-31), 1}));
 }
 
 __global__ void masks(unsigned* out)
 {
-    if (threadIdx.x < 10) out[threadIdx.x] = __activemask();
-    else out[threadIdx.x] = __ballot_sync(~0x3ffu, threadIdx.x % 2);
+    if (threadIdx.x < 10)
+        out[threadIdx.x] = __activemask();
+    else
+        out[threadIdx.x] = __ballot_sync(~0x3ffu, threadIdx.x % 2);
 }
 
 TEST(intrinsics, a_mask_names_part_of_a_warp)
@@ -92,8 +101,10 @@ TEST(intrinsics, a_mask_names_part_of_a_warp)
 __global__ void counting_barriers(int* out)
 {
     const int t = static_cast<int>(threadIdx.x);
-    const int counted = __syncthreads_count(t % 3 == 0), all = __syncthreads_and(t >= 0), any = __syncthreads_or(t == 99);
-    if (t == 70) out[0] = counted, out[1] = all, out[2] = any;
+    const int counted = __syncthreads_count(t % 3 == 0), all = __syncthreads_and(t >= 0),
+              any = __syncthreads_or(t == 99);
+    if (t == 70)
+        out[0] = counted, out[1] = all, out[2] = any;
 }
 
 TEST(intrinsics, barriers_that_count)
@@ -115,8 +126,10 @@ __global__ void every_atomic(unsigned* a, float* f, unsigned long long* wide)
     atomicAnd(&a[6], ~(1u << t));
     atomicOr(&a[7], 1u << t);
     atomicXor(&a[8], 3u);
-    if (t == 31) atomicExch(&a[9], 42u);
-    if (atomicCAS(&a[10], 0u, t + 1) == 0) atomicAdd(&a[11], 1u);
+    if (t == 31)
+        atomicExch(&a[9], 42u);
+    if (atomicCAS(&a[10], 0u, t + 1) == 0)
+        atomicAdd(&a[11], 1u);
     atomicAdd(f, 0.5f);
     atomicAdd(wide, 1ull << 33);
     atomicAdd_block(&a[12], 1u);
@@ -147,7 +160,8 @@ __global__ void references(int* a, int* seen)
     const int mine = shared_count.fetch_add(1, cuda::memory_order_relaxed);
     seen[mine] = 1;
     int expected = 64;
-    if (shared_count.compare_exchange_strong(expected, 1000)) a[1] = expected;
+    if (shared_count.compare_exchange_strong(expected, 1000))
+        a[1] = expected;
 }
 
 TEST(intrinsics, atomic_references)
@@ -170,15 +184,16 @@ __global__ void halves(const float* in, float* out)
 TEST(intrinsics, half_and_bfloat16_round_to_nearest_even)
 {
     std::vector<float> values(32, 0.0f);
-    values[0] = 1.0009765625f, values[1] = 2049.0f, values[2] = 65504.0f, values[3] = 5.96e-8f, values[4] = 1.00390625f, values[5] = 65520.0f;
+    values[0] = 1.0009765625f, values[1] = 2049.0f, values[2] = 65504.0f, values[3] = 5.96e-8f, values[4] = 1.00390625f,
+    values[5] = 65520.0f;
     device_array<float> in(values), out(64);
     EXPECT_CLEAN(run(halves, 1, 32, 0, in, out));
     auto got = out.read();
     EXPECT_EQ(got[0], 2.001953125f);
-    EXPECT_EQ(got[1], 4096.0f);  // 2049 is halfway between 2048 and 2050
+    EXPECT_EQ(got[1], 4096.0f); // 2049 is halfway between 2048 and 2050
     EXPECT_TRUE(std::isinf(got[2]) && std::isinf(got[5]));
     EXPECT_EQ(got[3], 0x1p-23f);
-    EXPECT_EQ(got[32 + 4], 1.0f);  // halfway again, to the even one
+    EXPECT_EQ(got[32 + 4], 1.0f); // halfway again, to the even one
 }
 
 __global__ void groups(int* out)
@@ -186,12 +201,15 @@ __global__ void groups(int* out)
     auto block = cg::this_thread_block();
     auto tile = cg::tiled_partition<8>(block);
     int sum = static_cast<int>(block.thread_rank());
-    for (unsigned delta = 4; delta > 0; delta /= 2) sum += tile.shfl_down(sum, delta);
-    if (tile.thread_rank() == 0) out[tile.meta_group_rank()] = sum;
+    for (unsigned delta = 4; delta > 0; delta /= 2)
+        sum += tile.shfl_down(sum, delta);
+    if (tile.thread_rank() == 0)
+        out[tile.meta_group_rank()] = sum;
     block.sync();
     if (threadIdx.x % 2) {
         auto odd = cg::coalesced_threads();
-        if (odd.thread_rank() == 3) out[8 + threadIdx.x / 32] = static_cast<int>(odd.size() * 100 + threadIdx.x);
+        if (odd.thread_rank() == 3)
+            out[8 + threadIdx.x / 32] = static_cast<int>(odd.size() * 100 + threadIdx.x);
     }
 }
 
@@ -225,9 +243,12 @@ __global__ void neighbours(int* out)
 {
     __shared__ int mine;
     auto cluster = cg::this_cluster();
-    if (threadIdx.x == 0) mine = 10 + static_cast<int>(blockIdx.x);
+    if (threadIdx.x == 0)
+        mine = 10 + static_cast<int>(blockIdx.x);
     cluster.sync();
-    if (threadIdx.x == 0) out[blockIdx.x] = *cluster.map_shared_rank(&mine, static_cast<int>((cluster.block_rank() + 1) % cluster.num_blocks()));
+    if (threadIdx.x == 0)
+        out[blockIdx.x] =
+            *cluster.map_shared_rank(&mine, static_cast<int>((cluster.block_rank() + 1) % cluster.num_blocks()));
     cluster.sync();
 }
 

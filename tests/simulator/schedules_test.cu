@@ -6,10 +6,7 @@
 
 using order = sim::schedule::order;
 
-__global__ void arrival(int* ticket, int* order_of)
-{
-    order_of[atomicAdd(ticket, 1)] = static_cast<int>(blockIdx.x);
-}
+__global__ void arrival(int* ticket, int* order_of) { order_of[atomicAdd(ticket, 1)] = static_cast<int>(blockIdx.x); }
 
 static std::vector<int> arrivals(sim::schedule how, int blocks = 12)
 {
@@ -46,7 +43,8 @@ template <int Missing>
 __global__ void waits_for(volatile int* flag, int* out)
 {
     if (blockIdx.x == 0) {
-        while (*flag < static_cast<int>(gridDim.x) - 1 + Missing) {}
+        while (*flag < static_cast<int>(gridDim.x) - 1 + Missing) {
+        }
         *out = 1;
     } else {
         atomicAdd(const_cast<int*>(flag), 1);
@@ -55,13 +53,19 @@ __global__ void waits_for(volatile int* flag, int* out)
 
 TEST(schedules, a_polling_block_does_not_starve_the_one_it_waits_for)
 {
-    for (auto how : {sim::schedule{order::in_order, 0, 0}, {order::reversed, 0, 0}, {order::round_robin, 0, 0}, sim::schedule::random(3),
-                     sim::schedule::stall(5), sim::schedule::starve_others(0), sim::schedule::lanes_apart(1)}) {
+    for (auto how : {sim::schedule{order::in_order, 0, 0},
+                     {order::reversed, 0, 0},
+                     {order::round_robin, 0, 0},
+                     sim::schedule::random(3),
+                     sim::schedule::stall(5),
+                     sim::schedule::starve_others(0),
+                     sim::schedule::lanes_apart(1)}) {
         sim::options opts;
         opts.schedule = how;
         sim::with_options with(opts);
         auto flag = zeros<int>(1), out = zeros<int>(1);
-        EXPECT_CLEAN(run(waits_for<0>, 9, 1, 0, static_cast<volatile int*>(static_cast<int*>(flag)), out)) << how.name();
+        EXPECT_CLEAN(run(waits_for<0>, 9, 1, 0, static_cast<volatile int*>(static_cast<int*>(flag)), out))
+            << how.name();
         EXPECT_EQ(out.read()[0], 1);
     }
 }
@@ -82,8 +86,11 @@ TEST(schedules, a_livelock_says_who_reads_what)
 
 __global__ void waits_for_a_block_that_has_no_place(volatile int* flag)
 {
-    if (blockIdx.x == gridDim.x - 1) *flag = 1;
-    else while (*flag == 0) {}
+    if (blockIdx.x == gridDim.x - 1)
+        *flag = 1;
+    else
+        while (*flag == 0) {
+        }
 }
 
 TEST(schedules, a_block_without_a_place_is_part_of_the_report)
@@ -93,9 +100,11 @@ TEST(schedules, a_block_without_a_place_is_part_of_the_report)
     opts.resident_threads = 64;
     sim::with_options with(opts);
     auto flag = zeros<int>(1);
-    auto report = run(waits_for_a_block_that_has_no_place, 3, 32, 0, static_cast<volatile int*>(static_cast<int*>(flag)));
+    auto report =
+        run(waits_for_a_block_that_has_no_place, 3, 32, 0, static_cast<volatile int*>(static_cast<int*>(flag)));
     ASSERT_EQ(kinds(report.findings), std::vector{sim::finding_kind::livelock});
-    EXPECT_NE(report.findings[0].message.find("1 blocks wait for a place"), std::string::npos) << report.findings[0].message;
+    EXPECT_NE(report.findings[0].message.find("1 blocks wait for a place"), std::string::npos)
+        << report.findings[0].message;
     cudaGetLastError();
 }
 
@@ -114,8 +123,10 @@ __global__ void in_step_by_luck(int* out)
     const unsigned t = threadIdx.x;
     tile[t] = 1;
     for (unsigned s = 16; s > 0; s /= 2)
-        if (t < s) tile[t] = tile[t] + tile[t + s];
-    if (t == 0) *out = tile[0];
+        if (t < s)
+            tile[t] = tile[t] + tile[t + s];
+    if (t == 0)
+        *out = tile[0];
 }
 
 TEST(schedules, lanes_apart_breaks_what_only_lockstep_holds_together)

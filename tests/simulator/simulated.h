@@ -20,7 +20,10 @@ public:
     {
         EXPECT_EQ(cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
     }
-    explicit device_array(std::size_t size) : size_(size) { EXPECT_EQ(cudaMalloc(&data_, size * sizeof(T)), cudaSuccess); }
+    explicit device_array(std::size_t size) : size_(size)
+    {
+        EXPECT_EQ(cudaMalloc(&data_, size * sizeof(T)), cudaSuccess);
+    }
     ~device_array() { cudaFree(data_); }
     device_array(const device_array&) = delete;
     device_array& operator=(const device_array&) = delete;
@@ -57,33 +60,38 @@ sim::launch_report run(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t 
 inline std::vector<sim::finding_kind> kinds(const std::vector<sim::finding>& findings)
 {
     std::vector<sim::finding_kind> all;
-    for (const auto& f : findings) all.push_back(f.kind);
+    for (const auto& f : findings)
+        all.push_back(f.kind);
     return all;
 }
 
 inline bool found(const sim::launch_report& report, sim::finding_kind kind)
 {
     for (const auto& f : report.findings)
-        if (f.kind == kind) return true;
+        if (f.kind == kind)
+            return true;
     return false;
 }
 
 inline std::string texts(const sim::launch_report& report)
 {
     std::string all;
-    for (const auto& f : report.findings) all += f.text() + "\n";
+    for (const auto& f : report.findings)
+        all += f.text() + "\n";
     return all;
 }
 
 inline testing::AssertionResult is_clean(const sim::launch_report& report)
 {
-    if (report.findings.empty() && report.completed) return testing::AssertionSuccess();
+    if (report.findings.empty() && report.completed)
+        return testing::AssertionSuccess();
     return testing::AssertionFailure() << texts(report);
 }
 
 inline testing::AssertionResult has_finding(const sim::launch_report& report, sim::finding_kind kind)
 {
-    if (found(report, kind)) return testing::AssertionSuccess();
+    if (found(report, kind))
+        return testing::AssertionSuccess();
     return testing::AssertionFailure() << "no " << sim::name_of(kind) << ", but:\n" << texts(report);
 }
 

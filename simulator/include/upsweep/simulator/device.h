@@ -9,17 +9,34 @@
 
 namespace upsweep::simulator::device {
 
-__extension__ typedef unsigned __int128 bits;  // wide enough for every value that an intrinsic exchanges
+__extension__ typedef unsigned __int128 bits; // wide enough for every value that an intrinsic exchanges
 enum class scope : std::uint8_t { block, cluster, device, system };
 enum class ordering : std::uint8_t { relaxed, acquire, release, acq_rel, seq_cst };
 enum class exchange : std::uint8_t {
-    shuffle_index, shuffle_up, shuffle_down, shuffle_xor, ballot, all, any, match_any, match_all,
-    add_unsigned, min_unsigned, max_unsigned, min_signed, max_signed, bit_and, bit_or, bit_xor
+    shuffle_index,
+    shuffle_up,
+    shuffle_down,
+    shuffle_xor,
+    ballot,
+    all,
+    any,
+    match_any,
+    match_all,
+    add_unsigned,
+    min_unsigned,
+    max_unsigned,
+    min_signed,
+    max_signed,
+    bit_and,
+    bit_or,
+    bit_xor
 };
 enum class barrier_vote : std::uint8_t { none, count, all, any };
 enum class barrier_level : std::uint8_t { block, cluster, grid };
 
-struct index3 { unsigned x, y, z; };
+struct index3 {
+    unsigned x, y, z;
+};
 [[gnu::const]] index3 cluster_extent();
 [[gnu::const]] unsigned warp_width();
 [[gnu::const]] unsigned lane_index();
@@ -52,6 +69,6 @@ bool is_shared(const void* address);
 std::size_t dynamic_shared_bytes();
 [[noreturn]] void trap(const char* why);
 void applied_operator();
-std::uint64_t barrier_interval();  // how many block barriers the calling thread has passed
+std::uint64_t barrier_interval(); // how many block barriers the calling thread has passed
 
-}  // namespace upsweep::simulator::device
+} // namespace upsweep::simulator::device

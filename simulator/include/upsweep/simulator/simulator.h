@@ -20,16 +20,16 @@ struct geometry {
     int major = 9, minor = 0;
     unsigned warp_width = 32;
     unsigned banks = 32;
-    unsigned lanes_per_access = 32;    // lanes that the memory serves at once: half a warp on the first GPUs
+    unsigned lanes_per_access = 32; // lanes that the memory serves at once: half a warp on the first GPUs
     unsigned transaction_bytes = 32;
     unsigned threads_per_block = 1024;
     unsigned threads_per_sm = 2048, blocks_per_sm = 32, sms = 132;
-    std::size_t shared_per_block = 48 << 10;   // without asking for more
-    std::size_t shared_opt_in = 227 << 10;     // after cudaFuncSetAttribute
+    std::size_t shared_per_block = 48 << 10; // without asking for more
+    std::size_t shared_opt_in = 227 << 10;   // after cudaFuncSetAttribute
     std::size_t shared_per_sm = 228 << 10;
     std::size_t memory_bytes = std::size_t{16} << 30;
 
-    static geometry preset(std::string_view name);  // throws std::invalid_argument, naming the presets
+    static geometry preset(std::string_view name); // throws std::invalid_argument, naming the presets
     static const std::vector<std::string>& presets();
 };
 
@@ -38,7 +38,7 @@ struct schedule {
     enum class order { in_order, reversed, round_robin, random, stall, starve_others, lanes_apart };
     order kind = order::in_order;
     std::uint64_t seed = 0;
-    std::uint64_t block = 0;  // of stall and starve_others
+    std::uint64_t block = 0; // of stall and starve_others
 
     static schedule random(std::uint64_t seed) { return {order::random, seed, 0}; }
     static schedule stall(std::uint64_t block) { return {order::stall, 0, block}; }
@@ -51,9 +51,9 @@ struct schedule {
 struct options {
     simulator::geometry machine = geometry::preset("sm_90");
     simulator::schedule schedule;
-    bool check = true;                        // races, initialisation and bounds; counters are always kept
-    std::size_t resident_threads = 16384;     // blocks beyond these wait for a place, as they do on a GPU
-    std::uint64_t patience = 2'000'000;       // warp instructions without any progress before a livelock is reported
+    bool check = true;                    // races, initialisation and bounds; counters are always kept
+    std::size_t resident_threads = 16384; // blocks beyond these wait for a place, as they do on a GPU
+    std::uint64_t patience = 2'000'000;   // warp instructions without any progress before a livelock is reported
     std::size_t stack_bytes = 64 << 10;
 };
 
@@ -93,4 +93,4 @@ private:
     options saved_;
 };
 
-}  // namespace upsweep::simulator
+} // namespace upsweep::simulator

@@ -35,14 +35,19 @@ UPSWEEP_INLINE T update(T* p, F next, device::scope reach, device::ordering orde
     return old;
 }
 
-}  // namespace upsweep::simulator::cuda
+} // namespace upsweep::simulator::cuda
 
 #define UPSWEEP_ATOMIC(name, reach, ...)                                                                               \
     template <class T>                                                                                                 \
     UPSWEEP_INLINE T name(T* address, std::type_identity_t<T> value)                                                   \
     {                                                                                                                  \
-        return upsweep::simulator::cuda::update(address, [=](T old) -> T { (void)old; return static_cast<T>(__VA_ARGS__); },      \
-                                                upsweep::simulator::device::scope::reach);                             \
+        return upsweep::simulator::cuda::update(                                                                       \
+            address,                                                                                                   \
+            [=](T old) -> T {                                                                                          \
+                (void)old;                                                                                             \
+                return static_cast<T>(__VA_ARGS__);                                                                    \
+            },                                                                                                         \
+            upsweep::simulator::device::scope::reach);                                                                 \
     }
 #define UPSWEEP_ATOMIC_SCOPES(name, ...)                                                                               \
     UPSWEEP_ATOMIC(name, device, __VA_ARGS__)                                                                          \
@@ -55,7 +60,7 @@ UPSWEEP_ATOMIC_SCOPES(atomicMin, value < old ? value : old)
 UPSWEEP_ATOMIC_SCOPES(atomicMax, old < value ? value : old)
 UPSWEEP_ATOMIC_SCOPES(atomicInc, old >= value ? 0 : old + 1)
 UPSWEEP_ATOMIC_SCOPES(atomicDec, old == 0 || old > value ? value : old - 1)
-UPSWEEP_ATOMIC_SCOPES(atomicAnd, old & value)
+UPSWEEP_ATOMIC_SCOPES(atomicAnd, old& value)
 UPSWEEP_ATOMIC_SCOPES(atomicOr, old | value)
 UPSWEEP_ATOMIC_SCOPES(atomicXor, old ^ value)
 #undef UPSWEEP_ATOMIC_SCOPES
@@ -65,8 +70,9 @@ UPSWEEP_ATOMIC_SCOPES(atomicXor, old ^ value)
     template <class T>                                                                                                 \
     UPSWEEP_INLINE T name(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> desired)               \
     {                                                                                                                  \
-        return upsweep::simulator::cuda::update(address, [=](T old) -> T { return old == expected ? desired : old; },  \
-                                                upsweep::simulator::device::scope::reach);                             \
+        return upsweep::simulator::cuda::update(                                                                       \
+            address, [=](T old) -> T { return old == expected ? desired : old; },                                      \
+            upsweep::simulator::device::scope::reach);                                                                 \
     }
 UPSWEEP_ATOMIC_CAS(atomicCAS, device)
 UPSWEEP_ATOMIC_CAS(atomicCAS_block, block)

@@ -17,12 +17,12 @@ struct launch_shape {
     cudaStream_t stream = nullptr;
     dim3 cluster{1, 1, 1};
     bool cooperative = false;
-    const char* name = nullptr;  // where the kernel's address does not tell it
+    const char* name = nullptr; // where the kernel's address does not tell it
 };
 
 // Runs the grid to its end. The error is also the thread's last error, as after a launch by <<<>>>.
-cudaError_t run_grid(const void* kernel, const launch_shape& shape, void (*run)(void*), void* arguments, std::size_t bytes,
-                     bool returns_error);
+cudaError_t run_grid(const void* kernel, const launch_shape& shape, void (*run)(void*), void* arguments,
+                     std::size_t bytes, bool returns_error);
 
 template <class... Parameters>
 struct held_call {
@@ -41,22 +41,28 @@ struct held_call {
 };
 
 template <class... Parameters, class... Arguments>
-cudaError_t launch(bool returns_error, const launch_shape& shape, void (*kernel)(Parameters...), Arguments&&... arguments)
+cudaError_t launch(bool returns_error, const launch_shape& shape, void (*kernel)(Parameters...),
+                   Arguments&&... arguments)
 {
     static_assert(sizeof...(Parameters) == sizeof...(Arguments), "the kernel takes another number of arguments");
     held_call<Parameters...> held{kernel, {static_cast<Parameters>(std::forward<Arguments>(arguments))...}};
-    return run_grid(reinterpret_cast<const void*>(kernel), shape, &held_call<Parameters...>::run, &held, sizeof held, returns_error);
+    return run_grid(reinterpret_cast<const void*>(kernel), shape, &held_call<Parameters...>::run, &held, sizeof held,
+                    returns_error);
 }
 
 // What kernel<<<grid, block, shared, stream>>>(arguments...) is rewritten to.
 template <class... Parameters>
 class configured {
 public:
-    configured(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr)
+    configured(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t dynamic_shared = 0,
+               cudaStream_t stream = nullptr)
         : kernel_(kernel), shape_{grid, block, dynamic_shared, stream, {1, 1, 1}, false, nullptr}
     {
     }
-    void operator()(std::type_identity_t<Parameters>... arguments) const { launch(false, shape_, kernel_, std::move(arguments)...); }
+    void operator()(std::type_identity_t<Parameters>... arguments) const
+    {
+        launch(false, shape_, kernel_, std::move(arguments)...);
+    }
 
 private:
     void (*kernel_)(Parameters...);
@@ -84,7 +90,8 @@ struct held_body {
 template <class Body>
 class named_launch {
 public:
-    named_launch(const char* name, Body body, dim3 grid, dim3 block, std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr)
+    named_launch(const char* name, Body body, dim3 grid, dim3 block, std::size_t dynamic_shared = 0,
+                 cudaStream_t stream = nullptr)
         : name_(name), body_(body), shape_{grid, block, dynamic_shared, stream, {1, 1, 1}, false, nullptr}
     {
     }
@@ -103,18 +110,18 @@ private:
 };
 
 template <class... Parameters, std::size_t... I>
-cudaError_t launch_untyped(bool cooperative, void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, std::size_t shared,
-                           cudaStream_t stream, std::index_sequence<I...>)
+cudaError_t launch_untyped(bool cooperative, void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                           std::size_t shared, cudaStream_t stream, std::index_sequence<I...>)
 {
     launch_shape shape{grid, block, shared, stream, {1, 1, 1}, cooperative, nullptr};
     return launch(true, shape, kernel, *static_cast<std::remove_reference_t<Parameters>*>(arguments[I])...);
 }
 
-}  // namespace upsweep::simulator::cuda
+} // namespace upsweep::simulator::cuda
 
 template <class... Parameters>
-cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, std::size_t shared = 0,
-                             cudaStream_t stream = nullptr)
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                             std::size_t shared = 0, cudaStream_t stream = nullptr)
 {
     return upsweep::simulator::cuda::launch_untyped(false, kernel, grid, block, arguments, shared, stream,
                                                     std::index_sequence_for<Parameters...>{});
@@ -129,14 +136,17 @@ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid
 }
 
 template <class... Parameters, class... Arguments>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), Arguments&&... arguments)
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments&&... arguments)
 {
-    upsweep::simulator::cuda::launch_shape shape{config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream, {1, 1, 1}, false, nullptr};
+    upsweep::simulator::cuda::launch_shape shape{
+        config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream, {1, 1, 1}, false, nullptr};
     for (unsigned i = 0; i < config->numAttrs; ++i) {
         const auto& attribute = config->attrs[i];
         if (attribute.id == cudaLaunchAttributeClusterDimension)
             shape.cluster = {attribute.val.clusterDim.x, attribute.val.clusterDim.y, attribute.val.clusterDim.z};
-        if (attribute.id == cudaLaunchAttributeCooperative) shape.cooperative = attribute.val.cooperative != 0;
+        if (attribute.id == cudaLaunchAttributeCooperative)
+            shape.cooperative = attribute.val.cooperative != 0;
     }
     return upsweep::simulator::cuda::launch(true, shape, kernel, std::forward<Arguments>(arguments)...);
 }

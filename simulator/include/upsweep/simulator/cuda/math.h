@@ -10,8 +10,14 @@
 #include "upsweep/simulator/cuda/types.h"
 
 #define UPSWEEP_MIN_MAX(a_type, b_type, type)                                                                          \
-    inline type min(a_type a, b_type b) { return static_cast<type>(a) < static_cast<type>(b) ? static_cast<type>(a) : static_cast<type>(b); } \
-    inline type max(a_type a, b_type b) { return static_cast<type>(a) > static_cast<type>(b) ? static_cast<type>(a) : static_cast<type>(b); }
+    inline type min(a_type a, b_type b)                                                                                \
+    {                                                                                                                  \
+        return static_cast<type>(a) < static_cast<type>(b) ? static_cast<type>(a) : static_cast<type>(b);              \
+    }                                                                                                                  \
+    inline type max(a_type a, b_type b)                                                                                \
+    {                                                                                                                  \
+        return static_cast<type>(a) > static_cast<type>(b) ? static_cast<type>(a) : static_cast<type>(b);              \
+    }
 UPSWEEP_MIN_MAX(int, int, int)
 UPSWEEP_MIN_MAX(unsigned, unsigned, unsigned)
 UPSWEEP_MIN_MAX(int, unsigned, unsigned)
@@ -50,13 +56,20 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
     for (unsigned i = 0; i < 4; ++i) {
         const unsigned pick = selector >> 4 * i & 0xf;
         unsigned byte = static_cast<unsigned>(bytes >> 8 * (pick & 7)) & 0xff;
-        if (pick & 8) byte = byte & 0x80 ? 0xff : 0;
+        if (pick & 8)
+            byte = byte & 0x80 ? 0xff : 0;
         result |= byte << 8 * i;
     }
     return result;
 }
-inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) { return static_cast<unsigned>((std::uint64_t{high} << 32 | low) << (shift & 31) >> 32); }
-inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) { return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (shift & 31)); }
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift)
+{
+    return static_cast<unsigned>((std::uint64_t{high} << 32 | low) << (shift & 31) >> 32);
+}
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift)
+{
+    return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (shift & 31));
+}
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(std::uint64_t{a} * b >> 32); }
 inline int __mulhi(int a, int b) { return static_cast<int>(std::int64_t{a} * b >> 32); }
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)

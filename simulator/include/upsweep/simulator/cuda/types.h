@@ -31,7 +31,10 @@
     inline __attribute__((always_inline)) name##1 make_##name##1(type x) { return {x}; }                               \
     inline __attribute__((always_inline)) name##2 make_##name##2(type x, type y) { return {x, y}; }                    \
     inline __attribute__((always_inline)) name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }         \
-    inline __attribute__((always_inline)) name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
+    inline __attribute__((always_inline)) name##4 make_##name##4(type x, type y, type z, type w)                       \
+    {                                                                                                                  \
+        return {x, y, z, w};                                                                                           \
+    }
 UPSWEEP_VECTOR_TYPES(char, signed char, 2, 4)
 UPSWEEP_VECTOR_TYPES(uchar, unsigned char, 2, 4)
 UPSWEEP_VECTOR_TYPES(short, short, 4, 8)
@@ -64,5 +67,5 @@ namespace upsweep::simulator::cuda {
 struct warp_size {
     operator int() const { return static_cast<int>(device::warp_width()); }
 };
-}  // namespace upsweep::simulator::cuda
+} // namespace upsweep::simulator::cuda
 inline constexpr upsweep::simulator::cuda::warp_size warpSize;

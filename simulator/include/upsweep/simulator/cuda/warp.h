@@ -31,9 +31,15 @@ UPSWEEP_INLINE int __syncthreads_or(int predicate)
     return barrier(barrier_level::block, barrier_vote::any, predicate);
 }
 UPSWEEP_INLINE void __syncwarp(unsigned mask = 0xffffffffu) { upsweep::simulator::device::warp_barrier(mask); }
-UPSWEEP_INLINE void __threadfence_block() { upsweep::simulator::device::fence(upsweep::simulator::device::scope::block); }
+UPSWEEP_INLINE void __threadfence_block()
+{
+    upsweep::simulator::device::fence(upsweep::simulator::device::scope::block);
+}
 UPSWEEP_INLINE void __threadfence() { upsweep::simulator::device::fence(upsweep::simulator::device::scope::device); }
-UPSWEEP_INLINE void __threadfence_system() { upsweep::simulator::device::fence(upsweep::simulator::device::scope::system); }
+UPSWEEP_INLINE void __threadfence_system()
+{
+    upsweep::simulator::device::fence(upsweep::simulator::device::scope::system);
+}
 UPSWEEP_INLINE unsigned __activemask() { return upsweep::simulator::device::active_mask(); }
 UPSWEEP_INLINE void __nanosleep(unsigned nanoseconds) { upsweep::simulator::device::nanosleep(nanoseconds); }
 UPSWEEP_INLINE long long clock64() { return static_cast<long long>(upsweep::simulator::device::clock()); }
@@ -64,36 +70,41 @@ UPSWEEP_INLINE T shuffle(device::exchange how, unsigned mask, T value, int opera
 {
     if constexpr (sizeof(T) <= 8) {
         return from_word<T>(device::exchange_lanes(how, mask, to_word(value), operand, width).value);
-    } else {  // in pieces, as the hardware does
+    } else { // in pieces, as the hardware does
         std::uint64_t words[(sizeof(T) + 7) / 8] = {};
         __builtin_memcpy(words, &value, sizeof(T));
-        for (auto& word : words) word = device::exchange_lanes(how, mask, word, operand, width).value;
+        for (auto& word : words)
+            word = device::exchange_lanes(how, mask, word, operand, width).value;
         __builtin_memcpy(&value, words, sizeof(T));
         return value;
     }
 }
 
-}  // namespace upsweep::simulator::cuda
+} // namespace upsweep::simulator::cuda
 
 template <class T>
 UPSWEEP_INLINE T __shfl_sync(unsigned mask, T value, int lane, int width = warpSize)
 {
-    return upsweep::simulator::cuda::shuffle(upsweep::simulator::device::exchange::shuffle_index, mask, value, lane, width);
+    return upsweep::simulator::cuda::shuffle(upsweep::simulator::device::exchange::shuffle_index, mask, value, lane,
+                                             width);
 }
 template <class T>
 UPSWEEP_INLINE T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize)
 {
-    return upsweep::simulator::cuda::shuffle(upsweep::simulator::device::exchange::shuffle_up, mask, value, static_cast<int>(delta), width);
+    return upsweep::simulator::cuda::shuffle(upsweep::simulator::device::exchange::shuffle_up, mask, value,
+                                             static_cast<int>(delta), width);
 }
 template <class T>
 UPSWEEP_INLINE T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize)
 {
-    return upsweep::simulator::cuda::shuffle(upsweep::simulator::device::exchange::shuffle_down, mask, value, static_cast<int>(delta), width);
+    return upsweep::simulator::cuda::shuffle(upsweep::simulator::device::exchange::shuffle_down, mask, value,
+                                             static_cast<int>(delta), width);
 }
 template <class T>
 UPSWEEP_INLINE T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = warpSize)
 {
-    return upsweep::simulator::cuda::shuffle(upsweep::simulator::device::exchange::shuffle_xor, mask, value, lanes, width);
+    return upsweep::simulator::cuda::shuffle(upsweep::simulator::device::exchange::shuffle_xor, mask, value, lanes,
+                                             width);
 }
 
 UPSWEEP_INLINE unsigned __ballot_sync(unsigned mask, int predicate)
@@ -115,7 +126,8 @@ template <class T>
 UPSWEEP_INLINE unsigned __match_any_sync(unsigned mask, T value)
 {
     using namespace upsweep::simulator;
-    return static_cast<unsigned>(device::exchange_lanes(device::exchange::match_any, mask, cuda::to_word(value), 0, 32).value);
+    return static_cast<unsigned>(
+        device::exchange_lanes(device::exchange::match_any, mask, cuda::to_word(value), 0, 32).value);
 }
 template <class T>
 UPSWEEP_INLINE unsigned __match_all_sync(unsigned mask, T value, int* predicate)
