@@ -12,6 +12,9 @@
 #include "failure.hpp"
 #include "report.hpp"
 #include "signals.hpp"
+#ifdef UPSWEEP_HAS_LAB
+#include <command.h>
+#endif
 
 namespace {
 
@@ -22,7 +25,8 @@ constexpr int usage_failed = 2;
 int complain(int status, std::string message)
 {
     for (char& c : message)
-        if (c == '\n' || c == '\r') c = ' ';
+        if (c == '\n' || c == '\r')
+            c = ' ';
     std::fputs(("upsweep: " + message + "\n").c_str(), stderr);
     return status;
 }
@@ -40,8 +44,9 @@ int main(int argc, char** argv)
     namespace cli = upsweep::cli;
     cli::install_signal_handlers();
 
-    CLI::App app("Reduce, scan and histogram of files and pipes, at the speed of memory, with the same bits everywhere.",
-                 "upsweep");
+    CLI::App app(
+        "Reduce, scan and histogram of files and pipes, at the speed of memory, with the same bits everywhere.",
+        "upsweep");
     app.set_version_flag("--version", std::string("upsweep ") + upsweep_version());
     app.require_subcommand(1);
     app.get_formatter()->column_width(26);
@@ -52,10 +57,15 @@ int main(int argc, char** argv)
     cli::add_scan(app);
     cli::add_histogram(app);
     cli::add_info(app);
+#ifdef UPSWEEP_HAS_LAB
+    lab::add_command(app);
+#endif
 
     try {
         app.parse(argc, argv);
         return 0;
+    } catch (const CLI::RuntimeError& error) {
+        return error.get_exit_code(); // the laboratory found something, and has said what
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() != 0 && app.get_subcommands().empty() && !app.remaining().empty())
             return complain(usage_failed, app.remaining().front() + " is no command; see upsweep --help");

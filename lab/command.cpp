@@ -1,0 +1,136 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "command.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "learner.h"
+#include "measure.h"
+
+namespace lab {
+
+namespace {
+
+struct choices {
+    settings how;
+    bool json = false;
+    std::string what;
+    std::vector<std::string> arguments;
+};
+
+const ladder* find_ladder(const std::string& name)
+{
+    for (const auto& l : ladders())
+        if (l.name == name)
+            return &l;
+    return nullptr;
+}
+
+std::string names_of_ladders()
+{
+    std::string names;
+    for (const auto& l : ladders())
+        names += (names.empty() ? "" : ", ") + l.name;
+    return names;
+}
+
+void list()
+{
+    for (const auto& l : ladders()) {
+        fmt::print("{}: {}\n", l.name, l.title);
+        for (const auto& r : l.rungs)
+            fmt::print("  {:<4} {:<31} {}\n", r.row, r.name, r.idea);
+    }
+}
+
+void run(const choices& c)
+{
+    if (std::filesystem::exists(c.what)) {
+        int status = 0;
+        try {
+            status = run_file(c.what, c.how, c.json, c.arguments);
+        } catch (const std::exception& problem) {
+            fmt::print(stderr, "upsweep lab: {}\n", problem.what());
+            status = 1;
+        }
+        if (status != 0)
+            throw CLI::RuntimeError(status);
+        return;
+    }
+    const ladder* chosen = find_ladder(c.what);
+    if (chosen == nullptr)
+        throw CLI::ValidationError("LADDER", "there is no file and no ladder '" + c.what + "'; the ladders are " +
+                                                 names_of_ladders());
+    std::vector<measurement> rows;
+    bool good = true;
+    for (const auto& r : chosen->rungs) {
+        rows.push_back(measure(r, c.how));
+        good = good && rows.back().as_expected();
+    }
+    if (c.json) {
+        nlohmann::json all = nlohmann::json::array();
+        for (const auto& m : rows)
+            all.push_back(json_of(m));
+        fmt::print("{}\n", all.dump(2));
+    } else {
+        fmt::print("{}: {} elements, blocks of {} threads, {}, {} schedule(s)\n\n{}\n{}", chosen->title, c.how.what.n,
+                   c.how.what.block, c.how.geometry, c.how.schedules, table_of(rows), findings_of(rows));
+        if (chosen->name == "scan")
+            fmt::print("{}", brent_table(*chosen));
+    }
+    const bool found = std::any_of(rows.begin(), rows.end(), [](const auto& m) { return !m.findings.empty(); });
+    if (!good || found)
+        throw CLI::RuntimeError(1);
+}
+
+void explain_one(const choices& c)
+{
+    for (const auto& l : ladders())
+        for (const auto& r : l.rungs)
+            if (r.name == c.what || r.row == c.what) {
+                fmt::print("{}", explain(r, c.how));
+                return;
+            }
+    throw CLI::ValidationError("KERNEL", "there is no kernel '" + c.what + "'; `upsweep lab list` names them");
+}
+
+void add_settings(CLI::App& to, choices& c)
+{
+    to.add_option("--size", c.how.what.n, "elements")->check(CLI::Range(2u, 1u << 26))->capture_default_str();
+    to.add_option("--block", c.how.what.block, "threads in a block: a power of two, at least 64")
+        ->check(CLI::IsMember({64u, 128u, 256u, 512u, 1024u}))
+        ->capture_default_str();
+    to.add_option("--geometry", c.how.geometry, "the machine that is played")
+        ->check(CLI::IsMember(upsweep::simulator::geometry::presets()))
+        ->capture_default_str();
+    to.add_option("--seed", c.how.seed, "of the random schedules; 0 begins in order")->capture_default_str();
+    to.add_option("--schedules", c.how.schedules, "in how many orders to run")
+        ->check(CLI::Range(1u, 100000u))
+        ->capture_default_str();
+}
+
+} // namespace
+
+void add_command(CLI::App& parent)
+{
+    auto* group = parent.add_subcommand("lab", "Textbook kernels on a simulated GPU: run, count, check, explain");
+    group->require_subcommand(1);
+    group->add_subcommand("list", "The ladders and their kernels")->callback(list);
+
+    auto c = std::make_shared<choices>();
+    auto* runner = group->add_subcommand("run", "Run a ladder, or a CUDA program, and report");
+    runner->add_option("LADDER|FILE.cu", c->what, names_of_ladders() + ", or a CUDA source file")->required();
+    runner->add_option("arguments", c->arguments, "of the program");
+    add_settings(*runner, *c);
+    runner->add_flag("--json", c->json, "for machines");
+    runner->callback([c] { run(*c); });
+
+    auto* explainer = group->add_subcommand("explain", "A kernel's source with its counters, and its data flow");
+    explainer->add_option("KERNEL", c->what, "a kernel's name or row, as `list` shows it")->required();
+    add_settings(*explainer, *c);
+    explainer->callback([c] { explain_one(*c); });
+}
+
+} // namespace lab

@@ -1,0 +1,14 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// `upsweep lab list | run | explain`, for the command to hang among its own.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace lab {
+
+// Adds the subcommand `lab`. Running it throws CLI::RuntimeError with status 1 when a kernel was wrong or a finding was
+// made, and CLI::ValidationError for what does not exist.
+void add_command(CLI::App& parent);
+
+} // namespace lab

@@ -1,0 +1,163 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// How the kernels of histogram.cuh are launched and checked.
+#include "histogram.cuh"
+
+#include "launch.cuh"
+
+namespace lab {
+
+namespace {
+
+constexpr unsigned bins = 64;
+
+// A quarter of the samples fall into one bin, as real data like to do.
+std::vector<unsigned> samples(unsigned n)
+{
+    std::vector<unsigned> values(n);
+    for (unsigned i = 0; i < n; ++i)
+        values[i] = i % 4 == 0 ? 5 : i * 2654435761u >> 7;
+    return values;
+}
+
+template <class S, class Bin>
+std::vector<unsigned> serial_answer(const std::vector<S>& values, unsigned count, Bin bin)
+{
+    std::vector<unsigned> counts(count);
+    for (S v : values)
+        if (const unsigned b = bin(v); b != none)
+            ++counts[b];
+    return counts;
+}
+
+// How one kernel is launched: in, counts, n, bins, grid, block, bin function.
+template <class S, class Bin, class Launch>
+bool right(const std::vector<S>& values, unsigned count, unsigned block, Bin bin, Launch start)
+{
+    buffer<S> in(values);
+    buffer<unsigned> counts(count, 0u);
+    const auto n = static_cast<unsigned>(values.size());
+    start(in.data(), counts.data(), n, blocks_for(n, 8 * block), block, bin);
+    return counts.read() == serial_answer(values, count, bin);
+}
+
+using modulo = modulo_bins;
+
+bool run_serial(const task& what)
+{
+    return right(samples(what.n), bins, what.block, modulo{bins},
+                 [](auto in, auto counts, unsigned n, unsigned, unsigned, auto bin) {
+                     launch(histogram_serial<unsigned, modulo>, 1, 1, 0, in, counts, n, bin);
+                 });
+}
+
+bool run_global_atomics(const task& what)
+{
+    return right(samples(what.n), bins, what.block, modulo{bins},
+                 [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
+                     launch(histogram_global_atomics<unsigned, modulo>, grid, block, 0, in, counts, n, bin);
+                 });
+}
+
+bool run_thread_tables(const task& what)
+{
+    return right(samples(what.n), bins, what.block, modulo{bins},
+                 [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
+                     buffer<unsigned> tables(std::size_t{grid} * block * bins, 0u);
+                     launch(histogram_thread_tables<unsigned, modulo>, grid, block, 0, in, tables.data(), n, bin);
+                     launch(histogram_fold_tables<unsigned>, bins, block, block * sizeof(unsigned), tables.data(),
+                            counts, grid * block);
+                 });
+}
+
+bool run_sorted(const task& what)
+{
+    return right(samples(what.n), bins, what.block, modulo{bins},
+                 [](auto in, auto counts, unsigned n, unsigned, unsigned block, auto bin) {
+                     launch(histogram_sorted<unsigned, modulo>, blocks_for(n, block), block, block * sizeof(unsigned),
+                            in, counts, n, bin);
+                 });
+}
+
+bool run_privatised(const task& what)
+{
+    return right(samples(what.n), bins, what.block, modulo{bins},
+                 [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
+                     launch(histogram_privatised<unsigned, modulo>, grid, block, bins * sizeof(unsigned), in, counts, n,
+                            bins, bin);
+                 });
+}
+
+bool run_blocked(const task& what)
+{
+    return right(samples(what.n), bins, what.block, modulo{bins},
+                 [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
+                     launch(histogram_blocked<unsigned, modulo>, grid, block, bins * sizeof(unsigned), in, counts, n,
+                            bins, bin);
+                 });
+}
+
+// A table of 64 Ki bins does not fit into shared memory; the first thousand of them do.
+bool run_partially_privatised(const task& what)
+{
+    constexpr unsigned many = 1u << 16;
+    return right(samples(what.n), many, what.block, modulo{many},
+                 [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
+                     launch(histogram_partially_privatised<unsigned, modulo>, grid, block, 1024 * sizeof(unsigned), in,
+                            counts, n, 0u, 1024u, bin);
+                 });
+}
+
+bool run_text(const task& what)
+{
+    const std::string sentence = "the quick brown fox jumps over the lazy dog, twice; ";
+    std::vector<unsigned char> text(what.n);
+    for (unsigned i = 0; i < what.n; ++i)
+        text[i] = static_cast<unsigned char>(sentence[i % sentence.size()]);
+    return right(text, 7, what.block, letter_groups(),
+                 [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
+                     launch(histogram_privatised<unsigned char, letter_groups>, grid, block, 7 * sizeof(unsigned), in,
+                            counts, n, 7u, bin);
+                 });
+}
+
+// A bin function that nobody foresaw: the number of ones in the sample.
+struct ones {
+    __host__ __device__ unsigned operator()(unsigned sample) const
+    {
+        unsigned count = 0;
+        for (; sample != 0; sample &= sample - 1)
+            ++count;
+        return count;
+    }
+};
+
+bool run_user_function(const task& what)
+{
+    return right(samples(what.n), 33, what.block, ones(),
+                 [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
+                     launch(histogram_privatised<unsigned, ones>, grid, block, 33 * sizeof(unsigned), in, counts, n,
+                            33u, bin);
+                 });
+}
+
+} // namespace
+
+ladder histogram_ladder()
+{
+    return {"histogram",
+            "Histogram: how many fall into each bin",
+            {
+                {"H1", "histogram_serial", "one thread", run_serial},
+                {"H3", "histogram_global_atomics", "an atomic a sample, in global memory", run_global_atomics},
+                {"H4", "histogram_thread_tables", "a table a thread, then a reduction of each bin", run_thread_tables},
+                {"H5", "histogram_sorted", "sort, then reduce by key: an atomic a run", run_sorted},
+                {"H6", "histogram_privatised", "a table a block in shared memory", run_privatised},
+                {"H7", "histogram_blocked", "each thread its own stretch: uncoalesced", run_blocked},
+                {"H8", "histogram_partially_privatised", "65536 bins, some of them private", run_partially_privatised},
+                {"H9", "histogram_privatised", "text into groups of four letters", run_text},
+                {"H10", "histogram_privatised", "a bin function of the user", run_user_function},
+            }};
+}
+
+} // namespace lab

@@ -1,0 +1,54 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// A ladder is a list of kernels that do the same thing, each mending a fault of the one before.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace lab {
+
+struct task {
+    unsigned n = 4096;
+    unsigned block = 256;
+};
+
+// Operator applications and steps as a function of n, where the textbooks give one.
+struct cost {
+    std::function<double(double)> steps, work;
+};
+
+struct rung {
+    std::string row;  // of the table of features: R4, S7, ...
+    std::string name; // of the kernel
+    std::string idea; // one line
+    // Runs it on the current device against the serial answer; false when the answer is wrong.
+    std::function<bool(const task&)> run;
+    // Runs it over at most 32 elements that remember where they came from; empty where no elements are combined.
+    std::function<void(const task&)> trace = {};
+    cost expected = {};
+    std::string fault = {}; // of an exhibit: the finding that must be reported
+};
+
+struct ladder {
+    std::string name, title;
+    std::vector<rung> rungs;
+};
+
+ladder reduce_ladder();
+ladder scan_ladder();
+ladder histogram_ladder();
+ladder exhibits();
+const std::vector<ladder>& ladders();
+
+// One application of the operator, as the trace saw it: which elements were in the left and in the right operand.
+struct combination {
+    std::uint64_t interval; // number of barriers before it
+    unsigned block, thread;
+    std::uint32_t left, right;
+};
+std::vector<combination>& combinations();
+
+} // namespace lab

@@ -1,0 +1,112 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// What the ladders need around their kernels, on a GPU and in the simulator alike: launches, buffers, and an operator
+// that is counted where there is someone to count.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#if __has_include("upsweep/simulator/device.h")
+#include "upsweep/simulator/device.h"
+#define LAB_SIMULATED 1
+#else
+#define LAB_SIMULATED 0
+#endif
+
+#include "ladder.h"
+
+namespace lab {
+
+inline void check(cudaError_t error, const char* what)
+{
+    if (error != cudaSuccess)
+        throw std::runtime_error(std::string(what) + " failed: " + cudaGetErrorString(error));
+}
+
+template <class... P, class... A>
+void launch(void (*kernel)(P...), unsigned grid, unsigned block, std::size_t shared, A... arguments)
+{
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(grid);
+    config.blockDim = dim3(block);
+    config.dynamicSmemBytes = shared;
+    check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...), "the launch");
+}
+
+template <class T>
+class buffer {
+public:
+    explicit buffer(std::size_t size) : size_(size) { check(cudaMalloc(&data_, size * sizeof(T)), "cudaMalloc"); }
+    explicit buffer(const std::vector<T>& values) : buffer(values.size())
+    {
+        check(cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
+    }
+    buffer(std::size_t size, T fill) : buffer(std::vector<T>(size, fill)) {}
+    buffer(buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
+    buffer& operator=(buffer&& other) noexcept
+    {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    ~buffer() { cudaFree(data_); }
+    T* data() const { return data_; }
+    std::size_t size() const { return size_; }
+    std::vector<T> read() const
+    {
+        std::vector<T> values(size_);
+        check(cudaMemcpy(values.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
+        return values;
+    }
+
+private:
+    T* data_ = nullptr;
+    std::size_t size_;
+};
+
+inline unsigned blocks_for(std::size_t n, std::size_t block) { return static_cast<unsigned>((n + block - 1) / block); }
+
+// The operator that the counters see.
+template <class Op>
+struct counted : Op {
+    template <class T>
+    __host__ __device__ T operator()(T a, T b) const
+    {
+#if LAB_SIMULATED
+        upsweep::simulator::device::applied_operator();
+#endif
+        return Op::operator()(a, b);
+    }
+};
+
+#if LAB_SIMULATED
+// An element that is the set of the inputs folded into it, and the operator that writes down who met whom.
+struct elements {
+    unsigned set;
+};
+
+struct join {
+    elements operator()(elements a, elements b) const
+    {
+        note(a, b);
+        return {a.set | b.set};
+    }
+    static elements identity() { return {0}; }
+    static void note(elements a, elements b);
+};
+
+inline std::vector<elements> single_elements(unsigned n)
+{
+    std::vector<elements> all(n);
+    for (unsigned i = 0; i < n; ++i)
+        all[i] = {1u << i};
+    return all;
+}
+#endif
+
+} // namespace lab

@@ -1,0 +1,31 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// R14: the operators of a fold, each with its identity. Any kernel of the ladders takes any of them.
+#pragma once
+
+#include <limits>
+
+namespace lab {
+
+#define LAB_OPERATOR(name, expression, neutral)                                                                        \
+    template <class T>                                                                                                 \
+    struct name {                                                                                                      \
+        __host__ __device__ T operator()(T a, T b) const { return static_cast<T>(expression); }                        \
+        __host__ __device__ static T identity()                                                                        \
+        {                                                                                                              \
+            constexpr T value = static_cast<T>(neutral);                                                               \
+            return value;                                                                                              \
+        }                                                                                                              \
+    };
+LAB_OPERATOR(plus, a + b, 0)
+LAB_OPERATOR(multiplies, a* b, 1)
+LAB_OPERATOR(minimum, b < a ? b : a, std::numeric_limits<T>::max())
+LAB_OPERATOR(maximum, a < b ? b : a, std::numeric_limits<T>::lowest())
+LAB_OPERATOR(bit_and, a& b, ~T{})
+LAB_OPERATOR(bit_or, a | b, 0)
+LAB_OPERATOR(bit_xor, a ^ b, 0)
+LAB_OPERATOR(logical_and, a&& b, true)
+LAB_OPERATOR(logical_or, a || b, false)
+#undef LAB_OPERATOR
+
+} // namespace lab

@@ -1,0 +1,198 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Stands between the compiler (which finds it through -B) and the assembler, and gives __shared__ variables their
+// meaning: C++ has no storage class that is both static and one per block. The shim headers spell __shared__ as
+// thread_local. From g++ the address of such a variable comes from one fixed call sequence (the global-dynamic model),
+// and here that call is turned to the simulator, which answers with the running block's copy; clang calls a function
+// (-femulated-tls) that the simulator defines. An extern array that nobody defines becomes a weak symbol, so that its
+// address is null: the simulator's name for dynamic shared memory.
+// Block copies (memcpy, memset, memmove) are turned to the simulator as well, because clang leaves them unhooked.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+bool starts_with(std::string_view text, std::string_view head) { return text.substr(0, head.size()) == head; }
+
+std::string_view trimmed(std::string_view line)
+{
+    auto first = line.find_first_not_of(" \t");
+    auto last = line.find_last_not_of(" \t\r");
+    return first == line.npos ? std::string_view{} : line.substr(first, last - first + 1);
+}
+
+std::vector<std::string> read_lines(std::istream& in)
+{
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+struct symbols {
+    std::map<std::string, std::string, std::less<>> sizes;
+    std::set<std::string, std::less<>> labels;
+};
+
+symbols collect_symbols(const std::vector<std::string>& lines)
+{
+    symbols found;
+    for (const auto& line : lines) {
+        auto text = trimmed(line);
+        if (starts_with(text, ".size\t") || starts_with(text, ".size ")) {
+            auto comma = text.find(',');
+            if (comma != text.npos)
+                found.sizes.emplace(trimmed(text.substr(6, comma - 6)), trimmed(text.substr(comma + 1)));
+        } else if (auto colon = line.find(':');
+                   colon != line.npos && !line.empty() && line[0] != '\t' && line[0] != '#') {
+            found.labels.insert(line.substr(0, colon));
+        }
+    }
+    return found;
+}
+
+// ".section .tbss.name,"awTG",..." is ordinary data for us: the image that every block's copy is addressed by.
+std::string ordinary_section(std::string line)
+{
+    for (auto [tls, plain] : {std::pair{".tbss", ".bss.upsweep_shared"}, std::pair{".tdata", ".data.upsweep_shared"}})
+        if (auto at = line.find(tls); at != line.npos)
+            line.replace(at, std::string_view(tls).size(), plain);
+    auto open = line.find('"');
+    auto close = line.find('"', open + 1);
+    if (auto flag = line.find('T', open); open != line.npos && flag < close)
+        line.erase(flag, 1);
+    return line;
+}
+
+std::string with_simulated_copies(std::string line)
+{
+    for (auto name : {"memcpy", "memset", "memmove"}) {
+        auto at = line.find(name);
+        if (at == line.npos || at == 0 || (line[at - 1] != '\t' && line[at - 1] != ' '))
+            continue;
+        auto end = at + std::string_view(name).size();
+        if (end == line.size() || line[end] == '@')
+            return line.insert(at, "upsweep_simulator_");
+    }
+    return line;
+}
+
+// clang emulates thread_local by a control variable for each; nobody defines that of an extern shared array.
+void note_emulated(std::string_view line, const symbols& known, std::set<std::string, std::less<>>& undefined)
+{
+    const auto begin = line.find("__emutls_v.");
+    if (begin == line.npos)
+        return;
+    auto end = begin;
+    while (end < line.size() &&
+           (std::isalnum(static_cast<unsigned char>(line[end])) || line[end] == '_' || line[end] == '.'))
+        ++end;
+    const auto name = line.substr(begin, end - begin);
+    if (!starts_with(name, "__emutls_v._ZSt") && known.labels.find(name) == known.labels.end())
+        undefined.emplace(name);
+}
+
+void rewrite(const std::vector<std::string>& lines, std::ostream& out)
+{
+    const symbols known = collect_symbols(lines);
+    std::set<std::string, std::less<>> undefined;
+    bool inside_sequence = false;
+    for (const auto& line : lines) {
+        auto text = trimmed(line);
+        if (starts_with(text, ".section") && text.find("@llvm_") != text.npos)
+            continue; // notes that GNU as does not know
+        note_emulated(line, known, undefined);
+        const auto access = line.find("@tlsgd(%rip), %rdi");
+        std::string name;
+        if (access != line.npos) {
+            auto start = line.rfind("leaq", access) + 5;
+            name = trimmed(std::string_view(line).substr(start, access - start));
+        }
+        if (access != line.npos && !starts_with(name, "_ZSt")) { // the standard library's own stay real
+            auto size = known.sizes.find(name);
+            if (!known.labels.count(name))
+                undefined.insert(name);
+            out << "\tmovq\t" << name << "@GOTPCREL(%rip), %rdi\n\tmovl\t$"
+                << (size == known.sizes.end() ? "0" : size->second) << ", %esi\n";
+            inside_sequence = true;
+        } else if (inside_sequence) {
+            if (text.find("__tls_get_addr") == text.npos)
+                continue;
+            out << "\tcall\tupsweep_simulator_shared_address@PLT\n";
+            inside_sequence = false;
+        } else if (line.find("@dtpoff") != line.npos) {
+            out << "\t.quad\t0\n"; // where a debugger would look for the variable: there is no one place
+        } else if (starts_with(text, ".section") &&
+                   (text.find(".tbss") != text.npos || text.find(".tdata") != text.npos)) {
+            out << ordinary_section(line) << '\n';
+        } else if (starts_with(text, "call") || starts_with(text, "jmp")) {
+            out << with_simulated_copies(line) << '\n';
+        } else {
+            out << line << '\n';
+        }
+    }
+    for (const auto& name : undefined)
+        out << "\t.weak\t" << name << '\n';
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    std::vector<std::string> arguments{"as"};
+    std::string input = "-", output = "a.out";
+    for (int i = 1; i < argc; ++i) {
+        std::string argument = argv[i];
+        if (argument == "-o" && i + 1 < argc) {
+            output = argv[++i];
+            arguments.insert(arguments.end(), {"-o", output});
+        } else if (argument == "-I" && i + 1 < argc) {
+            arguments.insert(arguments.end(), {"-I", argv[++i]});
+        } else if (argument == "-" || argument[0] != '-') {
+            input = argument;
+        } else {
+            arguments.push_back(argument);
+        }
+    }
+    if (argc == 2 && arguments.size() == 2) { // --version and its kin
+        execlp("as", "as", argv[1], static_cast<char*>(nullptr));
+        return 127;
+    }
+
+    const std::string rewritten = output + ".upsweep.s";
+    {
+        std::ifstream file;
+        if (input != "-")
+            file.open(input);
+        std::ofstream out(rewritten);
+        if ((input != "-" && !file) || !out) {
+            std::cerr << "as (upsweep simulator): cannot read " << input << " or write " << rewritten << '\n';
+            return 1;
+        }
+        rewrite(read_lines(input == "-" ? std::cin : file), out);
+    }
+    arguments.push_back(rewritten);
+    std::vector<char*> raw;
+    for (auto& argument : arguments)
+        raw.push_back(argument.data());
+    raw.push_back(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+        execvp("as", raw.data());
+        _exit(127);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    std::remove(rewritten.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

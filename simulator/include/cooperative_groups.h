@@ -1,0 +1,245 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Cooperative groups: the block, its tiles, the cluster and the grid.
+#pragma once
+
+#include "cuda_runtime.h"
+
+namespace cooperative_groups {
+
+namespace device = upsweep::simulator::device;
+
+class thread_block {
+public:
+    UPSWEEP_INLINE static void sync() { __syncthreads(); }
+    static unsigned thread_rank() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+    static unsigned size() { return blockDim.x * blockDim.y * blockDim.z; }
+    static unsigned num_threads() { return size(); }
+    static dim3 group_index() { return blockIdx; }
+    static dim3 thread_index() { return threadIdx; }
+    static dim3 group_dim() { return blockDim; }
+    static dim3 dim_threads() { return blockDim; }
+};
+inline thread_block this_thread_block() { return {}; }
+
+// The lanes of one warp that form a group: what tiles and coalesced groups have in common.
+class lane_group {
+public:
+    lane_group(unsigned mask, unsigned rank, unsigned size) : mask_(mask), rank_(rank), size_(size) {}
+    UPSWEEP_INLINE void sync() const { __syncwarp(mask_); }
+    unsigned thread_rank() const { return rank_; }
+    unsigned size() const { return size_; }
+    unsigned num_threads() const { return size_; }
+    UPSWEEP_INLINE int any(int predicate) const { return __any_sync(mask_, predicate); }
+    UPSWEEP_INLINE int all(int predicate) const { return __all_sync(mask_, predicate); }
+
+protected:
+    unsigned mask_, rank_, size_;
+};
+
+template <unsigned Size, class Parent = thread_block>
+class thread_block_tile : public lane_group {
+    static_assert(Size != 0 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
+
+public:
+    thread_block_tile()
+        : lane_group((Size == 32 ? ~0u : (1u << Size % 32) - 1) << device::lane_index() / Size * Size,
+                     device::lane_index() % Size, Size)
+    {
+    }
+    unsigned meta_group_rank() const { return thread_block::thread_rank() / Size; }
+    unsigned meta_group_size() const { return (thread_block::size() + Size - 1) / Size; }
+    template <class T>
+    UPSWEEP_INLINE T shfl(T value, int lane) const
+    {
+        return __shfl_sync(mask_, value, lane, Size);
+    }
+    template <class T>
+    UPSWEEP_INLINE T shfl_up(T value, unsigned delta) const
+    {
+        return __shfl_up_sync(mask_, value, delta, Size);
+    }
+    template <class T>
+    UPSWEEP_INLINE T shfl_down(T value, unsigned delta) const
+    {
+        return __shfl_down_sync(mask_, value, delta, Size);
+    }
+    template <class T>
+    UPSWEEP_INLINE T shfl_xor(T value, unsigned lanes) const
+    {
+        return __shfl_xor_sync(mask_, value, static_cast<int>(lanes), Size);
+    }
+    UPSWEEP_INLINE unsigned ballot(int predicate) const { return __ballot_sync(mask_, predicate) >> first(); }
+    template <class T>
+    UPSWEEP_INLINE unsigned match_any(T value) const
+    {
+        return __match_any_sync(mask_, value) >> first();
+    }
+    template <class T>
+    UPSWEEP_INLINE unsigned match_all(T value, int& predicate) const
+    {
+        return __match_all_sync(mask_, value, &predicate) >> first();
+    }
+
+private:
+    unsigned first() const { return device::lane_index() / Size * Size; }
+};
+
+template <unsigned Size, class Group>
+thread_block_tile<Size, Group> tiled_partition(const Group&)
+{
+    return {};
+}
+
+class coalesced_group : public lane_group {
+public:
+    explicit coalesced_group(unsigned mask)
+        : lane_group(mask, static_cast<unsigned>(__popc(mask & ((1u << device::lane_index()) - 1))),
+                     static_cast<unsigned>(__popc(mask)))
+    {
+    }
+    template <class T>
+    UPSWEEP_INLINE T shfl(T value, unsigned rank) const
+    {
+        return __shfl_sync(mask_, value, lane_of(rank));
+    }
+    template <class T>
+    UPSWEEP_INLINE T shfl_down(T value, unsigned delta) const
+    {
+        return __shfl_sync(mask_, value, lane_of(rank_ + delta < size_ ? rank_ + delta : rank_));
+    }
+    template <class T>
+    UPSWEEP_INLINE T shfl_up(T value, unsigned delta) const
+    {
+        return __shfl_sync(mask_, value, lane_of(rank_ >= delta ? rank_ - delta : rank_));
+    }
+    UPSWEEP_INLINE unsigned ballot(int predicate) const { return packed(__ballot_sync(mask_, predicate)); }
+    template <class T>
+    UPSWEEP_INLINE unsigned match_any(T value) const
+    {
+        return packed(__match_any_sync(mask_, value));
+    }
+
+private:
+    int lane_of(unsigned rank) const
+    {
+        unsigned left = mask_;
+        while (rank-- > 0)
+            left &= left - 1;
+        return __ffs(static_cast<int>(left)) - 1;
+    }
+    unsigned packed(unsigned lanes) const
+    {
+        unsigned ranks = 0;
+        for (unsigned rank = 0; rank < size_; ++rank)
+            ranks |= (lanes >> lane_of(rank) & 1u) << rank;
+        return ranks;
+    }
+};
+UPSWEEP_INLINE coalesced_group coalesced_threads() { return coalesced_group(__activemask()); }
+
+class grid_group {
+public:
+    UPSWEEP_INLINE static void sync() { device::barrier(device::barrier_level::grid, device::barrier_vote::none, 0); }
+    static unsigned long long block_rank()
+    {
+        return blockIdx.x + static_cast<unsigned long long>(gridDim.x) *
+                                (blockIdx.y + static_cast<unsigned long long>(gridDim.y) * blockIdx.z);
+    }
+    static unsigned long long thread_rank()
+    {
+        return block_rank() * thread_block::size() + thread_block::thread_rank();
+    }
+    static unsigned long long num_blocks()
+    {
+        return static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z;
+    }
+    static unsigned long long size() { return num_blocks() * thread_block::size(); }
+    static unsigned long long num_threads() { return size(); }
+    static bool is_valid() { return true; }
+};
+inline grid_group this_grid() { return {}; }
+
+class cluster_group {
+public:
+    UPSWEEP_INLINE static void sync()
+    {
+        device::barrier(device::barrier_level::cluster, device::barrier_vote::none, 0);
+    }
+    static unsigned num_blocks()
+    {
+        const auto c = device::cluster_extent();
+        return c.x * c.y * c.z;
+    }
+    static dim3 block_index()
+    {
+        const auto c = device::cluster_extent();
+        return {blockIdx.x % c.x, blockIdx.y % c.y, blockIdx.z % c.z};
+    }
+    static unsigned block_rank()
+    {
+        const auto c = device::cluster_extent();
+        const dim3 at = block_index();
+        return at.x + c.x * (at.y + c.y * at.z);
+    }
+    static unsigned num_threads() { return num_blocks() * thread_block::size(); }
+    static unsigned thread_rank() { return block_rank() * thread_block::size() + thread_block::thread_rank(); }
+    template <class T>
+    static T* map_shared_rank(T* address, int rank)
+    {
+        return static_cast<T*>(device::map_shared(address, static_cast<unsigned>(rank)));
+    }
+};
+inline cluster_group this_cluster() { return {}; }
+
+template <class Group>
+UPSWEEP_INLINE void sync(const Group& group)
+{
+    group.sync();
+}
+
+template <class T>
+struct plus {
+    T operator()(T a, T b) const { return a + b; }
+};
+template <class T>
+struct less {
+    T operator()(T a, T b) const { return b < a ? b : a; }
+};
+template <class T>
+struct greater {
+    T operator()(T a, T b) const { return a < b ? b : a; }
+};
+template <class T>
+struct bit_and {
+    T operator()(T a, T b) const { return a & b; }
+};
+template <class T>
+struct bit_or {
+    T operator()(T a, T b) const { return a | b; }
+};
+template <class T>
+struct bit_xor {
+    T operator()(T a, T b) const { return a ^ b; }
+};
+
+template <unsigned Size, class Parent, class T, class Op>
+UPSWEEP_INLINE T reduce(const thread_block_tile<Size, Parent>& tile, T value, Op op)
+{
+    for (unsigned lanes = Size / 2; lanes > 0; lanes /= 2)
+        value = op(value, tile.shfl_xor(value, lanes));
+    return value;
+}
+
+template <unsigned Size, class Parent, class T, class Op>
+UPSWEEP_INLINE T inclusive_scan(const thread_block_tile<Size, Parent>& tile, T value, Op op)
+{
+    for (unsigned delta = 1; delta < Size; delta *= 2) {
+        const T before = tile.shfl_up(value, delta);
+        if (tile.thread_rank() >= delta)
+            value = op(before, value);
+    }
+    return value;
+}
+
+} // namespace cooperative_groups

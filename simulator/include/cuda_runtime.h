@@ -1,0 +1,21 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// CUDA C++ for an ordinary compiler: include this in place of NVIDIA's header of the same name.
+#pragma once
+
+// Headers written for CUDA ask by these whether it was included.
+#define __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_API_H__
+#define __DRIVER_TYPES_H__
+
+#include <cassert>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "upsweep/simulator/cuda/atomics.h"
+#include "upsweep/simulator/cuda/launch.h"
+#include "upsweep/simulator/cuda/math.h"
+#include "upsweep/simulator/cuda/runtime_api.h"
+#include "upsweep/simulator/cuda/types.h"
+#include "upsweep/simulator/cuda/warp.h"

@@ -1,0 +1,74 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// The functions behind the CUDA spellings. They are not instrumented; each one that the scheduler must see returns
+// when the scheduler lets the calling thread go on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace upsweep::simulator::device {
+
+__extension__ typedef unsigned __int128 bits; // wide enough for every value that an intrinsic exchanges
+enum class scope : std::uint8_t { block, cluster, device, system };
+enum class ordering : std::uint8_t { relaxed, acquire, release, acq_rel, seq_cst };
+enum class exchange : std::uint8_t {
+    shuffle_index,
+    shuffle_up,
+    shuffle_down,
+    shuffle_xor,
+    ballot,
+    all,
+    any,
+    match_any,
+    match_all,
+    add_unsigned,
+    min_unsigned,
+    max_unsigned,
+    min_signed,
+    max_signed,
+    bit_and,
+    bit_or,
+    bit_xor
+};
+enum class barrier_vote : std::uint8_t { none, count, all, any };
+enum class barrier_level : std::uint8_t { block, cluster, grid };
+
+struct index3 {
+    unsigned x, y, z;
+};
+[[gnu::const]] index3 cluster_extent();
+[[gnu::const]] unsigned warp_width();
+[[gnu::const]] unsigned lane_index();
+bool inside_kernel();
+
+struct exchanged {
+    std::uint64_t value;
+    int predicate;
+};
+// Calls that the compiler must not merge or move across branches: their place in the source is what is checked.
+#ifdef __clang__
+#define UPSWEEP_COLLECTIVE [[clang::convergent, clang::nomerge]]
+#else
+#define UPSWEEP_COLLECTIVE
+#endif
+UPSWEEP_COLLECTIVE exchanged exchange_lanes(exchange what, unsigned mask, std::uint64_t value, int operand, int width);
+UPSWEEP_COLLECTIVE void warp_barrier(unsigned mask);
+unsigned active_mask();
+UPSWEEP_COLLECTIVE int barrier(barrier_level level, barrier_vote vote, int predicate);
+void fence(scope reach);
+
+// The two halves of an atomic: nothing else runs between them.
+bits atomic_begin(const void* address, std::size_t size, ordering order, scope reach, bool writes);
+void atomic_end(void* address, std::size_t size, bits value, bool writes);
+
+void nanosleep(unsigned nanoseconds);
+std::uint64_t clock();
+void* map_shared(const void* address, unsigned block_of_cluster);
+bool is_shared(const void* address);
+std::size_t dynamic_shared_bytes();
+[[noreturn]] void trap(const char* why);
+void applied_operator();
+std::uint64_t barrier_interval(); // how many block barriers the calling thread has passed
+
+} // namespace upsweep::simulator::device

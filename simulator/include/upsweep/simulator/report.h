@@ -1,0 +1,106 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// What a simulated launch leaves behind: its counters, by kernel, by source line and by barrier interval, and the
+// findings of the checkers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace upsweep::simulator {
+
+struct extent {
+    unsigned x = 1, y = 1, z = 1;
+    std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+};
+
+struct location {
+    std::string file, function;
+    int line = 0, column = 0;
+};
+
+// Thread-level counts say "accesses" or "words"; everything else is per warp instruction.
+struct counters {
+    std::uint64_t instructions = 0;   // warp instructions at memory, barriers and intrinsics
+    std::uint64_t active_lanes = 0;   // lanes that took part, summed over them
+    std::uint64_t possible_lanes = 0; // lanes of those warps
+    std::uint64_t divergent = 0;      // memory instructions in which some lane of the warp took no part
+    std::uint64_t global_loads = 0, global_stores = 0;
+    std::uint64_t global_load_accesses = 0, global_store_accesses = 0;
+    std::uint64_t load_transactions = 0, store_transactions = 0;
+    std::uint64_t load_bytes = 0, store_bytes = 0;             // distinct ones that the lanes asked for
+    std::uint64_t load_bytes_moved = 0, store_bytes_moved = 0; // transactions times their size
+    std::uint64_t shared_loads = 0, shared_stores = 0;
+    std::uint64_t shared_load_accesses = 0, shared_store_accesses = 0;
+    std::uint64_t shared_wavefronts = 0; // passes that the banks needed
+    std::uint64_t bank_conflicts = 0;    // passes beyond the fewest that the bytes allow
+    std::uint64_t worst_bank = 0;        // most distinct words in one bank of one access
+    std::uint64_t atomics = 0, atomic_accesses = 0;
+    std::uint64_t atomic_replays = 0; // lanes that hit an address which another lane of the instruction hit too
+    std::uint64_t worst_address = 0;  // most lanes at one address in one instruction
+    std::uint64_t global_atomic_accesses = 0, shared_atomic_accesses = 0;
+    std::uint64_t barriers = 0; // block-wide barriers completed, one for each block
+    std::uint64_t warp_barriers = 0, exchanges = 0, fences = 0;
+
+    counters& operator+=(const counters& other);
+    std::uint64_t transactions() const { return load_transactions + store_transactions; }
+    // Bytes used over bytes moved in global memory; 1 where nothing moved.
+    double efficiency() const;
+};
+
+struct line_report {
+    location where;
+    counters counts;
+};
+
+enum class finding_kind {
+    race,
+    scope_too_narrow,
+    uninitialised_read,
+    out_of_bounds,
+    misaligned,
+    barrier_divergence,
+    missing_lane,
+    deadlock,
+    livelock,
+    leak,
+    failed_launch,
+    unchecked_launch,
+    invalid_free,
+    stack_overflow
+};
+const char* name_of(finding_kind);
+
+struct party {
+    location where;
+    extent block, thread;
+    std::string did;       // "reads", "wrote", "waits at the barrier", ...
+    std::uintptr_t pc = 0; // the instruction that `where` was found from
+};
+
+struct finding {
+    finding_kind kind{};
+    std::string kernel, message;
+    std::vector<party> parties; // the one that the checker stopped at comes first
+    std::uint64_t count = 1;    // how often it happened at these places
+    std::string text() const;   // the whole finding, one line a party
+};
+
+struct launch_report {
+    std::string kernel;
+    extent grid, block;
+    std::size_t dynamic_shared = 0, static_shared = 0;
+    counters total;
+    std::vector<line_report> lines;  // in file and line order
+    std::vector<counters> intervals; // what happened before the first barrier, before the second, ...
+    std::uint64_t steps = 0;         // longest chain of operator applications, barrier interval by barrier interval
+    std::uint64_t work = 0;          // operator applications of all threads
+    std::vector<finding> findings;
+    bool completed = true;
+    std::uint64_t lane_operations = 0; // thread-level memory operations that were simulated
+    double seconds = 0;
+};
+
+} // namespace upsweep::simulator

@@ -1,0 +1,96 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// The controls of the simulator: which machine it plays, in which order it runs blocks and warps, and where its
+// reports go. A program that never includes this header still runs, on the default machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "upsweep/simulator/report.h"
+
+namespace upsweep::simulator {
+
+struct geometry {
+    std::string name;
+    int major = 9, minor = 0;
+    unsigned warp_width = 32;
+    unsigned banks = 32;
+    unsigned lanes_per_access = 32; // lanes that the memory serves at once: half a warp on the first GPUs
+    unsigned transaction_bytes = 32;
+    unsigned threads_per_block = 1024;
+    unsigned threads_per_sm = 2048, blocks_per_sm = 32, sms = 132;
+    std::size_t shared_per_block = 48 << 10; // without asking for more
+    std::size_t shared_opt_in = 227 << 10;   // after cudaFuncSetAttribute
+    std::size_t shared_per_sm = 228 << 10;
+    std::size_t memory_bytes = std::size_t{16} << 30;
+
+    static geometry preset(std::string_view name); // throws std::invalid_argument, naming the presets
+    static const std::vector<std::string>& presets();
+};
+
+// Every schedule is fair: a warp that can run runs eventually, whatever the others do. The seed replays exactly.
+struct schedule {
+    enum class order { in_order, reversed, round_robin, random, stall, starve_others, lanes_apart };
+    order kind = order::in_order;
+    std::uint64_t seed = 0;
+    std::uint64_t block = 0; // of stall and starve_others
+
+    static schedule random(std::uint64_t seed) { return {order::random, seed, 0}; }
+    static schedule stall(std::uint64_t block) { return {order::stall, 0, block}; }
+    static schedule starve_others(std::uint64_t block) { return {order::starve_others, 0, block}; }
+    // Random, and the lanes of a warp drift apart wherever nothing holds them together.
+    static schedule lanes_apart(std::uint64_t seed) { return {order::lanes_apart, seed, 0}; }
+    std::string name() const;
+};
+
+struct options {
+    simulator::geometry machine = geometry::preset("sm_90");
+    simulator::schedule schedule;
+    bool check = true;                    // races, initialisation and bounds; counters are always kept
+    std::size_t resident_threads = 16384; // blocks beyond these wait for a place, as they do on a GPU
+    std::uint64_t patience = 2'000'000;   // warp instructions without any progress before a livelock is reported
+    std::size_t stack_bytes = 64 << 10;
+};
+
+// Options and reports belong to the calling host thread.
+options& current_options();
+
+// Collects the reports of this thread's launches, and the findings that belong to no launch, while it lives.
+class recording {
+public:
+    recording();
+    ~recording();
+    recording(const recording&) = delete;
+    recording& operator=(const recording&) = delete;
+
+    const std::vector<launch_report>& launches() const { return launches_; }
+    // Of the launches, of the host calls between them, and the device memory that is still allocated.
+    std::vector<finding> findings() const;
+    void add(launch_report report);
+    void add(finding found) { host_findings_.push_back(std::move(found)); }
+
+private:
+    recording* outer_;
+    std::uint64_t first_allocation_;
+    std::vector<launch_report> launches_;
+    std::vector<finding> host_findings_;
+};
+
+// Set by tests and reports that want other options for a while.
+class with_options {
+public:
+    explicit with_options(options next) : saved_(current_options()) { current_options() = std::move(next); }
+    ~with_options() { current_options() = std::move(saved_); }
+    with_options(const with_options&) = delete;
+    with_options& operator=(const with_options&) = delete;
+
+private:
+    options saved_;
+};
+
+} // namespace upsweep::simulator

@@ -1,0 +1,247 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Looks at each access before it happens: is it inside something, was it written, and is it ordered with the accesses
+// of other threads to the same word.
+#include <algorithm>
+#include <string>
+
+#include "engine.h"
+
+namespace upsweep::simulator {
+
+class access_checker {
+public:
+    access_checker(engine& grid, lane& who)
+        : grid_(grid), who_(who), what_(who.pending), block_(*who.of->of), thread_(who.global_index()),
+          now_(make_instant(grid.launch_number_, block_.epoch, who.order.local)), site_(grid.sites_.index_of(what_.pc)),
+          writes_(what_.kind == request_kind::write || (what_.kind == request_kind::atomic && what_.writes)),
+          reads_(what_.kind != request_kind::write)
+    {
+    }
+
+    bool shared()
+    {
+        block* owner = &block_;
+        if (what_.address - reinterpret_cast<std::uintptr_t>(owner->shared) >= grid_.shared_capacity_)
+            for (auto& b : grid_.blocks_)
+                if (what_.address - reinterpret_cast<std::uintptr_t>(b->shared) < grid_.shared_capacity_)
+                    owner = b.get();
+        const std::size_t offset = what_.address - reinterpret_cast<std::uintptr_t>(owner->shared);
+        in_shared_ = true;
+        const auto [begin, size] = shared_variable_at(offset);
+        if (offset - begin + what_.size > size) {
+            out_of_bounds(offset - begin, size, begin == 0 ? "dynamic shared memory" : "a shared variable");
+            return true;
+        }
+        words(*owner->shared_shadow, offset);
+        return true;
+    }
+
+    bool global()
+    {
+        auto& memory = device_memory::instance();
+        allocation*& near = grid_.near_;
+        const bool in_arena = memory.contains(what_.address);
+        if (near == nullptr || what_.address - reinterpret_cast<std::uintptr_t>(near->base) >= near->size)
+            near = in_arena ? memory.find(what_.address) : memory.device_variable(what_.address);
+        if (near == nullptr) {
+            outside("this is not an address in device memory");
+            return in_arena;
+        }
+        const std::size_t offset = what_.address - reinterpret_cast<std::uintptr_t>(near->base);
+        if (near->freed) {
+            outside("the memory at this address was freed before the launch");
+            near = nullptr;
+            return true;
+        }
+        if (offset + what_.size > near->size) {
+            out_of_bounds(offset, near->size, "an allocation");
+            return true;
+        }
+        words(*near->shadow, offset);
+        return true;
+    }
+
+private:
+    std::pair<std::size_t, std::size_t> shared_variable_at(std::size_t offset) const
+    {
+        std::pair<std::size_t, std::size_t> best{0, grid_.launch_.dynamic_shared};
+        for (const auto& v : grid_.shared_layout_)
+            if (offset >= v.offset && v.offset >= best.first)
+                best = {v.offset, v.size};
+        return best;
+    }
+
+    const char* verb() const
+    {
+        if (what_.kind == request_kind::atomic)
+            return writes_ ? "atomically updates" : "atomically reads";
+        return writes_ ? "writes" : "reads";
+    }
+
+    void outside(const char* why)
+    {
+        grid_.report(finding_kind::out_of_bounds, who_, what_.pc, verb(),
+                     std::to_string(what_.size) + " bytes: " + why);
+    }
+
+    void out_of_bounds(std::size_t offset, std::size_t size, const std::string& of)
+    {
+        const auto past = offset + what_.size - size;
+        grid_.report(finding_kind::out_of_bounds, who_, what_.pc, verb(),
+                     std::to_string(what_.size) + " bytes at offset " + std::to_string(offset) + ", " +
+                         std::to_string(past) + " past the end of " + of + " of " + std::to_string(size) + " bytes");
+    }
+
+    void words(shadow& state, std::size_t offset)
+    {
+        if (state.shift != 0 && (what_.size < 4 || (offset & 3) != 0))
+            state.split_words();
+        cell* first = state.at(offset);
+        cell* last = state.at(offset + what_.size - 1);
+        std::uint8_t flags = what_.kind == request_kind::atomic ? stamp_atomic : 0;
+        if (what_.kind == request_kind::atomic && what_.scope == device::scope::block)
+            flags |= stamp_block_scope;
+        if (what_.is_volatile)
+            flags |= stamp_volatile;
+        for (cell* c = first; c <= last; ++c) {
+            if (reads_ && !state.all_initialised && (c->write.flags & stamp_initialised) == 0)
+                grid_.report(finding_kind::uninitialised_read, who_, what_.pc, verb(),
+                             in_shared_ ? "shared memory that no thread of this block wrote"
+                                        : "device memory that nobody wrote");
+            if (conflicts(c->write, flags))
+                race(c->write, (c->write.flags & stamp_atomic) ? "atomically updated" : "wrote", flags);
+            if (writes_) {
+                check_readers(state, *c, flags);
+                const auto kept = static_cast<std::uint8_t>(flags | stamp_initialised);
+                c->write = {now_, thread_, site_, kept};
+            } else {
+                remember_reader(state, *c, flags);
+            }
+        }
+    }
+
+    bool ordered(const stamp& before) const
+    {
+        if (launch_of(before.when) != launch_of(now_) || before.when == 0 || before.thread == thread_)
+            return true;
+        const std::uint64_t its_block = before.thread / grid_.threads_;
+        if (its_block == block_.linear) {
+            if (epoch_of(before.when) < block_.epoch)
+                return true;
+            const std::uint32_t index = before.thread - static_cast<std::uint32_t>(its_block * grid_.threads_);
+            const warp& w = *who_.of;
+            if (index - w.first < w.lanes && before.when <= w.known[who_.index - w.first][index - w.first])
+                return true;
+        }
+        return who_.order.acquired && who_.order.acquired->covers(before.thread, its_block, before.when);
+    }
+
+    // Two accesses at least one of which writes, and no order between them. Atomics may meet atomics; volatile ones meet
+    // like atomics too, but not within a warp, where volatile was once thought to keep lanes in step.
+    bool conflicts(const stamp& before, std::uint8_t flags) const
+    {
+        if (ordered(before))
+            return false;
+        const bool atomic_pair = (before.flags & flags & stamp_atomic) != 0;
+        if (atomic_pair)
+            return narrow(before, flags);
+        const auto strong = static_cast<std::uint8_t>(stamp_atomic | stamp_volatile);
+        if ((before.flags & strong) == 0 || (flags & strong) == 0)
+            return true;
+        return in_shared_ && same_warp(before) && (before.flags & flags & stamp_volatile) != 0;
+    }
+
+    bool same_warp(const stamp& before) const
+    {
+        const auto width = grid_.options_.machine.warp_width;
+        return before.thread / grid_.threads_ == block_.linear &&
+               before.thread % grid_.threads_ / width == who_.index / width;
+    }
+
+    bool narrow(const stamp& before, std::uint8_t flags) const
+    {
+        return ((before.flags | flags) & stamp_block_scope) != 0 && before.thread / grid_.threads_ != block_.linear;
+    }
+
+    void race(const stamp& before, const char* did, std::uint8_t flags)
+    {
+        auto other = grid_.party_of(before.thread, before.site, did);
+        const bool too_narrow = (before.flags & flags & stamp_atomic) != 0 || who_.order.saw_narrow;
+        if (too_narrow) {
+            grid_.report(finding_kind::scope_too_narrow, who_, what_.pc, verb(),
+                         "the scope of the atomic or fence does not reach a thread of another block", &other);
+            return;
+        }
+        const bool in_step = same_warp(before);
+        grid_.report(
+            finding_kind::race, who_, what_.pc, verb(),
+            in_shared_
+                ? (in_step
+                       ? "one word of shared memory, two lanes of a warp, and nothing that orders them (no __syncwarp)"
+                       : "one word of shared memory, two threads, and no barrier that orders them")
+                : "one word of global memory, two threads, and nothing that orders them",
+            &other);
+    }
+
+    void check_readers(shadow& state, cell& c, std::uint8_t flags)
+    {
+        if (c.read.flags & stamp_many) {
+            auto& list = state.readers[c.read.thread];
+            for (const stamp& r : list)
+                if (conflicts(r, flags)) {
+                    race(r, "read", flags);
+                    break;
+                }
+            list.clear();
+            state.unused_readers.push_back(c.read.thread);
+            c.read = {};
+        } else if (c.read.when != 0 && conflicts(c.read, flags)) {
+            race(c.read, "read", flags);
+        }
+    }
+
+    void remember_reader(shadow& state, cell& c, std::uint8_t flags)
+    {
+        const stamp mine{now_, thread_, site_, flags};
+        constexpr std::size_t most = 256; // beyond it, further readers of one word are not remembered
+        if (c.read.flags & stamp_many) {
+            auto& list = state.readers[c.read.thread];
+            if (!list.empty() && launch_of(list.back().when) != launch_of(now_))
+                list.clear();
+            if (list.size() >= 64 && (list.size() & (list.size() - 1)) == 0)
+                std::erase_if(list, [&](const stamp& r) { return ordered(r); });
+            if (list.size() < most)
+                list.push_back(mine);
+        } else if (ordered(c.read)) {
+            c.read = mine;
+        } else {
+            if (state.unused_readers.empty()) {
+                state.unused_readers.push_back(static_cast<std::uint32_t>(state.readers.size()));
+                state.readers.emplace_back();
+            }
+            const auto index = state.unused_readers.back();
+            state.unused_readers.pop_back();
+            state.readers[index] = {c.read, mine};
+            c.read = {now_, index, 0, stamp_many};
+        }
+    }
+
+    engine& grid_;
+    lane& who_;
+    const request& what_;
+    block& block_;
+    const std::uint32_t thread_;
+    const instant now_;
+    const std::uint32_t site_;
+    const bool writes_, reads_;
+    bool in_shared_ = false;
+};
+
+bool engine::check_access(lane& l)
+{
+    access_checker checker(*this, l);
+    return space_of(l, l.pending.address) == space::shared ? checker.shared() : checker.global();
+}
+
+} // namespace upsweep::simulator

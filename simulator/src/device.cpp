@@ -1,0 +1,287 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "upsweep/simulator/device.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "engine.h"
+
+// Defined without const, because the scheduler sets them; kernels see them as const.
+struct builtin_index {
+    unsigned x, y, z;
+};
+#define UPSWEEP_BUILTIN(name) __thread builtin_index name __attribute__((tls_model("initial-exec")))
+UPSWEEP_BUILTIN(threadIdx);
+UPSWEEP_BUILTIN(blockIdx);
+UPSWEEP_BUILTIN(blockDim);
+UPSWEEP_BUILTIN(gridDim);
+#undef UPSWEEP_BUILTIN
+
+namespace upsweep::simulator {
+
+namespace {
+
+builtin_index as_builtin(device::index3 i) { return {i.x, i.y, i.z}; }
+builtin_index as_builtin(const extent& e) { return {e.x, e.y, e.z}; }
+
+} // namespace
+
+void engine::set_builtins(const lane& l)
+{
+    threadIdx = as_builtin(l.thread);
+    blockIdx = as_builtin(l.of->of->index);
+    blockDim = as_builtin(launch_.block);
+    gridDim = as_builtin(launch_.grid);
+}
+
+void* builtin_address(std::size_t which)
+{
+    void* const all[] = {&threadIdx, &blockIdx, &blockDim, &gridDim};
+    return all[which];
+}
+
+bool is_builtin(std::uintptr_t address)
+{
+    static thread_local const auto range = [] {
+        std::uintptr_t all[4];
+        for (std::size_t i = 0; i < 4; ++i)
+            all[i] = reinterpret_cast<std::uintptr_t>(builtin_address(i));
+        return std::pair(*std::min_element(std::begin(all), std::end(all)),
+                         *std::max_element(std::begin(all), std::end(all)));
+    }();
+    return address - range.first < range.second - range.first + sizeof(builtin_index);
+}
+
+void* engine::shared_address(lane& self, const void* image, std::size_t size)
+{
+    silent_hooks silence;
+    std::uint8_t* base = self.of->of->shared;
+    if (image == nullptr)
+        return base;
+    for (const auto& v : shared_layout_)
+        if (v.image == image)
+            return base + v.offset;
+    const std::size_t guard = device_memory::guard, room = (size + 2 * guard - 1) / guard * guard;
+    std::size_t used = launch_.dynamic_shared + size;
+    for (const auto& v : shared_layout_)
+        used += v.size;
+    if (used > options_.machine.shared_opt_in || shared_next_ + room > shared_capacity_) {
+        report(finding_kind::failed_launch, self, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)),
+               "asks for",
+               std::to_string(used) + " bytes of shared memory; a block of this machine has " +
+                   std::to_string(options_.machine.shared_opt_in));
+        stop("too much shared memory");
+        abandon(self);
+    }
+    shared_layout_.push_back({image, shared_next_, size});
+    shared_next_ += room;
+    return base + shared_layout_.back().offset;
+}
+
+void* engine::map_shared(lane& self, const void* address, unsigned rank)
+{
+    const block& own = *self.of->of;
+    const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(own.shared);
+    silent_hooks silence;
+    block* other = rank < cluster_size_ ? block_of(own.linear / cluster_size_ * cluster_size_ + rank) : nullptr;
+    if (offset >= shared_capacity_ || other == nullptr)
+        return nullptr;
+    return other->shared + offset;
+}
+
+namespace device {
+
+namespace {
+
+lane& self() { return *running_lane; }
+
+index3 of(const extent& e) { return {e.x, e.y, e.z}; }
+
+request at(request_kind kind, void* pc)
+{
+    request what;
+    what.kind = kind;
+    what.pc = reinterpret_cast<std::uintptr_t>(pc);
+    return what;
+}
+
+// A CUDA index outside a kernel has no value; asking for one is the caller's mistake, so it is told and stopped.
+[[noreturn]] void not_in_a_kernel()
+{
+    std::fputs("upsweep simulator: a device function was called outside a kernel\n", stderr);
+    std::abort();
+}
+
+} // namespace
+
+#define CALLER __builtin_return_address(0)
+
+index3 cluster_extent() { return running_lane ? of(running_engine->launch().cluster) : (not_in_a_kernel(), index3{}); }
+unsigned warp_width() { return current_options().machine.warp_width; }
+unsigned lane_index() { return running_lane ? self().index - self().of->first : (not_in_a_kernel(), 0u); }
+bool inside_kernel() { return running_lane != nullptr; }
+
+exchanged exchange_lanes(exchange what, unsigned mask, std::uint64_t value, int operand, int width)
+{
+    auto r = at(request_kind::exchange, CALLER);
+    r.exchange = what;
+    r.mask = mask;
+    r.value = value;
+    r.operand = operand;
+    r.width = width;
+    running_engine->wait_at(self(), r);
+    return self().result;
+}
+
+void warp_barrier(unsigned mask)
+{
+    auto r = at(request_kind::warp_barrier, CALLER);
+    r.mask = mask;
+    running_engine->wait_at(self(), r);
+}
+
+unsigned active_mask()
+{
+    running_engine->wait_at(self(), at(request_kind::fence, CALLER));
+    return self().pending.mask;
+}
+
+int barrier(barrier_level level, barrier_vote vote, int predicate)
+{
+    auto r = at(request_kind::barrier, CALLER);
+    r.level = level;
+    r.vote = vote;
+    r.operand = predicate;
+    running_engine->wait_at(self(), r);
+    return self().result.predicate;
+}
+
+void fence(scope reach)
+{
+    auto r = at(request_kind::fence, CALLER);
+    r.size = 1;
+    running_engine->wait_at(self(), r);
+    running_engine->fence(self(), reach);
+}
+
+namespace {
+
+request atomic_request(const void* address, std::size_t size, ordering order, scope reach, bool writes, void* pc)
+{
+    auto r = at(request_kind::atomic, pc);
+    r.address = reinterpret_cast<std::uintptr_t>(address);
+    r.size = static_cast<std::uint32_t>(size);
+    r.order = order;
+    r.scope = reach;
+    r.writes = writes;
+    return r;
+}
+
+} // namespace
+
+bits atomic_begin(const void* address, std::size_t size, ordering order, scope reach, bool writes)
+{
+    bits old = 0;
+    if (running_lane != nullptr && size != 0) {
+        auto r = atomic_request(address, size, order, reach, writes, CALLER);
+        if (r.address % size != 0) {
+            lane& who = self();
+            silent_hooks silence;
+            running_engine->report(finding_kind::misaligned, who, r.pc, "updates",
+                                   "an atomic of " + std::to_string(size) +
+                                       " bytes at an address that is not a multiple of its size");
+        }
+        running_engine->begin_atomic(self(), r);
+    }
+    std::memcpy(&old, address, size);
+    return old;
+}
+
+void atomic_end(void* address, std::size_t size, bits value, bool writes)
+{
+    const bool changed = writes && std::memcmp(address, &value, size) != 0;
+    if (writes)
+        std::memcpy(address, &value, size);
+    if (running_lane != nullptr)
+        running_engine->end_atomic(self(), self().pending, changed);
+}
+
+void nanosleep(unsigned) { running_engine->wait_at(self(), at(request_kind::other, CALLER)); }
+
+std::uint64_t clock()
+{
+    static thread_local std::uint64_t ticks = 0;
+    return ticks += 4;
+}
+
+void* map_shared(const void* address, unsigned block_of_cluster)
+{
+    return running_engine->map_shared(self(), address, block_of_cluster);
+}
+
+bool is_shared(const void* address) { return running_engine->holds_shared(reinterpret_cast<std::uintptr_t>(address)); }
+
+std::size_t dynamic_shared_bytes() { return running_engine->launch().dynamic_shared; }
+
+void trap(const char* why)
+{
+    if (running_lane == nullptr)
+        not_in_a_kernel();
+    lane& who = self();
+    silent_hooks silence;
+    running_engine->report(finding_kind::failed_launch, who, reinterpret_cast<std::uintptr_t>(CALLER),
+                           "stops the kernel", why);
+    running_engine->stop("a thread stopped the kernel");
+    running_engine->abandon(who);
+}
+
+std::uint64_t barrier_interval() { return running_lane != nullptr ? running_lane->of->of->epoch - 1 : 0; }
+
+void applied_operator()
+{
+    if (running_lane != nullptr)
+        ++running_lane->applied;
+}
+
+} // namespace device
+} // namespace upsweep::simulator
+
+// Alignment checks that the compilers emit with -fsanitize=alignment.
+namespace {
+
+struct alignment_check {
+    const char* file;
+    std::uint32_t line, column;
+    const void* type;
+    unsigned char log_alignment, kind;
+};
+
+void misaligned(const alignment_check& check, std::uintptr_t address, void* pc)
+{
+    using namespace upsweep::simulator;
+    if (running_lane == nullptr)
+        return;
+    lane& self = *running_lane;
+    silent_hooks silence;
+    running_engine->report(finding_kind::misaligned, self, reinterpret_cast<std::uintptr_t>(pc), "accesses",
+                           "an address " + std::to_string(address % (1u << check.log_alignment)) +
+                               " bytes off the alignment of its type (" + std::to_string(1u << check.log_alignment) +
+                               ")");
+}
+
+} // namespace
+
+extern "C" {
+void __ubsan_handle_type_mismatch_v1(const alignment_check* check, std::uintptr_t address)
+{
+    misaligned(*check, address, CALLER);
+}
+void __ubsan_handle_type_mismatch_v1_abort(const alignment_check* check, std::uintptr_t address)
+{
+    misaligned(*check, address, CALLER);
+}
+void __ubsan_handle_alignment_assumption(const void*, std::uintptr_t, std::uintptr_t, std::uintptr_t) {}
+}

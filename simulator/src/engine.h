@@ -1,0 +1,269 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// The running grid: lanes (fibers), warps, blocks, and the loop that decides who goes next.
+#pragma once
+
+#include <boost/context/detail/fcontext.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+#include "memory.h"
+#include "order.h"
+#include "sites.h"
+#include "upsweep/simulator/device.h"
+#include "upsweep/simulator/simulator.h"
+
+namespace upsweep::simulator {
+
+struct warp;
+struct block;
+class engine;
+
+enum class request_kind : std::uint8_t { proceed, read, write, atomic, exchange, warp_barrier, barrier, fence, other };
+
+// What a lane wants to do next. It stands at the instruction until the scheduler issues it.
+struct request {
+    request_kind kind = request_kind::proceed;
+    bool is_volatile = false;
+    bool writes = false; // of an atomic
+    device::ordering order{};
+    device::scope scope{};
+    device::exchange exchange{};
+    device::barrier_level level{};
+    device::barrier_vote vote{};
+    std::uint32_t size = 0;
+    std::uint32_t mask = 0;
+    std::int32_t operand = 0, width = 32;
+    std::uint64_t value = 0;
+    std::uintptr_t address = 0, pc = 0;
+};
+
+enum class lane_state : std::uint8_t { ready, waiting, exited };
+
+struct lane {
+    boost::context::detail::fcontext_t context = nullptr;
+    lane_state state = lane_state::ready;
+    std::uint32_t index = 0; // in the block
+    std::uint32_t depth = 0; // of calls
+    bool overflowed = false;
+    std::uint8_t* stack = nullptr;
+    warp* of = nullptr;
+    device::index3 thread{};
+    request pending;
+    device::exchanged result{};
+    std::uintptr_t calls[12] = {}; // where the outer functions were called from
+    std::uintptr_t last_pc = 0, last_address = 0;
+    std::uint64_t applied = 0; // operators, in this barrier interval
+    lane_order order;          // what this lane knows to have happened
+
+    std::uint32_t global_index() const;
+};
+
+// The last memory instruction of a warp: pieces of one vector access arrive as several hooks.
+struct vector_access {
+    request_kind kind{};
+    bool shared = false;
+    std::uintptr_t pc = 0;
+    std::uint32_t mask = 0;
+    std::uintptr_t next[32] = {}; // where the next piece of each lane would begin
+    std::uint32_t bytes = 0;      // of all lanes and pieces
+    std::uint32_t wavefronts = 0, conflicts = 0;
+};
+
+struct warp {
+    block* of = nullptr;
+    std::uint32_t first = 0, lanes = 0; // thread indices within the block
+    std::uint32_t ready = 0, live = 0;  // masks
+    std::uint32_t all() const { return lanes == 32 ? ~0u : (1u << lanes) - 1; }
+    std::uint32_t exchanging = 0; // waiting for the other lanes of an intrinsic
+    std::uint32_t slot = 0;
+    vector_access last;
+    std::uint64_t known[32][32] = {}; // known[t][u]: clock of lane u up to which lane t is ordered after it
+};
+
+struct barrier_state {
+    std::uint32_t arrived = 0;
+    std::uint32_t votes = 0;
+    std::uintptr_t first_pc = 0;
+    std::uint32_t first_lane = 0;
+    bool reported = false;
+};
+
+struct block {
+    std::uint64_t linear = 0;
+    device::index3 index{};
+    std::uint32_t live = 0;
+    std::uint64_t epoch = 1;
+    barrier_state barrier, wide; // of the block; of its cluster or the grid
+    std::unique_ptr<lane[]> lanes;
+    std::unique_ptr<warp[]> warps;
+    std::uint32_t warp_count = 0, first_slot = 0;
+    std::unique_ptr<std::uint8_t[]> shared_storage;
+    std::uint8_t* shared = nullptr;
+    std::unique_ptr<shadow> shared_shadow;
+    std::uint8_t* stacks = nullptr;
+    bool resident = false;
+};
+
+struct shared_variable {
+    const void* image;
+    std::size_t offset, size;
+};
+
+struct launch_request {
+    const void* kernel = nullptr;
+    extent grid, block, cluster;
+    std::size_t dynamic_shared = 0;
+    bool cooperative = false;
+    void (*run)(void*) = nullptr; // calls the kernel with its arguments
+    void* arguments = nullptr;
+    std::size_t argument_bytes = 0;
+    const char* name = nullptr;
+
+    std::string kernel_name() const { return name != nullptr ? name : function_name(kernel); }
+};
+
+// Runs one grid to its end on the calling thread.
+class engine {
+public:
+    engine(const launch_request& launch, const options& opts);
+    ~engine();
+    launch_report run();
+
+    // What the hooks and intrinsics call, on a lane's fiber.
+    void wait_at(lane& self, request what);
+    void* shared_address(lane& self, const void* image, std::size_t size);
+    void* map_shared(lane& self, const void* address, unsigned rank);
+    bool holds_shared(std::uintptr_t address) const;
+    void begin_atomic(lane& self, const request& what);
+    void end_atomic(lane& self, const request& what, bool changed);
+    void take_from_flag(lane& self, const request& what); // what an atomic or volatile read learns
+    void leave_at_flag(lane& self, const request& what);  // what an atomic or volatile write passes on
+    known everything_known(lane& self);
+    void fence(lane& self, device::scope reach);
+    [[noreturn]] void abandon(lane& self);
+
+    const launch_request& launch() const { return launch_; }
+    const options& opts() const { return options_; }
+    std::uint32_t threads_per_block() const { return threads_; }
+    std::uint32_t epoch_launch() const { return launch_number_; }
+    site_table& sites() { return sites_; }
+    void report(finding_kind kind, const lane& who, std::uintptr_t pc, const std::string& did,
+                const std::string& message, const party* other = nullptr);
+    party party_of(const lane& who, std::uintptr_t pc, std::string did) const;
+    party party_of(std::uint32_t global_thread, std::uint32_t site, std::string did) const;
+    block* block_of(std::uint64_t linear);
+    void stop(std::string why)
+    {
+        if (!stopped_) {
+            stopped_ = true;
+            stop_reason_ = std::move(why);
+        }
+    }
+    void set_builtins(const lane& l);
+    bool in_arguments(std::uintptr_t address) const
+    {
+        return address - reinterpret_cast<std::uintptr_t>(launch_.arguments) < launch_.argument_bytes;
+    }
+    sync_table& sync() { return sync_; }
+
+private:
+    friend class access_checker;
+    enum class space : std::uint8_t { none, shared, global };
+    space space_of(const lane& l, std::uintptr_t address);
+    // scheduler.cpp
+    warp* next_warp();
+    std::uint32_t next_slot(std::uint32_t from) const;
+    void set_ready(warp& w, std::uint32_t mask);
+    void clear_ready(warp& w, std::uint32_t mask);
+    void step(warp& w);
+    std::uint32_t choose_lanes(warp& w);
+    void resume(lane& l);
+    void resume_all(warp& w, std::uint32_t mask);
+    void admit_blocks();
+    void start_block(block& b, std::uint64_t linear);
+    void finish_block(block& b);
+    void report_stuck(finding_kind kind);
+    static void lane_main(boost::context::detail::transfer_t from);
+    // collectives.cpp
+    void arrive_exchange(warp& w, std::uint32_t mask);
+    bool try_exchange(warp& w, std::uint32_t lane_id, bool settle);
+    void settle_exchanges(warp& w);
+    void perform_exchange(warp& w, std::uint32_t mask);
+    void order_warp(warp& w, std::uint32_t mask);
+    void arrive_barrier(warp& w, std::uint32_t mask);
+    void try_barrier(block& b);
+    void try_wide_barrier(device::barrier_level level, std::uint64_t cluster);
+    void complete_barrier(block& b, barrier_state& state, const known& also);
+    void close_interval(block& b);
+    void exited(lane& l);
+    // account.cpp
+    void issue_memory(warp& w, std::uint32_t mask);
+    bool continues_vector(warp& w, std::uint32_t mask, bool shared, counters& change);
+    void count_global(warp& w, std::uint32_t mask, counters& change);
+    void count_shared(warp& w, std::uint32_t mask, counters& change);
+    void count_atomic(warp& w, std::uint32_t mask, counters& change);
+    void note_progress(warp& w, std::uint32_t mask);
+    void count_issue(warp& w, std::uint32_t mask, std::uintptr_t pc);
+    counters& interval_of(const block& b);
+    bool check_access(lane& l); // false when the access cannot be carried out at all
+    void finish_report(launch_report& out);
+
+    launch_request launch_;
+    const options& options_;
+    std::uint32_t launch_number_;
+    std::uint32_t threads_ = 0, warps_ = 0, cluster_size_ = 1;
+    std::uint64_t blocks_total_ = 0, blocks_started_ = 0, blocks_done_ = 0;
+    std::vector<std::unique_ptr<block>> blocks_; // resident
+    std::unordered_map<std::uint64_t, block*> by_linear_;
+    std::vector<warp*> slots_;
+    std::vector<std::uint64_t> ready_bits_;
+    std::uint32_t current_slot_ = 0, quantum_ = 0, block_turn_ = 0;
+    std::mt19937_64 random_;
+    boost::context::detail::fcontext_t back_ = nullptr;
+    std::vector<shared_variable> shared_layout_;
+    std::size_t shared_next_ = 0, shared_capacity_ = 0;
+    site_table sites_;
+    std::vector<counters> intervals_;
+    std::vector<finding> findings_;
+    std::unordered_map<std::uint64_t, std::size_t> finding_index_;
+    std::uint64_t no_progress_ = 0; // warp instructions since anything new happened
+    std::uint64_t only_reads_ = 0;  // warp instructions since memory changed or a thread got past a barrier
+    allocation* near_ = nullptr;    // the last allocation found
+    std::uint64_t grid_steps_ = 0, work_ = 0, lane_operations_ = 0;
+    std::unordered_map<std::uint64_t, std::uint64_t> block_steps_;
+    bool stopped_ = false, polled_ = false;
+    std::string stop_reason_;
+    sync_table sync_;
+    std::chrono::steady_clock::time_point began_;
+};
+
+bool is_builtin(std::uintptr_t address);  // threadIdx and its kin
+void* builtin_address(std::size_t which); // in the order threadIdx, blockIdx, blockDim, gridDim
+
+extern thread_local lane* running_lane;
+extern thread_local engine* running_engine;
+
+// While the simulator itself works on a lane's fiber, hooks are silent: the standard library's templates may be the
+// instrumented copies.
+class silent_hooks {
+public:
+    silent_hooks() : saved_(running_lane) { running_lane = nullptr; }
+    ~silent_hooks() { running_lane = saved_; }
+    silent_hooks(const silent_hooks&) = delete;
+    silent_hooks& operator=(const silent_hooks&) = delete;
+
+private:
+    lane* saved_;
+};
+
+inline std::uint32_t lane::global_index() const
+{
+    return static_cast<std::uint32_t>(of->of->linear * running_engine->threads_per_block() + index);
+}
+
+} // namespace upsweep::simulator

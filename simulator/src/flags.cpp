@@ -1,0 +1,80 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// How order crosses between threads that no barrier joins: a fence or a release collects what a thread knows, the next
+// atomic or volatile write carries it, and an atomic or volatile read takes it over: at once when it acquires,
+// otherwise at the reader's next fence or barrier.
+#include "engine.h"
+
+namespace upsweep::simulator {
+
+known engine::everything_known(lane& self)
+{
+    const warp& w = *self.of;
+    auto all = self.order.acquired ? std::make_shared<knowledge>(*self.order.acquired) : std::make_shared<knowledge>();
+    const auto first_of_warp = self.global_index() - (self.index - w.first);
+    for (std::uint32_t u = 0; u < w.lanes; ++u)
+        if (const auto when = w.known[self.index - w.first][u]; epoch_of(when) == w.of->epoch)
+            all->threads[first_of_warp + u] = when;
+    all->threads[self.global_index()] = make_instant(launch_number_, w.of->epoch, self.order.local);
+    all->blocks[w.of->linear] = w.of->epoch;
+    ++self.order.local;
+    return all;
+}
+
+void engine::fence(lane& self, device::scope reach)
+{
+    silent_hooks silence;
+    self.order.acquired = joined(self.order.acquired, self.order.pending);
+    self.order.pending = nullptr;
+    self.order.released = everything_known(self);
+    self.order.released_scope = reach;
+    ++sites_[sites_.index_of(self.pending.pc)].counts.fences;
+}
+
+void engine::take_from_flag(lane& self, const request& what)
+{
+    silent_hooks silence;
+    auto found = sync_.find(what.address);
+    if (found == sync_.end() || !found->second.carried)
+        return;
+    const auto own_block = self.of->of->linear;
+    const bool reaches =
+        found->second.block == own_block || (!found->second.narrow && what.scope != device::scope::block);
+    if (!reaches) {
+        self.order.saw_narrow = true;
+        return;
+    }
+    const bool acquires = what.order != device::ordering::relaxed && what.order != device::ordering::release;
+    auto& into = acquires ? self.order.acquired : self.order.pending;
+    into = joined(into, found->second.carried);
+}
+
+void engine::leave_at_flag(lane& self, const request& what)
+{
+    silent_hooks silence;
+    const bool releases = what.order != device::ordering::relaxed && what.order != device::ordering::acquire;
+    known carried = releases ? everything_known(self) : self.order.released;
+    if (!carried)
+        return;
+    const auto reach = releases ? what.scope : std::min(self.order.released_scope, what.scope);
+    auto& flag = sync_[what.address];
+    flag.carried = joined(flag.carried, carried);
+    flag.block = self.of->of->linear;
+    flag.narrow = reach == device::scope::block;
+}
+
+void engine::begin_atomic(lane& self, const request& what)
+{
+    wait_at(self, what);
+    take_from_flag(self, what);
+}
+
+void engine::end_atomic(lane& self, const request& what, bool changed)
+{
+    if (changed)
+        no_progress_ = only_reads_ = 0;
+    if (what.writes)
+        leave_at_flag(self, what);
+}
+
+} // namespace upsweep::simulator

@@ -1,0 +1,203 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// From a launch to a grid: what the runtime refuses, what it remembers, and where the report goes.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "engine.h"
+#include "host.h"
+#include "runtime_state.h"
+#include "upsweep/simulator/cuda/launch.h"
+
+namespace upsweep::simulator {
+
+namespace {
+
+struct host_thread_state {
+    cudaError_t last = cudaSuccess;
+    std::optional<finding> unchecked;
+};
+thread_local host_thread_state state;
+
+std::mutex attributes_guard;
+std::map<const void*, int> dynamic_limits; // cudaFuncAttributeMaxDynamicSharedMemorySize
+
+// Why the machine cannot run this launch, or nothing.
+std::pair<cudaError_t, std::string> refusal(const void* kernel, const cuda::launch_shape& shape, const options& opts)
+{
+    const auto& m = opts.machine;
+    const std::uint64_t threads = std::uint64_t{shape.block.x} * shape.block.y * shape.block.z;
+    const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
+    if (threads == 0 || blocks == 0)
+        return {cudaErrorInvalidConfiguration, "the grid or the block is empty"};
+    if (threads > m.threads_per_block)
+        return {cudaErrorInvalidConfiguration, std::to_string(threads) +
+                                                   " threads in a block; this machine has at most " +
+                                                   std::to_string(m.threads_per_block)};
+    if (shape.block.z > 64 || shape.grid.y > 65535 || shape.grid.z > 65535)
+        return {cudaErrorInvalidConfiguration, "a dimension of the grid or the block is too large"};
+    if (blocks * threads > 0xffffffffu)
+        return {cudaErrorInvalidConfiguration, "the simulator runs at most 2^32 threads a launch"};
+    std::size_t limit = m.shared_per_block;
+    {
+        std::lock_guard lock(attributes_guard);
+        auto raised = dynamic_limits.find(kernel);
+        if (kernel == nullptr && !dynamic_limits.empty())
+            raised = dynamic_limits.begin();
+        if (raised != dynamic_limits.end())
+            limit = std::max<std::size_t>(limit, static_cast<std::size_t>(raised->second));
+    }
+    if (shape.dynamic_shared > std::min(limit, std::max(m.shared_opt_in, m.shared_per_block)))
+        return {cudaErrorInvalidValue, std::to_string(shape.dynamic_shared) +
+                                           " bytes of dynamic shared memory; the kernel may have " +
+                                           std::to_string(limit) + " (cudaFuncSetAttribute raises it)"};
+    const std::uint64_t cluster = std::uint64_t{shape.cluster.x} * shape.cluster.y * shape.cluster.z;
+    if (cluster == 0 || shape.grid.x % shape.cluster.x != 0 || shape.grid.y % shape.cluster.y != 0 ||
+        shape.grid.z % shape.cluster.z != 0)
+        return {cudaErrorInvalidConfiguration, "the grid is not a whole number of clusters"};
+    if (cluster > 16)
+        return {cudaErrorInvalidConfiguration, "a cluster has at most 16 blocks"};
+    int per_sm = 0;
+    cuda::occupancy(&per_sm, static_cast<int>(threads), shape.dynamic_shared);
+    if (shape.cooperative && blocks > static_cast<std::uint64_t>(per_sm) * m.sms)
+        return {cudaErrorCooperativeLaunchTooLarge, std::to_string(blocks) + " blocks cannot be resident at once"};
+    return {cudaSuccess, {}};
+}
+
+cudaError_t error_of(const launch_report& report)
+{
+    if (report.completed)
+        return cudaSuccess;
+    for (const auto& f : report.findings) {
+        if (f.kind == finding_kind::out_of_bounds)
+            return cudaErrorIllegalAddress;
+        if (f.kind == finding_kind::deadlock || f.kind == finding_kind::livelock)
+            return cudaErrorLaunchTimeout;
+    }
+    return cudaErrorLaunchFailure;
+}
+
+extent as_extent(dim3 d) { return {d.x, d.y, d.z}; }
+
+} // namespace
+
+cudaError_t failed(cudaError_t error)
+{
+    state.last = error;
+    return error;
+}
+
+void add_host_finding(finding found)
+{
+    if (recording* here = current_recording())
+        here->add(std::move(found));
+    else
+        std::fprintf(stderr, "%s\n", found.text().c_str());
+}
+
+void entered_runtime()
+{
+    if (!state.unchecked)
+        return;
+    add_host_finding(std::move(*state.unchecked));
+    state.unchecked.reset();
+}
+
+std::optional<finding> unchecked_launch() { return state.unchecked; }
+void forget_unchecked_launch() { state.unchecked.reset(); }
+
+cudaError_t cuda::run_grid(const void* kernel, const launch_shape& shape, void (*run)(void*), void* arguments,
+                           std::size_t bytes, bool returns_error)
+{
+    entered_runtime();
+    const options opts = current_options();
+    if (auto [error, why] = refusal(kernel, shape, opts); error != cudaSuccess) {
+        if (!returns_error) {
+            finding f;
+            f.kind = finding_kind::unchecked_launch;
+            f.kernel = shape.name != nullptr ? shape.name : function_name(kernel);
+            f.message = "the launch failed and nobody asked for its error: " + why;
+            state.unchecked = std::move(f);
+        }
+        return failed(error);
+    }
+    launch_request request{kernel,
+                           as_extent(shape.grid),
+                           as_extent(shape.block),
+                           as_extent(shape.cluster),
+                           shape.dynamic_shared,
+                           shape.cooperative,
+                           run,
+                           arguments,
+                           bytes,
+                           shape.name};
+    launch_report report = engine(request, opts).run();
+    const cudaError_t error = error_of(report);
+    if (error != cudaSuccess)
+        failed(error);
+    if (recording* here = current_recording())
+        here->add(std::move(report));
+    else
+        for (const auto& f : report.findings)
+            std::fprintf(stderr, "%s\n", f.text().c_str());
+    return error;
+}
+
+cudaError_t cuda::set_attribute(const void* kernel, cudaFuncAttribute attribute, int value)
+{
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
+        return cudaSuccess;
+    if (value < 0 || static_cast<std::size_t>(value) > current_options().machine.shared_opt_in)
+        return failed(cudaErrorInvalidValue);
+    std::lock_guard lock(attributes_guard);
+    dynamic_limits[kernel] = value;
+    return cudaSuccess;
+}
+
+cudaError_t cuda::get_attributes(cudaFuncAttributes* attributes, const void*)
+{
+    *attributes = {};
+    attributes->maxThreadsPerBlock = static_cast<int>(current_options().machine.threads_per_block);
+    attributes->maxDynamicSharedSizeBytes = static_cast<int>(current_options().machine.shared_per_block);
+    attributes->numRegs = 32;
+    return cudaSuccess;
+}
+
+// Bounded by threads, blocks and dynamic shared memory; registers are not simulated.
+cudaError_t cuda::occupancy(int* blocks, int threads, std::size_t dynamic_shared)
+{
+    const auto& m = current_options().machine;
+    unsigned fit = std::min(m.blocks_per_sm, m.threads_per_sm / std::max(1u, static_cast<unsigned>(threads)));
+    if (dynamic_shared != 0)
+        fit = std::min(fit, static_cast<unsigned>(m.shared_per_sm / (dynamic_shared + 1024)));
+    *blocks = static_cast<int>(fit);
+    return cudaSuccess;
+}
+
+} // namespace upsweep::simulator
+
+using namespace upsweep::simulator;
+
+cudaError_t cudaPeekAtLastError()
+{
+    forget_unchecked_launch();
+    return state.last;
+}
+cudaError_t cudaGetLastError()
+{
+    const auto last = cudaPeekAtLastError();
+    state.last = cudaSuccess;
+    return last;
+}
+cudaError_t cudaDeviceSynchronize()
+{
+    entered_runtime();
+    const auto last = state.last;
+    const bool of_execution =
+        last == cudaErrorIllegalAddress || last == cudaErrorLaunchFailure || last == cudaErrorLaunchTimeout;
+    return of_execution ? last : cudaSuccess;
+}

@@ -1,0 +1,103 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Device memory: one reserved range of addresses, allocations with guard zones between them, and for each allocation
+// the shadow that the checkers read: who wrote and who read each word last, and whether it was ever written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "order.h"
+
+namespace upsweep::simulator {
+
+enum stamp_flags : std::uint8_t {
+    stamp_atomic = 1,
+    stamp_block_scope = 2,
+    stamp_initialised = 4,
+    stamp_many = 8,
+    stamp_volatile = 16
+};
+
+struct stamp {
+    instant when = 0;
+    std::uint32_t thread = 0;
+    std::uint32_t site : 24 = 0;
+    std::uint32_t flags : 8 = 0;
+};
+
+// One word, or one byte where the program writes bytes. A word read by several unordered threads keeps them in a list.
+struct cell {
+    stamp write, read;
+};
+
+struct shadow {
+    shadow(std::size_t bytes, bool initialised);
+    ~shadow();
+    shadow(const shadow&) = delete;
+    shadow& operator=(const shadow&) = delete;
+
+    cell* at(std::size_t offset) { return cells + (offset >> shift); }
+    void split_words();             // from words to bytes
+    void forget(std::size_t bytes); // a new block takes over
+    void initialise(std::size_t offset, std::size_t bytes);
+    void copy_initialised(const shadow& from, std::size_t source, std::size_t target, std::size_t bytes);
+    bool initialised(std::size_t offset) const
+    {
+        return all_initialised || (cells[offset >> shift].write.flags & stamp_initialised);
+    }
+
+    std::size_t bytes;
+    unsigned shift = 2;
+    bool all_initialised;
+    cell* cells;
+    std::vector<std::vector<stamp>> readers; // lists of concurrent readers
+    std::vector<std::uint32_t> unused_readers;
+};
+
+struct allocation {
+    std::uint8_t* base = nullptr;
+    std::size_t size = 0;
+    std::uint64_t serial = 0;
+    bool freed = false, device_variable = false;
+    std::uintptr_t made_at = 0;
+    std::unique_ptr<simulator::shadow> shadow;
+};
+
+class device_memory {
+public:
+    static device_memory& instance();
+
+    void* allocate(std::size_t bytes, std::uintptr_t caller, bool host_visible); // null when it does not fit
+    enum class free_result { freed, unknown, twice };
+    free_result release(void* base);
+    bool contains(std::uintptr_t address) const
+    {
+        return address - reinterpret_cast<std::uintptr_t>(arena_) < reserved;
+    }
+    allocation* find(std::uintptr_t address);            // the allocation whose bytes or guard zone hold the address
+    allocation* device_variable(std::uintptr_t address); // a __device__ variable: program data, found by its segment
+    void host_wrote(void* base, std::size_t bytes);
+    void host_copied(void* target, const void* source, std::size_t bytes);
+    std::size_t in_use() const { return in_use_; }
+    std::uint64_t next_serial() const { return serial_; }
+    std::vector<const allocation*> leaked_since(std::uint64_t serial);
+
+    static constexpr std::size_t guard = 512;
+    static constexpr std::size_t reserved = std::size_t{256} << 30;
+
+private:
+    device_memory();
+    std::uint8_t* arena_;
+    std::size_t next_ = guard, in_use_ = 0;
+    std::uint64_t serial_ = 1;
+    std::map<std::uintptr_t, std::unique_ptr<allocation>> allocations_;
+    std::map<std::uintptr_t, std::unique_ptr<allocation>> variables_;
+    std::mutex mutex_;
+};
+
+} // namespace upsweep::simulator

@@ -1,0 +1,68 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// One entry for each instruction that was ever issued; resolved to source lines only when something is reported.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "upsweep/simulator/report.h"
+
+namespace upsweep::simulator {
+
+// The innermost source position of an instruction that does not lie in the simulator's own headers.
+const location& locate(std::uintptr_t return_address);
+std::string function_name(const void* entry);
+
+struct site {
+    std::uintptr_t pc = 0;
+    counters counts;
+};
+
+class site_table {
+public:
+    site_table() : buckets_(1024, 0) { sites_.emplace_back(); }
+
+    std::uint32_t index_of(std::uintptr_t pc)
+    {
+        if (pc == last_pc_)
+            return last_;
+        auto slot = (pc * 0x9e3779b97f4a7c15u) >> 32 & (buckets_.size() - 1);
+        while (buckets_[slot] != 0 && sites_[buckets_[slot]].pc != pc)
+            slot = (slot + 1) & (buckets_.size() - 1);
+        if (buckets_[slot] == 0) {
+            buckets_[slot] = static_cast<std::uint32_t>(sites_.size());
+            sites_.push_back({pc, {}});
+            if (sites_.size() * 2 > buckets_.size()) {
+                grow();
+                return index_of(pc);
+            }
+        }
+        last_pc_ = pc;
+        return last_ = buckets_[slot];
+    }
+    site& operator[](std::uint32_t index) { return sites_[index]; }
+    const site& operator[](std::uint32_t index) const { return sites_[index]; }
+    const std::vector<site>& all() const { return sites_; }
+
+private:
+    void grow()
+    {
+        buckets_.assign(buckets_.size() * 4, 0);
+        for (std::uint32_t i = 1; i < sites_.size(); ++i) {
+            auto slot = (sites_[i].pc * 0x9e3779b97f4a7c15u) >> 32 & (buckets_.size() - 1);
+            while (buckets_[slot] != 0)
+                slot = (slot + 1) & (buckets_.size() - 1);
+            buckets_[slot] = i;
+        }
+    }
+
+    std::vector<site> sites_;            // the first one is nobody's
+    std::vector<std::uint32_t> buckets_; // open addressing, zero is empty
+    std::uintptr_t last_pc_ = 0;
+    std::uint32_t last_ = 0;
+};
+
+} // namespace upsweep::simulator

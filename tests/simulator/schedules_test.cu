@@ -1,0 +1,146 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "simulated.h"
+
+using order = sim::schedule::order;
+
+__global__ void arrival(int* ticket, int* order_of) { order_of[atomicAdd(ticket, 1)] = static_cast<int>(blockIdx.x); }
+
+static std::vector<int> arrivals(sim::schedule how, int blocks = 12)
+{
+    sim::options opts;
+    opts.schedule = how;
+    sim::with_options with(opts);
+    auto ticket = zeros<int>(1);
+    device_array<int> order_of(static_cast<std::size_t>(blocks));
+    EXPECT_CLEAN(run(arrival, static_cast<unsigned>(blocks), 1, 0, ticket, order_of));
+    return order_of.read();
+}
+
+TEST(schedules, each_has_its_order)
+{
+    auto in_order = arrivals({order::in_order, 0, 0}), reversed = arrivals({order::reversed, 0, 0});
+    EXPECT_TRUE(std::is_sorted(in_order.begin(), in_order.end()));
+    EXPECT_TRUE(std::is_sorted(reversed.rbegin(), reversed.rend()));
+    EXPECT_EQ(arrivals(sim::schedule::stall(4)).back(), 4);
+    EXPECT_EQ(arrivals(sim::schedule::starve_others(7)).front(), 7);
+}
+
+TEST(schedules, a_seed_replays_and_seeds_differ)
+{
+    std::set<std::vector<int>> seen;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        auto once = arrivals(sim::schedule::random(seed));
+        EXPECT_EQ(once, arrivals(sim::schedule::random(seed)));
+        seen.insert(once);
+    }
+    EXPECT_GT(seen.size(), 15u);
+}
+
+template <int Missing>
+__global__ void waits_for(volatile int* flag, int* out)
+{
+    if (blockIdx.x == 0) {
+        while (*flag < static_cast<int>(gridDim.x) - 1 + Missing) {
+        }
+        *out = 1;
+    } else {
+        atomicAdd(const_cast<int*>(flag), 1);
+    }
+}
+
+TEST(schedules, a_polling_block_does_not_starve_the_one_it_waits_for)
+{
+    for (auto how : {sim::schedule{order::in_order, 0, 0},
+                     {order::reversed, 0, 0},
+                     {order::round_robin, 0, 0},
+                     sim::schedule::random(3),
+                     sim::schedule::stall(5),
+                     sim::schedule::starve_others(0),
+                     sim::schedule::lanes_apart(1)}) {
+        sim::options opts;
+        opts.schedule = how;
+        sim::with_options with(opts);
+        auto flag = zeros<int>(1), out = zeros<int>(1);
+        EXPECT_CLEAN(run(waits_for<0>, 9, 1, 0, static_cast<volatile int*>(static_cast<int*>(flag)), out))
+            << how.name();
+        EXPECT_EQ(out.read()[0], 1);
+    }
+}
+
+TEST(schedules, a_livelock_says_who_reads_what)
+{
+    sim::options opts;
+    opts.patience = 20000;
+    sim::with_options with(opts);
+    auto flag = zeros<int>(1), out = zeros<int>(1);
+    auto report = run(waits_for<1>, 3, 1, 0, static_cast<volatile int*>(static_cast<int*>(flag)), out);
+    EXPECT_FALSE(report.completed);
+    ASSERT_EQ(kinds(report.findings), std::vector{sim::finding_kind::livelock});
+    EXPECT_EQ(report.findings[0].parties.at(0).block.x, 0u);
+    EXPECT_NE(report.findings[0].parties[0].where.file.find("schedules_test.cu"), std::string::npos);
+    EXPECT_EQ(cudaGetLastError(), cudaErrorLaunchTimeout);
+}
+
+__global__ void waits_for_a_block_that_has_no_place(volatile int* flag)
+{
+    if (blockIdx.x == gridDim.x - 1)
+        *flag = 1;
+    else
+        while (*flag == 0) {
+        }
+}
+
+TEST(schedules, a_block_without_a_place_is_part_of_the_report)
+{
+    sim::options opts;
+    opts.patience = 20000;
+    opts.resident_threads = 64;
+    sim::with_options with(opts);
+    auto flag = zeros<int>(1);
+    auto report =
+        run(waits_for_a_block_that_has_no_place, 3, 32, 0, static_cast<volatile int*>(static_cast<int*>(flag)));
+    ASSERT_EQ(kinds(report.findings), std::vector{sim::finding_kind::livelock});
+    EXPECT_NE(report.findings[0].message.find("1 blocks wait for a place"), std::string::npos)
+        << report.findings[0].message;
+    cudaGetLastError();
+}
+
+__global__ void lost_updates(int* counter) { ++*counter; }
+
+TEST(schedules, racing_updates_are_lost)
+{
+    auto counter = zeros<int>(1);
+    run(lost_updates, 8, 32, 0, counter);
+    EXPECT_LT(counter.read()[0], 256);
+}
+
+__global__ void in_step_by_luck(int* out)
+{
+    __shared__ volatile int tile[32];
+    const unsigned t = threadIdx.x;
+    tile[t] = 1;
+    for (unsigned s = 16; s > 0; s /= 2)
+        if (t < s)
+            tile[t] = tile[t] + tile[t + s];
+    if (t == 0)
+        *out = tile[0];
+}
+
+TEST(schedules, lanes_apart_breaks_what_only_lockstep_holds_together)
+{
+    device_array<int> out(1);
+    EXPECT_FOUND(run(in_step_by_luck, 1, 32, 0, out), race);
+    EXPECT_EQ(out.read()[0], 32);
+    bool broken = false;
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        sim::options opts;
+        opts.schedule = sim::schedule::lanes_apart(seed);
+        sim::with_options with(opts);
+        run(in_step_by_luck, 1, 32, 0, out);
+        broken = broken || out.read()[0] != 32;
+    }
+    EXPECT_TRUE(broken);
+}

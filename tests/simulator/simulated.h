@@ -1,0 +1,99 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "upsweep/simulator/simulator.h"
+
+namespace sim = upsweep::simulator;
+
+// Device memory that a test fills, passes to kernels and reads back.
+template <class T>
+class device_array {
+public:
+    explicit device_array(std::vector<T> values) : device_array(values.size())
+    {
+        EXPECT_EQ(cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+    }
+    explicit device_array(std::size_t size) : size_(size)
+    {
+        EXPECT_EQ(cudaMalloc(&data_, size * sizeof(T)), cudaSuccess);
+    }
+    ~device_array() { cudaFree(data_); }
+    device_array(const device_array&) = delete;
+    device_array& operator=(const device_array&) = delete;
+
+    operator T*() const { return data_; }
+    std::vector<T> read() const
+    {
+        std::vector<T> values(size_);
+        EXPECT_EQ(cudaMemcpy(values.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+        return values;
+    }
+
+private:
+    T* data_ = nullptr;
+    std::size_t size_;
+};
+
+template <class T>
+device_array<T> zeros(std::size_t size)
+{
+    return device_array<T>(std::vector<T>(size));
+}
+
+// Runs one launch and returns its report.
+template <class... P, class... A>
+sim::launch_report run(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared, A&&... arguments)
+{
+    sim::recording here;
+    sim::cuda::configured(kernel, grid, block, shared)(std::forward<A>(arguments)...);
+    EXPECT_EQ(here.launches().size(), 1u);
+    return here.launches().empty() ? sim::launch_report{} : here.launches().front();
+}
+
+inline std::vector<sim::finding_kind> kinds(const std::vector<sim::finding>& findings)
+{
+    std::vector<sim::finding_kind> all;
+    for (const auto& f : findings)
+        all.push_back(f.kind);
+    return all;
+}
+
+inline bool found(const sim::launch_report& report, sim::finding_kind kind)
+{
+    for (const auto& f : report.findings)
+        if (f.kind == kind)
+            return true;
+    return false;
+}
+
+inline std::string texts(const sim::launch_report& report)
+{
+    std::string all;
+    for (const auto& f : report.findings)
+        all += f.text() + "\n";
+    return all;
+}
+
+inline testing::AssertionResult is_clean(const sim::launch_report& report)
+{
+    if (report.findings.empty() && report.completed)
+        return testing::AssertionSuccess();
+    return testing::AssertionFailure() << texts(report);
+}
+
+inline testing::AssertionResult has_finding(const sim::launch_report& report, sim::finding_kind kind)
+{
+    if (found(report, kind))
+        return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "no " << sim::name_of(kind) << ", but:\n" << texts(report);
+}
+
+#define EXPECT_CLEAN(report) EXPECT_TRUE(is_clean(report))
+#define EXPECT_FOUND(report, what) EXPECT_TRUE(has_finding(report, sim::finding_kind::what))
