@@ -274,11 +274,19 @@ private:
             down_steps<Op, 2 * Vectors>(rows, lefts);
     }
 
+    // Integers are shuffled as floating-point numbers: x86 has the two-operand shuffle for those only.
+    template <int... Index>
+    UPSWEEP_ALWAYS_INLINE static vector_t<T> shuffle(vector_t<T> a, vector_t<T> b)
+    {
+        using view = vector_t<std::conditional_t<sizeof(T) == sizeof(float), float, double>>;
+        return (vector_t<T>)__builtin_shufflevector((view)a, (view)b, Index...);
+    }
+
     // Lanes 1, 2, ... of a, then lane 0 of b.
     template <std::size_t... I>
     UPSWEEP_ALWAYS_INLINE static vector_t<T> shifted(vector_t<T> a, vector_t<T> b, std::index_sequence<I...>)
     {
-        return __builtin_shufflevector(a, b, static_cast<int>(I + 1)...);
+        return shuffle<static_cast<int>(I + 1)...>(a, b);
     }
 
     // The step that joins the 16-byte halves is the one between the last two vectors.
@@ -287,22 +295,22 @@ private:
     template <bool Across, std::size_t... I>
     UPSWEEP_ALWAYS_INLINE static vector_t<T> evens(vector_t<T> a, vector_t<T> b, std::index_sequence<I...>)
     {
-        return __builtin_shufflevector(a, b, split_index(I, 0, Across)...);
+        return shuffle<split_index(I, 0, Across)...>(a, b);
     }
     template <bool Across, std::size_t... I>
     UPSWEEP_ALWAYS_INLINE static vector_t<T> odds(vector_t<T> a, vector_t<T> b, std::index_sequence<I...>)
     {
-        return __builtin_shufflevector(a, b, split_index(I, 1, Across)...);
+        return shuffle<split_index(I, 1, Across)...>(a, b);
     }
     template <bool Across, std::size_t... I>
     UPSWEEP_ALWAYS_INLINE static vector_t<T> lower(vector_t<T> left, vector_t<T> right, std::index_sequence<I...>)
     {
-        return __builtin_shufflevector(left, right, join_index(I, 0, Across)...);
+        return shuffle<join_index(I, 0, Across)...>(left, right);
     }
     template <bool Across, std::size_t... I>
     UPSWEEP_ALWAYS_INLINE static vector_t<T> upper(vector_t<T> left, vector_t<T> right, std::index_sequence<I...>)
     {
-        return __builtin_shufflevector(left, right, join_index(I, 1, Across)...);
+        return shuffle<join_index(I, 1, Across)...>(left, right);
     }
 
     // Which lane of (a, b) goes to lane i: within each unit the even (odd) lanes of a, then those of b; across units the
