@@ -56,9 +56,12 @@ public:
     {
         transposed_ = layout_.fortran_order && !is_contiguous_in_c_order(layout_.shape);
         if (transposed_ && !input_->is_mapped())
-            throw failure(fmt::format("{}: a Fortran-ordered array of {} dimensions cannot be read from a pipe; name the "
-                                      "file, or save np.ascontiguousarray(a)", input_->name(), layout_.shape.size()));
-        if (input_->is_mapped()) check_length(input_->content().size());
+            throw failure(
+                fmt::format("{}: a Fortran-ordered array of {} dimensions cannot be read from a pipe; name the "
+                            "file, or save np.ascontiguousarray(a)",
+                            input_->name(), layout_.shape.size()));
+        if (input_->is_mapped())
+            check_length(input_->content().size());
     }
 
     const std::string& name() const override { return input_->name(); }
@@ -69,7 +72,8 @@ public:
 
     std::optional<std::uint64_t> bytes() const override
     {
-        if (!layout_.count) return std::nullopt;
+        if (!layout_.count)
+            return std::nullopt;
         return *layout_.count * element_bytes_;
     }
 
@@ -87,7 +91,8 @@ private:
     bool converts() const
     {
         const bool misaligned =
-            input_->is_mapped() && reinterpret_cast<std::uintptr_t>(input_->content().data() + layout_.offset) % element_bytes_ != 0;
+            input_->is_mapped() &&
+            reinterpret_cast<std::uintptr_t>(input_->content().data() + layout_.offset) % element_bytes_ != 0;
         return layout_.byte_swapped || transposed_ || layout_.dtype == UPSWEEP_BOOL || misaligned;
     }
 
@@ -96,18 +101,21 @@ private:
         const std::uint64_t data_bytes = file_bytes - std::min<std::uint64_t>(layout_.offset, file_bytes);
         if (!layout_.count) {
             if (data_bytes % element_bytes_ != 0)
-                throw failure(fmt::format("{}: byte {}: the file ends inside an element of {} bytes; check --dtype", name(),
-                                          file_bytes, element_bytes_));
+                throw failure(fmt::format("{}: byte {}: the file ends inside an element of {} bytes; check --dtype",
+                                          name(), file_bytes, element_bytes_));
             layout_.count = data_bytes / element_bytes_;
             return;
         }
         const std::uint64_t expected = *layout_.count * element_bytes_;
         if (data_bytes < expected)
-            throw failure(fmt::format("{}: byte {}: the file is truncated: the header tells {} bytes of elements, {} are "
-                                      "there; copy or save it again", name(), file_bytes, expected, data_bytes));
+            throw failure(
+                fmt::format("{}: byte {}: the file is truncated: the header tells {} bytes of elements, {} are "
+                            "there; copy or save it again",
+                            name(), file_bytes, expected, data_bytes));
         if (data_bytes > expected)
-            throw failure(fmt::format("{}: byte {}: {} bytes follow the last element; save each array to a file of its own",
-                                      name(), layout_.offset + expected, data_bytes - expected));
+            throw failure(
+                fmt::format("{}: byte {}: {} bytes follow the last element; save each array to a file of its own",
+                            name(), layout_.offset + expected, data_bytes - expected));
     }
 
     void stream_mapping(const sink& take)
@@ -131,22 +139,26 @@ private:
         std::uint64_t next = 0;
         const auto produce = [&](block& b) {
             b.first = next;
-            const std::uint64_t left = layout_.count ? *layout_.count - next : std::numeric_limits<std::uint64_t>::max();
+            const std::uint64_t left =
+                layout_.count ? *layout_.count - next : std::numeric_limits<std::uint64_t>::max();
             b.count = std::min<std::uint64_t>(left, block_elements());
             b.bytes.resize(b.count * element_bytes_);
-            if (!input_->is_mapped()) read_block(b);
+            if (!input_->is_mapped())
+                read_block(b);
             next += b.count;
             return b.count > 0;
         };
         const auto consume = [&](const block& b) { take(b.bytes.data(), b.count, b.count * element_bytes_); };
-        run_pipeline<block>(threads_, produce, [&](block& b) { convert(b); }, consume);
+        run_pipeline<block>(
+            threads_, produce, [&](block& b) { convert(b); }, consume);
     }
 
     // Blocks of a transposed array hold whole rows where these are short: then the file is read in runs.
     std::uint64_t block_elements() const
     {
         const std::uint64_t elements = converted_block_bytes / element_bytes_;
-        if (!transposed_) return elements;
+        if (!transposed_)
+            return elements;
         const std::uint64_t row = *layout_.count / layout_.shape.front();
         return row > elements ? elements : elements / row * row;
     }
@@ -156,14 +168,14 @@ private:
         const std::size_t got = input_->read(b.bytes.data(), b.bytes.size());
         const std::uint64_t position = layout_.offset + b.first * element_bytes_ + got;
         if (got % element_bytes_ != 0 && !layout_.count)
-            throw failure(fmt::format("{}: byte {}: the input ends inside an element of {} bytes; check --dtype", name(),
-                                      position, element_bytes_));
+            throw failure(fmt::format("{}: byte {}: the input ends inside an element of {} bytes; check --dtype",
+                                      name(), position, element_bytes_));
         if (got < b.bytes.size() && layout_.count)
-            throw failure(fmt::format("{}: byte {}: the input is truncated: the header tells {} elements", name(), position,
-                                      *layout_.count));
+            throw failure(fmt::format("{}: byte {}: the input is truncated: the header tells {} elements", name(),
+                                      position, *layout_.count));
         if (b.count == 0 && layout_.count && !input_->peek(1).empty())
-            throw failure(fmt::format("{}: byte {}: bytes follow the last element; send one array at a time", name(),
-                                      position));
+            throw failure(
+                fmt::format("{}: byte {}: bytes follow the last element; send one array at a time", name(), position));
         b.count = got / element_bytes_;
     }
 
@@ -176,9 +188,12 @@ private:
             else if (b.count > 0)
                 std::memcpy(b.bytes.data(), elements + b.first * element_bytes_, b.bytes.size());
         }
-        if (layout_.byte_swapped && element_bytes_ == 2) swap_bytes<std::uint16_t>(b.bytes.data(), b.count);
-        if (layout_.byte_swapped && element_bytes_ == 4) swap_bytes<std::uint32_t>(b.bytes.data(), b.count);
-        if (layout_.byte_swapped && element_bytes_ == 8) swap_bytes<std::uint64_t>(b.bytes.data(), b.count);
+        if (layout_.byte_swapped && element_bytes_ == 2)
+            swap_bytes<std::uint16_t>(b.bytes.data(), b.count);
+        if (layout_.byte_swapped && element_bytes_ == 4)
+            swap_bytes<std::uint32_t>(b.bytes.data(), b.count);
+        if (layout_.byte_swapped && element_bytes_ == 8)
+            swap_bytes<std::uint64_t>(b.bytes.data(), b.count);
         if (layout_.dtype == UPSWEEP_BOOL)
             for (char& byte : b.bytes)
                 byte = byte != 0;
@@ -203,14 +218,14 @@ std::unique_ptr<source> open_npy(std::unique_ptr<byte_input> input, const source
         throw failure(input->name() + ": " + error.what());
     }
     if (options.dtype && *options.dtype != header.dtype)
-        throw failure(fmt::format("{}: holds {}, not {}; leave out --dtype, or convert with a.astype(...)", input->name(),
-                                  upsweep_dtype_name(header.dtype), upsweep_dtype_name(*options.dtype)));
+        throw failure(fmt::format("{}: holds {}, not {}; leave out --dtype, or convert with a.astype(...)",
+                                  input->name(), upsweep_dtype_name(header.dtype), upsweep_dtype_name(*options.dtype)));
     if (!input->is_mapped()) { // the elements follow
         std::string skipped(header.data_offset, '\0');
         input->read(skipped.data(), skipped.size());
     }
-    element_layout layout{header.dtype, header.byte_swapped, header.fortran_order, header.shape, header.count,
-                          header.data_offset};
+    element_layout layout{header.dtype, header.byte_swapped, header.fortran_order,
+                          header.shape, header.count,        header.data_offset};
     return std::make_unique<array_source>(std::move(input), std::move(layout), options.threads);
 }
 

@@ -12,8 +12,10 @@ namespace upsweep::cli {
 std::string bar(double share, std::size_t width, bool unicode)
 {
     const double length = share * static_cast<double>(width);
-    if (length <= 0) return {};
-    if (!unicode) return std::string(std::max<std::size_t>(static_cast<std::size_t>(length + 0.5), 1), '#');
+    if (length <= 0)
+        return {};
+    if (!unicode)
+        return std::string(std::max<std::size_t>(static_cast<std::size_t>(length + 0.5), 1), '#');
 
     static constexpr std::string_view eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     const auto parts = std::max<std::size_t>(static_cast<std::size_t>(length * 8 + 0.5), 1);
@@ -25,8 +27,8 @@ std::string bar(double share, std::size_t width, bool unicode)
 
 std::size_t display_width(std::string_view text)
 {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
 std::string padded(std::string_view text, std::size_t width)
@@ -52,8 +54,8 @@ std::string bar_plot(const std::vector<bar_row>& rows, std::size_t columns, bool
     std::string plot;
     for (const bar_row& row : rows) {
         const double share = static_cast<double>(row.count) / static_cast<double>(largest);
-        std::string line = fmt::format("{}  {:>{}}  {}", padded(row.label, label_width), grouped(row.count), count_width,
-                                       bar_width > 0 ? bar(share, bar_width, unicode) : "");
+        std::string line = fmt::format("{}  {:>{}}  {}", padded(row.label, label_width), grouped(row.count),
+                                       count_width, bar_width > 0 ? bar(share, bar_width, unicode) : "");
         line.erase(line.find_last_not_of(' ') + 1);
         plot += line + '\n';
     }

@@ -32,7 +32,8 @@ public:
     {
         for (std::size_t d = extents_.size(); d-- > 0;) {
             offset_ += strides_[d];
-            if (++index_[d] < extents_[d]) return;
+            if (++index_[d] < extents_[d])
+                return;
             offset_ -= extents_[d] * strides_[d];
             index_[d] = 0;
         }

@@ -26,8 +26,10 @@ const char* find_closing_quote(const char* p, const char* end)
 {
     for (++p;;) {
         p = p == end ? nullptr : static_cast<const char*>(std::memchr(p, '"', static_cast<std::size_t>(end - p)));
-        if (p == nullptr) return end;
-        if (p + 1 == end || p[1] != '"') return p;
+        if (p == nullptr)
+            return end;
+        if (p + 1 == end || p[1] != '"')
+            return p;
         p += 2; // a doubled quote stands for one
     }
 }
@@ -55,14 +57,16 @@ field read_field(const char* p, const char* end, char delimiter)
             return result;
         }
         stop = closing + 1;
-        if (stop != end && *stop == '\r' && (stop + 1 == end || stop[1] == '\n')) ++stop;
+        if (stop != end && *stop == '\r' && (stop + 1 == end || stop[1] == '\n'))
+            ++stop;
         if (stop != end && *stop != delimiter && *stop != '\n')
             result.fault = "text after a closing quote; double the quotes inside a quoted field";
     } else {
         stop = find_field_end(p, end, delimiter);
         result.content = std::string_view(p, static_cast<std::size_t>(stop - p));
         const bool line_ends = stop == end || *stop == '\n';
-        if (line_ends && !result.content.empty() && result.content.back() == '\r') result.content.remove_suffix(1);
+        if (line_ends && !result.content.empty() && result.content.back() == '\r')
+            result.content.remove_suffix(1);
     }
     result.last = stop == end || *stop == '\n';
     result.next = stop == end ? end : stop + 1;
@@ -72,8 +76,10 @@ field read_field(const char* p, const char* end, char delimiter)
 // The length of a blank line at p; 0 where the line is not blank.
 std::size_t blank_line(const char* p, const char* end)
 {
-    if (p != end && *p == '\n') return 1;
-    if (end - p >= 2 && p[0] == '\r' && p[1] == '\n') return 2;
+    if (p != end && *p == '\n')
+        return 1;
+    if (end - p >= 2 && p[0] == '\r' && p[1] == '\n')
+        return 2;
     return end - p == 1 && *p == '\r' ? 1 : 0;
 }
 
@@ -109,11 +115,13 @@ std::vector<std::string> split_record(std::string_view record, char delimiter)
     const char* const end = p + record.size();
     for (bool last = false; !last;) {
         const field read = read_field(p, end, delimiter);
-        if (read.fault != nullptr) throw failure(read.fault);
+        if (read.fault != nullptr)
+            throw failure(read.fault);
         std::string text;
         for (std::size_t i = 0; i < read.content.size(); ++i) {
             text += read.content[i];
-            if (read.quoted && read.content[i] == '"') ++i; // the second of a doubled quote
+            if (read.quoted && read.content[i] == '"')
+                ++i; // the second of a doubled quote
         }
         fields.push_back(std::move(text));
         p = read.next;
@@ -130,13 +138,13 @@ csv_layout find_columns(std::string_view record, const csv_options& options)
     bool named = false;
     if (!options.column) {
         if (names.size() > 1)
-            throw failure(fmt::format("has {} columns: {}; choose one with --column", names.size(),
-                                      column_list(names)));
+            throw failure(
+                fmt::format("has {} columns: {}; choose one with --column", names.size(), column_list(names)));
     } else {
         // A position where the record is that long; otherwise a name, which may look like a number: a year, say.
         std::uint64_t position = 0;
-        const bool is_position = parse_number(*options.column, position) == number_error::none && position >= 1 &&
-                                 position <= names.size();
+        const bool is_position =
+            parse_number(*options.column, position) == number_error::none && position >= 1 && position <= names.size();
         const auto name = std::find(names.begin(), names.end(), *options.column);
         if (!is_position && (name == names.end() || options.header == false))
             throw failure(fmt::format("has no column {}; its {} columns are {}", in_quotes(*options.column),
@@ -166,7 +174,8 @@ public:
     {
         while (const std::size_t length = blank_line(p_, end_))
             p_ += length;
-        if (p_ == end_) return false;
+        if (p_ == end_)
+            return false;
 
         const char* const record = p_;
         const char* p = p_;
@@ -177,14 +186,18 @@ public:
                 continue;
             }
             const field read = read_field(p, end_, layout_.delimiter);
-            if (read.fault != nullptr) return fault(block, p, read.fault);
-            if (index == layout_.column && !read_value(block, p, read, out)) return false;
+            if (read.fault != nullptr)
+                return fault(block, p, read.fault);
+            if (index == layout_.column && !read_value(block, p, read, out))
+                return false;
             p = read.next;
             last = read.last;
         }
         if (index != layout_.columns)
-            return fault(block, record, fmt::format("{} fields where the first record has {}; correct the line, or give "
-                                                    "another --delimiter", index, layout_.columns));
+            return fault(block, record,
+                         fmt::format("{} fields where the first record has {}; correct the line, or give "
+                                     "another --delimiter",
+                                     index, layout_.columns));
         p_ = p;
         return true;
     }
@@ -194,11 +207,14 @@ private:
     bool read_plain(const char*& p, bool& last, T& value) const
     {
         if constexpr (has_plain_numbers<T>) {
-            if (p >= plain_end_) return false;
+            if (p >= plain_end_)
+                return false;
             const char* next = parse_plain(p, value);
-            if (next == nullptr) return false;
+            if (next == nullptr)
+                return false;
             next += *next == '\r' && next[1] == '\n';
-            if (*next != layout_.delimiter && *next != '\n') return false;
+            if (*next != layout_.delimiter && *next != '\n')
+                return false;
             last = *next == '\n';
             p = next + 1;
             return true;
@@ -211,8 +227,10 @@ private:
     {
         const std::string_view token = trimmed(read.content);
         if (token.empty()) {
-            if (layout_.skip_empty) return true;
-            return fault(block, p, fmt::format("column {} is empty; fill it, or give --skip-empty", layout_.column + 1));
+            if (layout_.skip_empty)
+                return true;
+            return fault(block, p,
+                         fmt::format("column {} is empty; fill it, or give --skip-empty", layout_.column + 1));
         }
         block.error = parse_number(token, *out);
         if (block.error != number_error::none) {
@@ -275,15 +293,19 @@ std::size_t cut_after_record(std::string_view text, char delimiter)
     for (;;) {
         const std::size_t quote = std::min(text.find('"', position), text.size());
         const std::size_t line = text.substr(position, quote - position).rfind('\n');
-        if (line != text.npos) records_end = position + line + 1;
-        if (quote == text.size()) return records_end;
+        if (line != text.npos)
+            records_end = position + line + 1;
+        if (quote == text.size())
+            return records_end;
         position = quote + 1;
         const bool opens = quote == 0 || text[quote - 1] == delimiter || text[quote - 1] == '\n';
-        if (!opens) continue;
+        if (!opens)
+            continue;
         const char* const end = text.data() + text.size();
         const char* const closing = find_closing_quote(text.data() + quote, end);
         // A quote that ends the text may be the first of two.
-        if (closing == end || closing + 1 == end) return records_end;
+        if (closing == end || closing + 1 == end)
+            return records_end;
         position = static_cast<std::size_t>(closing - text.data()) + 1;
     }
 }

@@ -45,16 +45,17 @@ void append_half(std::string& text, Half value)
 std::optional<upsweep_dtype> dtype_of_name(std::string_view name)
 {
     static constexpr std::pair<std::string_view, upsweep_dtype> names[] = {
-        {"bool", UPSWEEP_BOOL}, {"i8", UPSWEEP_I8},        {"int8", UPSWEEP_I8},    {"i16", UPSWEEP_I16},
-        {"int16", UPSWEEP_I16}, {"i32", UPSWEEP_I32},      {"int32", UPSWEEP_I32},  {"i64", UPSWEEP_I64},
-        {"int64", UPSWEEP_I64}, {"u8", UPSWEEP_U8},        {"uint8", UPSWEEP_U8},   {"u16", UPSWEEP_U16},
-        {"uint16", UPSWEEP_U16}, {"u32", UPSWEEP_U32},     {"uint32", UPSWEEP_U32}, {"u64", UPSWEEP_U64},
-        {"uint64", UPSWEEP_U64}, {"f16", UPSWEEP_F16},     {"float16", UPSWEEP_F16}, {"bf16", UPSWEEP_BF16},
-        {"bfloat16", UPSWEEP_BF16}, {"f32", UPSWEEP_F32},  {"float32", UPSWEEP_F32}, {"f64", UPSWEEP_F64},
+        {"bool", UPSWEEP_BOOL},     {"i8", UPSWEEP_I8},   {"int8", UPSWEEP_I8},     {"i16", UPSWEEP_I16},
+        {"int16", UPSWEEP_I16},     {"i32", UPSWEEP_I32}, {"int32", UPSWEEP_I32},   {"i64", UPSWEEP_I64},
+        {"int64", UPSWEEP_I64},     {"u8", UPSWEEP_U8},   {"uint8", UPSWEEP_U8},    {"u16", UPSWEEP_U16},
+        {"uint16", UPSWEEP_U16},    {"u32", UPSWEEP_U32}, {"uint32", UPSWEEP_U32},  {"u64", UPSWEEP_U64},
+        {"uint64", UPSWEEP_U64},    {"f16", UPSWEEP_F16}, {"float16", UPSWEEP_F16}, {"bf16", UPSWEEP_BF16},
+        {"bfloat16", UPSWEEP_BF16}, {"f32", UPSWEEP_F32}, {"float32", UPSWEEP_F32}, {"f64", UPSWEEP_F64},
         {"float64", UPSWEEP_F64},
     };
     for (const auto& [known, dtype] : names)
-        if (known == name) return dtype;
+        if (known == name)
+            return dtype;
     return std::nullopt;
 }
 

@@ -18,7 +18,8 @@ namespace {
 sample_range range_of_samples(const inputs& in)
 {
     if (!in.rereadable())
-        throw failure(in.name() + ": the range of what comes through a pipe is not known beforehand; give --range LO:HI");
+        throw failure(in.name() +
+                      ": the range of what comes through a pipe is not known beforehand; give --range LO:HI");
     return find_sample_range(in);
 }
 
@@ -32,21 +33,22 @@ void run_samples(const histogram_options& options)
         bins.edges = edges_option(options.edges);
         bins.count = bins.edges.size() - 1;
     }
-    if (!options.range.empty()) bins.range = range_option(options.range);
+    if (!options.range.empty())
+        bins.range = range_option(options.range);
     const inputs in = inputs::open(options);
 
     const stopwatch watch;
-    if (options.edges.empty() && options.range.empty()) bins.range = range_of_samples(in);
+    if (options.edges.empty() && options.range.empty())
+        bins.range = range_of_samples(in);
     check_memory(bins.count);
     std::vector<std::uint64_t> counts(bins.count);
     upsweep_outside outside{};
     const upsweep_target sink_target = in.sink_target(target);
     measurement done = in.stream([&](const std::string& file, const void* samples, std::uint64_t count) {
-        check(bins.edges.empty()
-                  ? upsweep_histogram_even(sink_target, in.dtype(), samples, count, bins.range.lo, bins.range.hi, bins.count,
-                                           counts.data(), &outside)
-                  : upsweep_histogram_edges(sink_target, in.dtype(), samples, count, bins.edges.data(), bins.edges.size(),
-                                            counts.data(), &outside),
+        check(bins.edges.empty() ? upsweep_histogram_even(sink_target, in.dtype(), samples, count, bins.range.lo,
+                                                          bins.range.hi, bins.count, counts.data(), &outside)
+                                 : upsweep_histogram_edges(sink_target, in.dtype(), samples, count, bins.edges.data(),
+                                                           bins.edges.size(), counts.data(), &outside),
               file);
     });
     done.seconds = watch.seconds();
@@ -76,17 +78,18 @@ void add_histogram(CLI::App& app)
     const auto options = std::make_shared<histogram_options>();
     CLI::Option* const bins = command->add_option("--bins", options->bins, "Bins of equal width (default: 10)");
     bins->type_name("N");
-    CLI::Option* const range =
-        command->add_option("--range", options->range, "Bounds of the bins (default: the least and the greatest sample)");
+    CLI::Option* const range = command->add_option("--range", options->range,
+                                                   "Bounds of the bins (default: the least and the greatest sample)");
     range->type_name("LO:HI");
     CLI::Option* const edges = command->add_option("--edges", options->edges, "Ascending borders of bins of any width");
     edges->type_name("A,B,...")->excludes(bins)->excludes(range);
-    CLI::Option* const text = command->add_flag("--text", options->text, "Count the letters A-Z and a-z of files of any kind");
+    CLI::Option* const text =
+        command->add_flag("--text", options->text, "Count the letters A-Z and a-z of files of any kind");
     text->excludes(bins)->excludes(range)->excludes(edges);
     command->add_option("--group", options->group, "How many letters share a bin (default: 4: a-d, e-h, ...)")
-        ->type_name("N")->needs(text);
-    command->add_option("-o,--output", options->output,
-                        "File for the counts (u64): .npy, .raw, .bin, otherwise text")
+        ->type_name("N")
+        ->needs(text);
+    command->add_option("-o,--output", options->output, "File for the counts (u64): .npy, .raw, .bin, otherwise text")
         ->type_name("OUT");
     add_common_options(*command, *options);
     command->footer(R"(A bin holds its lower bound, not its upper one, which belongs to the next; the last bin holds

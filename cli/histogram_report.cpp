@@ -79,7 +79,8 @@ std::string summary(const inputs& in, const std::string& what, const std::vector
 {
     std::vector<std::pair<std::string, std::string>> rows = {{"input", in.name()}, {what, grouped(done.count)}};
     for (const named_count& group : apart)
-        if (group.count > 0) rows.emplace_back(group.name, grouped(group.count));
+        if (group.count > 0)
+            rows.emplace_back(group.name, grouped(group.count));
     rows.emplace_back("time", fmt::format("{}, {}", seconds_text(done.seconds), rate_text(done)));
     return table(rows);
 }
@@ -89,16 +90,20 @@ void note_samples_apart(const inputs& in, const std::vector<named_count>& apart)
 {
     std::string note;
     for (const named_count& group : apart)
-        if (group.count > 0) note += fmt::format("{}{} {}", note.empty() ? "" : ", ", group.count, group.name);
-    if (!note.empty()) std::fputs(fmt::format("upsweep: {}: in no bin: {}\n", in.name(), note).c_str(), stderr);
+        if (group.count > 0)
+            note += fmt::format("{}{} {}", note.empty() ? "" : ", ", group.count, group.name);
+    if (!note.empty())
+        std::fputs(fmt::format("upsweep: {}: in no bin: {}\n", in.name(), note).c_str(), stderr);
 }
 
 } // namespace
 
 double sample_bins::edge(std::uint64_t k) const
 {
-    if (!edges.empty()) return edges[k];
-    if (k == count) return range.hi;
+    if (!edges.empty())
+        return edges[k];
+    if (k == count)
+        return range.hi;
     // NumPy's linspace, as in the library.
     const double width = range.hi - range.lo;
     const double step = width / static_cast<double>(count);
@@ -117,7 +122,8 @@ sample_range range_option(std::string_view text)
     const std::size_t colon = text.find(':');
     if (colon == text.npos)
         throw usage_error(fmt::format("--range: {} is not LO:HI; give two numbers such as 0:1", in_quotes(text)));
-    const sample_range range{number_option("--range", text.substr(0, colon)), number_option("--range", text.substr(colon + 1))};
+    const sample_range range{number_option("--range", text.substr(0, colon)),
+                             number_option("--range", text.substr(colon + 1))};
     if (!std::isfinite(range.lo) || !std::isfinite(range.hi))
         throw usage_error(fmt::format("--range: {} is not finite; give finite bounds", in_quotes(text)));
     if (range.lo >= range.hi)
@@ -131,29 +137,34 @@ std::vector<double> edges_option(std::string_view text)
     for (std::string_view rest = text;;) {
         const std::size_t comma = rest.find(',');
         edges.push_back(number_option("--edges", rest.substr(0, comma)));
-        if (comma == rest.npos) break;
+        if (comma == rest.npos)
+            break;
         rest.remove_prefix(comma + 1);
     }
-    if (edges.size() < 2) throw usage_error("--edges: one edge bounds no bin; give two or more, separated by commas");
+    if (edges.size() < 2)
+        throw usage_error("--edges: one edge bounds no bin; give two or more, separated by commas");
     for (std::size_t i = 1; i < edges.size(); ++i)
         if (!(edges[i - 1] < edges[i]))
-            throw usage_error(fmt::format("--edges: {} does not ascend from {}; sort the edges and leave out doubles and NaN",
-                                          edges[i], edges[i - 1]));
+            throw usage_error(
+                fmt::format("--edges: {} does not ascend from {}; sort the edges and leave out doubles and NaN",
+                            edges[i], edges[i - 1]));
     return edges;
 }
 
 void check_memory(std::uint64_t bins)
 {
-    const auto memory = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const auto memory =
+        static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     if (bins > memory / sizeof(std::uint64_t))
-        throw failure(fmt::format("--bins: {} counts need {} bytes each and this machine has {}; ask for fewer", grouped(bins),
-                                  sizeof(std::uint64_t), bytes_text(memory)));
+        throw failure(fmt::format("--bins: {} counts need {} bytes each and this machine has {}; ask for fewer",
+                                  grouped(bins), sizeof(std::uint64_t), bytes_text(memory)));
 }
 
 void report_samples(const histogram_options& options, const inputs& in, const sample_bins& bins,
                     const std::vector<std::uint64_t>& counts, const upsweep_outside& outside, const measurement& done)
 {
-    if (!options.output.empty()) write_counts(options.output, counts);
+    if (!options.output.empty())
+        write_counts(options.output, counts);
     const std::vector<named_count> apart = {{"below", outside.below}, {"above", outside.above}, {"nan", outside.nan}};
 
     if (options.json) {
@@ -180,17 +191,20 @@ void report_samples(const histogram_options& options, const inputs& in, const sa
         return;
     }
     note_samples_apart(in, apart);
-    if (!options.output.empty()) return;
+    if (!options.output.empty())
+        return;
     std::string text;
     for (std::uint64_t bin = 0; bin < counts.size(); ++bin)
-        text += fmt::format("{}\t{}\t{}\n", edge_text(bins, bin, in.dtype()), edge_text(bins, bin + 1, in.dtype()), counts[bin]);
+        text += fmt::format("{}\t{}\t{}\n", edge_text(bins, bin, in.dtype()), edge_text(bins, bin + 1, in.dtype()),
+                            counts[bin]);
     print(text);
 }
 
 void report_letters(const histogram_options& options, const inputs& in, const std::vector<std::uint64_t>& counts,
                     std::uint64_t others, const measurement& done)
 {
-    if (!options.output.empty()) write_counts(options.output, counts);
+    if (!options.output.empty())
+        write_counts(options.output, counts);
     const std::uint64_t group = group_option(options);
     if (options.json) {
         json object = {{"command", "histogram"}, {"files", options.files}, {"count", done.count}};
@@ -211,7 +225,8 @@ void report_letters(const histogram_options& options, const inputs& in, const st
         print(bars(counts, label) + summary(in, "bytes", {{"no letters", others}}, done));
         return;
     }
-    if (!options.output.empty()) return;
+    if (!options.output.empty())
+        return;
     std::string text;
     for (std::uint64_t bin = 0; bin < counts.size(); ++bin)
         text += fmt::format("{}\t{}\n", letters_label(bin, group), counts[bin]);

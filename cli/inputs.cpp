@@ -28,9 +28,9 @@ inputs inputs::open(const common_options& options)
     for (const std::string& file : options.files) {
         sources.push_back(open_source(file, how));
         if (sources.back()->dtype() != sources.front()->dtype())
-            throw failure(fmt::format("{}: holds {}, but {} holds {}; convert one with a.astype(...)", sources.back()->name(),
-                                      upsweep_dtype_name(sources.back()->dtype()), sources.front()->name(),
-                                      upsweep_dtype_name(sources.front()->dtype())));
+            throw failure(fmt::format("{}: holds {}, but {} holds {}; convert one with a.astype(...)",
+                                      sources.back()->name(), upsweep_dtype_name(sources.back()->dtype()),
+                                      sources.front()->name(), upsweep_dtype_name(sources.front()->dtype())));
     }
     return inputs(std::move(sources));
 }
@@ -53,7 +53,8 @@ std::optional<std::uint64_t> inputs::count() const
 {
     std::uint64_t total = 0;
     for (const auto& s : sources_) {
-        if (!s->count()) return std::nullopt;
+        if (!s->count())
+            return std::nullopt;
         total += *s->count();
     }
     return total;
@@ -67,8 +68,10 @@ std::string inputs::name() const
 
 upsweep_target inputs::sink_target(upsweep_target target) const
 {
-    const bool all_busy = std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s->sink_threads() == 1; });
-    if (all_busy) target.threads = 1;
+    const bool all_busy =
+        std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s->sink_threads() == 1; });
+    if (all_busy)
+        target.threads = 1;
     return target;
 }
 

@@ -42,26 +42,31 @@ public:
 
     bool accept(char expected)
     {
-        if (next() != expected || position_ == text_.size()) return false;
+        if (next() != expected || position_ == text_.size())
+            return false;
         ++position_;
         return true;
     }
 
     void expect(char expected)
     {
-        if (!accept(expected)) fail(fmt::format("the header is malformed: '{}' expected", expected));
+        if (!accept(expected))
+            fail(fmt::format("the header is malformed: '{}' expected", expected));
     }
 
     std::string_view string()
     {
         const char quote = next();
-        if (quote != '\'' && quote != '"') fail("the header is malformed: a string expected");
+        if (quote != '\'' && quote != '"')
+            fail("the header is malformed: a string expected");
         const std::size_t begin = ++position_;
         while (position_ < text_.size() && text_[position_] != quote) {
-            if (text_[position_] == '\\') fail("the header is malformed: an escape in a string");
+            if (text_[position_] == '\\')
+                fail("the header is malformed: an escape in a string");
             ++position_;
         }
-        if (position_ == text_.size()) fail("the header is malformed: a string without an end");
+        if (position_ == text_.size())
+            fail("the header is malformed: a string without an end");
         return text_.substr(begin, position_++ - begin);
     }
 
@@ -69,7 +74,8 @@ public:
     {
         skip_space();
         for (const auto& [word, value] : {std::pair<std::string_view, bool>{"True", true}, {"False", false}}) {
-            if (text_.substr(position_, word.size()) != word) continue;
+            if (text_.substr(position_, word.size()) != word)
+                continue;
             position_ += word.size();
             return value;
         }
@@ -88,8 +94,10 @@ public:
             value = value * 10 + digit;
             ++position_;
         }
-        if (position_ == begin) fail("the header is malformed: a dimension expected");
-        if (position_ < text_.size() && text_[position_] == 'L') ++position_; // Python 2 wrote long integers so
+        if (position_ == begin)
+            fail("the header is malformed: a dimension expected");
+        if (position_ < text_.size() && text_[position_] == 'L')
+            ++position_; // Python 2 wrote long integers so
         return value;
     }
 
@@ -99,10 +107,12 @@ public:
         expect('(');
         bool comma = true;
         while (!accept(')')) {
-            if (!comma) fail("the header is malformed: ',' or ')' expected");
+            if (!comma)
+                fail("the header is malformed: ',' or ')' expected");
             values.push_back(integer());
             comma = accept(',');
-            if (values.size() == 1 && !comma) fail("the header is malformed: a tuple of one needs a comma");
+            if (values.size() == 1 && !comma)
+                fail("the header is malformed: a tuple of one needs a comma");
         }
         return values;
     }
@@ -110,7 +120,8 @@ public:
     // Steps over a list of tuples of strings, integers and further lists.
     void skip_structure(int depth = 0)
     {
-        if (depth == deepest) fail("the header is malformed: nested too deeply");
+        if (depth == deepest)
+            fail("the header is malformed: nested too deeply");
         const char opening = next();
         if (opening == '\'' || opening == '"') {
             string();
@@ -119,7 +130,8 @@ public:
             expect(opening);
             while (!accept(closing)) {
                 skip_structure(depth + 1);
-                if (!accept(',') && next() != closing) fail("the header is malformed: ',' expected");
+                if (!accept(',') && next() != closing)
+                    fail("the header is malformed: ',' expected");
             }
         } else {
             integer();
@@ -156,19 +168,21 @@ element_type parse_descr(std::string_view descr, const literal_parser& at)
     if (!descr.empty() && std::string_view("<>|=").find(descr[0]) != std::string_view::npos) {
         const char order = descr[0];
         for (const auto& [code, dtype] : known) {
-            if (descr.substr(1) != code) continue;
+            if (descr.substr(1) != code)
+                continue;
             const bool one_byte = upsweep_dtype_size(dtype) == 1;
-            if (order == '|' && !one_byte) break;
+            if (order == '|' && !one_byte)
+                break;
             constexpr bool little = std::endian::native == std::endian::little;
             return {dtype, !one_byte && order == (little ? '>' : '<')};
         }
     }
     const char kind = descr.size() > 1 ? descr[1] : '\0';
-    const std::string_view remedy = descr.find('[') == 0 ? "save one field: np.save(FILE, a['FIELD'])"
-                                    : kind == 'c' ? "save a.real, a.imag or abs(a)"
+    const std::string_view remedy = descr.find('[') == 0         ? "save one field: np.save(FILE, a['FIELD'])"
+                                    : kind == 'c'                ? "save a.real, a.imag or abs(a)"
                                     : kind == 'M' || kind == 'm' ? "convert with a.astype('i8')"
-                                    : kind == 'V' ? "convert with a.astype(np.float32)"
-                                                  : "convert with a.astype(np.float64)";
+                                    : kind == 'V'                ? "convert with a.astype(np.float32)"
+                                                                 : "convert with a.astype(np.float64)";
     at.fail(fmt::format("elements of type {} are not supported; {}", in_quotes(descr), remedy));
 }
 
@@ -180,12 +194,13 @@ std::size_t npy_data_offset(std::string_view preamble)
 {
     if (preamble.substr(0, npy_magic.size()) != npy_magic)
         throw npy_error(0, "not a .npy file; give --format text, csv or raw");
-    if (preamble.size() < magic_and_version_bytes) throw npy_error(preamble.size(), "the file ends inside its header");
+    if (preamble.size() < magic_and_version_bytes)
+        throw npy_error(preamble.size(), "the file ends inside its header");
     const int major = static_cast<unsigned char>(preamble[6]);
     const int minor = static_cast<unsigned char>(preamble[7]);
     if (major < 1 || major > 3 || minor != 0)
-        throw npy_error(6, fmt::format("version {}.{} of the .npy format is not known; save it again with NumPy",
-                                       major, minor));
+        throw npy_error(
+            6, fmt::format("version {}.{} of the .npy format is not known; save it again with NumPy", major, minor));
     const std::size_t length_bytes = major == 1 ? 2 : 4;
     if (preamble.size() < magic_and_version_bytes + length_bytes)
         throw npy_error(preamble.size(), "the file ends inside its header");
@@ -202,8 +217,8 @@ npy_header parse_npy_header(std::string_view front)
     npy_header header;
     header.data_offset = npy_data_offset(front);
     if (front.size() < header.data_offset)
-        throw npy_error(front.size(), fmt::format("the file ends inside its header, which should reach byte {}",
-                                                  header.data_offset));
+        throw npy_error(front.size(),
+                        fmt::format("the file ends inside its header, which should reach byte {}", header.data_offset));
     const std::size_t begin = magic_and_version_bytes + (front[6] == 1 ? 2 : 4);
     literal_parser parser(front.substr(begin, header.data_offset - begin), begin);
 
@@ -213,13 +228,15 @@ npy_header parse_npy_header(std::string_view front)
     parser.expect('{');
     bool comma = true;
     while (!parser.accept('}')) {
-        if (!comma) parser.fail("the header is malformed: ',' or '}' expected");
+        if (!comma)
+            parser.fail("the header is malformed: ',' or '}' expected");
         const std::string_view key = parser.string();
         parser.expect(':');
         if (key == "descr" && !type) {
             const char opening = parser.next();
             const std::size_t value_begin = parser.position();
-            if (opening == '[' || opening == '(') parser.skip_structure();
+            if (opening == '[' || opening == '(')
+                parser.skip_structure();
             type = parse_descr(opening == '[' || opening == '(' ? parser.since(value_begin) : parser.string(), parser);
         } else if (key == "fortran_order" && !fortran_order) {
             fortran_order = parser.boolean();
@@ -230,10 +247,12 @@ npy_header parse_npy_header(std::string_view front)
         }
         comma = parser.accept(',');
     }
-    if (!parser.at_end()) parser.fail("the header is malformed: text after its end");
+    if (!parser.at_end())
+        parser.fail("the header is malformed: text after its end");
     if (!type || !fortran_order || !shape)
-        parser.fail(fmt::format("the header is malformed: the key '{}' is missing",
-                                !type ? "descr" : !fortran_order ? "fortran_order" : "shape"));
+        parser.fail(fmt::format("the header is malformed: the key '{}' is missing", !type            ? "descr"
+                                                                                    : !fortran_order ? "fortran_order"
+                                                                                                     : "shape"));
 
     header.dtype = type->dtype;
     header.byte_swapped = type->byte_swapped;
@@ -245,7 +264,8 @@ npy_header parse_npy_header(std::string_view front)
     std::uint64_t count = empty ? 0 : 1;
     const std::uint64_t most = std::numeric_limits<std::int64_t>::max() / upsweep_dtype_size(header.dtype);
     for (const std::uint64_t extent : header.shape) {
-        if (!empty && count > most / extent) parser.fail("the shape needs more than 2^63 bytes");
+        if (!empty && count > most / extent)
+            parser.fail("the shape needs more than 2^63 bytes");
         count *= extent;
     }
     header.count = count;
@@ -254,13 +274,14 @@ npy_header parse_npy_header(std::string_view front)
 
 std::string make_npy_header(upsweep_dtype dtype, std::uint64_t count)
 {
-    static constexpr const char* codes[] = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", nullptr, "f4", "f8"};
+    static constexpr const char* codes[] = {"b1", "i1", "i2", "i4",    "i8", "u1", "u2",
+                                            "u4", "u8", "f2", nullptr, "f4", "f8"};
     constexpr char native = std::endian::native == std::endian::little ? '<' : '>';
     const char order = upsweep_dtype_size(dtype) == 1 ? '|' : native;
     constexpr std::size_t total_bytes = 128; // a multiple of 64 with room for any count
     constexpr std::size_t preamble = 10;
-    std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({},), }}", order,
-                                     codes[dtype], count);
+    std::string header =
+        fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({},), }}", order, codes[dtype], count);
     header.resize(total_bytes - preamble - 1, ' ');
     header += '\n';
     return fmt::format("{}{}{}{}{}{}", npy_magic, '\1', '\0', static_cast<char>(total_bytes - preamble), '\0', header);

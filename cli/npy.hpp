@@ -18,8 +18,8 @@ namespace upsweep::cli {
 // little-endian (two bytes in version 1, four after it), the header, which is a Python dictionary, and the elements.
 struct npy_header {
     upsweep_dtype dtype = UPSWEEP_F64;
-    bool byte_swapped = false;   // relative to this machine
-    bool fortran_order = false;  // the first index runs fastest in the file
+    bool byte_swapped = false;  // relative to this machine
+    bool fortran_order = false; // the first index runs fastest in the file
     std::vector<std::uint64_t> shape;
     std::uint64_t count = 0;     // the product of the shape
     std::size_t data_offset = 0; // from the beginning of the file

@@ -24,9 +24,11 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 
 
 bool equals_ignoring_case(std::string_view text, std::string_view lower_case)
 {
-    if (text.size() != lower_case.size()) return false;
+    if (text.size() != lower_case.size())
+        return false;
     for (std::size_t i = 0; i < text.size(); ++i)
-        if (lower(text[i]) != lower_case[i]) return false;
+        if (lower(text[i]) != lower_case[i])
+            return false;
     return true;
 }
 
@@ -47,20 +49,27 @@ bool is_hex_float(std::string_view digits)
         else
             break;
     }
-    if (mantissa_digits == 0) return false;
-    if (i == digits.size()) return true;
-    if (lower(digits[i++]) != 'p') return false;
-    if (i < digits.size() && (digits[i] == '+' || digits[i] == '-')) ++i;
-    if (i == digits.size()) return false;
+    if (mantissa_digits == 0)
+        return false;
+    if (i == digits.size())
+        return true;
+    if (lower(digits[i++]) != 'p')
+        return false;
+    if (i < digits.size() && (digits[i] == '+' || digits[i] == '-'))
+        ++i;
+    if (i == digits.size())
+        return false;
     for (; i < digits.size(); ++i)
-        if (!is_digit(digits[i])) return false;
+        if (!is_digit(digits[i]))
+            return false;
     return true;
 }
 
 template <class Float>
 number_error parse_hex_float(std::string_view digits, Float& value)
 {
-    if (!is_hex_float(digits)) return number_error::malformed;
+    if (!is_hex_float(digits))
+        return number_error::malformed;
     // Hex numbers are rare; the C library rounds them correctly, and tells overflow from underflow.
     static const locale_t c_locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
     const std::string terminated(digits);
@@ -76,7 +85,8 @@ number_error parse_float(std::string_view token, Float& value)
 {
     const bool negative = !token.empty() && token[0] == '-';
     const std::string_view digits = token.substr(!token.empty() && (negative || token[0] == '+') ? 1 : 0);
-    if (digits.empty()) return number_error::malformed;
+    if (digits.empty())
+        return number_error::malformed;
 
     number_error error = number_error::none;
     if (is_hex(digits)) {
@@ -95,7 +105,8 @@ number_error parse_float(std::string_view token, Float& value)
     } else {
         error = number_error::malformed;
     }
-    if (negative) value = -value;
+    if (negative)
+        value = -value;
     return error;
 }
 
@@ -104,9 +115,11 @@ number_error parse_float(std::string_view token, Float& value)
 float round_to_odd(double value)
 {
     const auto nearest = static_cast<float>(value);
-    if (std::isinf(nearest) || static_cast<double>(nearest) == value || value != value) return nearest;
+    if (std::isinf(nearest) || static_cast<double>(nearest) == value || value != value)
+        return nearest;
     auto bits = std::bit_cast<std::uint32_t>(nearest);
-    if (std::fabs(static_cast<double>(nearest)) > std::fabs(value)) --bits; // truncated
+    if (std::fabs(static_cast<double>(nearest)) > std::fabs(value))
+        --bits; // truncated
     return std::bit_cast<float>(bits | 1U);
 }
 
@@ -115,7 +128,8 @@ number_error parse_half(std::string_view token, Half& value)
 {
     double wide = 0;
     const number_error error = parse_float(token, wide);
-    if (error != number_error::none) return error;
+    if (error != number_error::none)
+        return error;
     value = Half(round_to_odd(wide));
     return std::isinf(static_cast<float>(value)) && !std::isinf(wide) ? number_error::out_of_range : number_error::none;
 }
@@ -126,18 +140,21 @@ number_error parse_integer(std::string_view token, Integer& value)
     const bool negative = !token.empty() && token[0] == '-';
     std::string_view digits = token.substr(!token.empty() && (negative || token[0] == '+') ? 1 : 0);
     const bool hex = is_hex(digits);
-    if (hex) digits.remove_prefix(2);
+    if (hex)
+        digits.remove_prefix(2);
 
     std::uint64_t magnitude = 0;
     const char* const end = digits.data() + digits.size();
     const auto result = std::from_chars(digits.data(), end, magnitude, hex ? 16 : 10);
     if (result.ec == std::errc::invalid_argument || result.ptr != end) {
         double number = 0;
-        return parse_float(token, number) == number_error::malformed ? number_error::malformed : number_error::not_integer;
+        return parse_float(token, number) == number_error::malformed ? number_error::malformed
+                                                                     : number_error::not_integer;
     }
     constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<Integer>::max());
     const std::uint64_t limit = !negative ? largest : std::is_signed_v<Integer> ? largest + 1 : 0;
-    if (result.ec != std::errc() || magnitude > limit) return number_error::out_of_range;
+    if (result.ec != std::errc() || magnitude > limit)
+        return number_error::out_of_range;
     value = static_cast<Integer>(negative ? 0 - magnitude : magnitude);
     return number_error::none;
 }
@@ -184,19 +201,22 @@ std::string number_error_text(number_error error, std::string_view token, upswee
     const std::string_view name = upsweep_dtype_name(dtype);
     switch (error) {
     case number_error::out_of_range:
-        if (dtype == UPSWEEP_F64) return fmt::format("{} does not fit f64; write inf if infinity is meant", in_quotes(token));
+        if (dtype == UPSWEEP_F64)
+            return fmt::format("{} does not fit f64; write inf if infinity is meant", in_quotes(token));
         return fmt::format("{} does not fit {}; choose a wider type with --dtype", in_quotes(token), name);
     case number_error::not_integer:
         return fmt::format("{} is not an integer; read it with --dtype f64", in_quotes(token));
     default: break;
     }
-    if (dtype == UPSWEEP_BOOL) return fmt::format("{} is not a bool; write 0, 1, true or false", in_quotes(token));
+    if (dtype == UPSWEEP_BOOL)
+        return fmt::format("{} is not a bool; write 0, 1, true or false", in_quotes(token));
     // 1,234 and 1_234: what most often spoils a column of numbers.
     bool grouped = token.size() > 3;
     for (const char c : token)
         grouped = grouped && (is_digit(c) || c == ',' || c == '_' || c == '\'' || c == '-' || c == '+' || c == '.');
     if (grouped && token.find_first_of(",_'") != std::string_view::npos)
-        return fmt::format("{} is not a number; remove thousands separators, or give --column for a table", in_quotes(token));
+        return fmt::format("{} is not a number; remove thousands separators, or give --column for a table",
+                           in_quotes(token));
     return fmt::format("{} is not a number; correct it, or give --column for a table", in_quotes(token));
 }
 

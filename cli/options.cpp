@@ -15,12 +15,24 @@ namespace {
 
 // The names people use and the library's own.
 const std::vector<std::pair<std::string, upsweep_op>> op_names = {
-    {"sum", UPSWEEP_PLUS},         {"product", UPSWEEP_MULTIPLIES},       {"min", UPSWEEP_MINIMUM},
-    {"max", UPSWEEP_MAXIMUM},      {"and", UPSWEEP_BIT_AND},              {"or", UPSWEEP_BIT_OR},
-    {"xor", UPSWEEP_BIT_XOR},      {"all", UPSWEEP_LOGICAL_AND},          {"any", UPSWEEP_LOGICAL_OR},
-    {"plus", UPSWEEP_PLUS},        {"multiplies", UPSWEEP_MULTIPLIES},    {"minimum", UPSWEEP_MINIMUM},
-    {"maximum", UPSWEEP_MAXIMUM},  {"bit_and", UPSWEEP_BIT_AND},          {"bit_or", UPSWEEP_BIT_OR},
-    {"bit_xor", UPSWEEP_BIT_XOR},  {"logical_and", UPSWEEP_LOGICAL_AND},  {"logical_or", UPSWEEP_LOGICAL_OR},
+    {"sum", UPSWEEP_PLUS},
+    {"product", UPSWEEP_MULTIPLIES},
+    {"min", UPSWEEP_MINIMUM},
+    {"max", UPSWEEP_MAXIMUM},
+    {"and", UPSWEEP_BIT_AND},
+    {"or", UPSWEEP_BIT_OR},
+    {"xor", UPSWEEP_BIT_XOR},
+    {"all", UPSWEEP_LOGICAL_AND},
+    {"any", UPSWEEP_LOGICAL_OR},
+    {"plus", UPSWEEP_PLUS},
+    {"multiplies", UPSWEEP_MULTIPLIES},
+    {"minimum", UPSWEEP_MINIMUM},
+    {"maximum", UPSWEEP_MAXIMUM},
+    {"bit_and", UPSWEEP_BIT_AND},
+    {"bit_or", UPSWEEP_BIT_OR},
+    {"bit_xor", UPSWEEP_BIT_XOR},
+    {"logical_and", UPSWEEP_LOGICAL_AND},
+    {"logical_or", UPSWEEP_LOGICAL_OR},
 };
 
 const std::vector<std::pair<std::string, file_format>> format_names = {
@@ -35,7 +47,8 @@ Value value_of_name(const std::vector<std::pair<std::string, Value>>& names, con
 {
     std::string known;
     for (const auto& [candidate, value] : names) {
-        if (candidate == name) return value;
+        if (candidate == name)
+            return value;
         known += (known.empty() ? "" : ", ") + candidate;
     }
     throw usage_error(fmt::format("{}: {} is unknown; give one of {}", option, in_quotes(name), known));
@@ -66,24 +79,34 @@ void add_common_options(CLI::App& command, common_options& options)
     command.add_option("FILE", options.files, "Files that together are one array; - is standard input")->required();
 
     command.add_option("--format", options.format, "npy, raw, text or csv (default: by extension, or content)")
-        ->group("Input")->type_name("FORMAT");
+        ->group("Input")
+        ->type_name("FORMAT");
     command.add_option("--dtype", options.dtype, "Type of raw elements, or of numbers in text (default: f64)")
-        ->group("Input")->type_name("TYPE");
+        ->group("Input")
+        ->type_name("TYPE");
     command.add_option("--column", options.column, "Column of a CSV table: its position from 1, or its name")
-        ->group("Input")->type_name("COLUMN");
-    command.add_option("--delimiter", options.delimiter, "Between the fields of a CSV table (default: comma; tab for .tsv)")
-        ->group("Input")->type_name("CHAR");
-    command.add_option("--header", options.header,
-                       "Whether the first CSV record names the columns: yes, no, or\n"
-                       "auto (default), which is yes where its field is no number")
-        ->group("Input")->type_name("WHEN");
+        ->group("Input")
+        ->type_name("COLUMN");
+    command
+        .add_option("--delimiter", options.delimiter,
+                    "Between the fields of a CSV table (default: comma; tab for .tsv)")
+        ->group("Input")
+        ->type_name("CHAR");
+    command
+        .add_option("--header", options.header,
+                    "Whether the first CSV record names the columns: yes, no, or\n"
+                    "auto (default), which is yes where its field is no number")
+        ->group("Input")
+        ->type_name("WHEN");
     command.add_flag("--skip-empty", options.skip_empty, "Pass over CSV records whose field is empty (default: error)")
         ->group("Input");
 
     command.add_option("--target", options.target, "Where to run: auto (default), cpu or cuda")
-        ->group("Execution")->type_name("TARGET");
+        ->group("Execution")
+        ->type_name("TARGET");
     command.add_option("--threads", options.threads_text, "CPU threads (default: all cores); no result depends on it")
-        ->group("Execution")->type_name("N");
+        ->group("Execution")
+        ->type_name("N");
 
     command.add_flag("--json", options.json, "Print one JSON object")->group("Output");
     command.add_flag("-v,--verbose", options.verbose, "Print for people even where standard output is no terminal")
@@ -98,10 +121,14 @@ void add_op_option(CLI::App& command, std::string& op)
 source_options source_options_of(const common_options& options)
 {
     source_options result;
-    if (!options.format.empty()) result.format = value_of_name(format_names, "--format", options.format);
-    if (!options.dtype.empty()) result.dtype = dtype_option("--dtype", options.dtype);
-    if (!options.column.empty()) result.csv.column = options.column;
-    if (!options.delimiter.empty()) result.delimiter = delimiter_option(options.delimiter);
+    if (!options.format.empty())
+        result.format = value_of_name(format_names, "--format", options.format);
+    if (!options.dtype.empty())
+        result.dtype = dtype_option("--dtype", options.dtype);
+    if (!options.column.empty())
+        result.csv.column = options.column;
+    if (!options.delimiter.empty())
+        result.delimiter = delimiter_option(options.delimiter);
     static const std::vector<std::pair<std::string, std::optional<bool>>> header_names = {
         {"auto", std::nullopt}, {"yes", true}, {"no", false}};
     result.csv.header = value_of_name(header_names, "--header", options.header);
@@ -119,7 +146,8 @@ std::unique_ptr<oneapi::tbb::global_control> limit_threads(const common_options&
 {
     using oneapi::tbb::global_control;
     const int threads = threads_option(options);
-    if (threads == 0) return nullptr;
+    if (threads == 0)
+        return nullptr;
     return std::make_unique<global_control>(global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
 }
 
@@ -127,7 +155,8 @@ std::uint64_t count_option(const std::string& option, const std::string& text, s
 {
     std::uint64_t count = 0;
     if (parse_number(text, count) != number_error::none || count == 0 || count > most)
-        throw usage_error(fmt::format("{}: {} is not possible; give a whole number from 1 to {}", option, in_quotes(text), most));
+        throw usage_error(
+            fmt::format("{}: {} is not possible; give a whole number from 1 to {}", option, in_quotes(text), most));
     return count;
 }
 
@@ -135,7 +164,8 @@ upsweep_op op_of_name(const std::string& name) { return value_of_name(op_names, 
 
 upsweep_dtype dtype_option(const std::string& option, const std::string& name)
 {
-    if (const auto dtype = dtype_of_name(name)) return *dtype;
+    if (const auto dtype = dtype_of_name(name))
+        return *dtype;
     throw usage_error(fmt::format("{}: {} is unknown; give one of {}", option, in_quotes(name), dtype_names));
 }
 

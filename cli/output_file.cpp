@@ -40,14 +40,17 @@ output_file::output_file(const std::string& path) : name_(path == "-" ? "standar
     }
     struct stat status {};
     const bool exists = ::stat(path.c_str(), &status) == 0;
-    if (exists && S_ISDIR(status.st_mode)) throw failure(name_ + ": is a directory; name a file in it");
+    if (exists && S_ISDIR(status.st_mode))
+        throw failure(name_ + ": is a directory; name a file in it");
     if (exists && !S_ISREG(status.st_mode)) {
         descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-        if (descriptor_ < 0) throw system_failure(name_, "cannot be written", errno);
+        if (descriptor_ < 0)
+            throw system_failure(name_, "cannot be written", errno);
         return;
     }
     // Renaming over a file asks for no permission on the file itself, but its owner took it away on purpose.
-    if (exists && ::access(path.c_str(), W_OK) != 0) throw system_failure(name_, "cannot be written", errno);
+    if (exists && ::access(path.c_str(), W_OK) != 0)
+        throw system_failure(name_, "cannot be written", errno);
 
     target_ = resolved(path);
     temporary_ = target_ + ".XXXXXX";
@@ -63,7 +66,8 @@ output_file::output_file(const std::string& path) : name_(path == "-" ? "standar
 
 output_file::~output_file()
 {
-    if (descriptor_ > STDOUT_FILENO) ::close(descriptor_);
+    if (descriptor_ > STDOUT_FILENO)
+        ::close(descriptor_);
     if (!temporary_.empty()) {
         ::unlink(temporary_.c_str());
         set_unfinished_output({});
@@ -74,8 +78,10 @@ void output_file::write(std::string_view bytes)
 {
     while (!bytes.empty()) {
         const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) throw system_failure(name_, "cannot be written", errno);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            throw system_failure(name_, "cannot be written", errno);
         bytes.remove_prefix(static_cast<std::size_t>(written));
     }
 }
@@ -83,17 +89,22 @@ void output_file::write(std::string_view bytes)
 void output_file::overwrite_front(std::string_view bytes)
 {
     const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), 0);
-    if (written != static_cast<ssize_t>(bytes.size())) throw system_failure(name_, "cannot be written", errno);
+    if (written != static_cast<ssize_t>(bytes.size()))
+        throw system_failure(name_, "cannot be written", errno);
 }
 
 void output_file::commit()
 {
-    if (descriptor_ == STDOUT_FILENO) return;
+    if (descriptor_ == STDOUT_FILENO)
+        return;
     const int descriptor = descriptor_;
     descriptor_ = -1;
-    if (::close(descriptor) != 0) throw system_failure(name_, "cannot be written", errno);
-    if (temporary_.empty()) return;
-    if (std::rename(temporary_.c_str(), target_.c_str()) != 0) throw system_failure(name_, "cannot be written", errno);
+    if (::close(descriptor) != 0)
+        throw system_failure(name_, "cannot be written", errno);
+    if (temporary_.empty())
+        return;
+    if (std::rename(temporary_.c_str(), target_.c_str()) != 0)
+        throw system_failure(name_, "cannot be written", errno);
     set_unfinished_output({});
     temporary_.clear();
 }

@@ -11,10 +11,7 @@
 
 namespace upsweep::cli {
 
-inline int thread_count(int requested)
-{
-    return requested > 0 ? requested : oneapi::tbb::info::default_concurrency();
-}
+inline int thread_count(int requested) { return requested > 0 ? requested : oneapi::tbb::info::default_concurrency(); }
 
 // Runs blocks through three stages: `produce` fills them one after the other until it returns false, `transform` works on
 // several at once, `consume` takes them one after the other, in order. A fixed number of blocks is in use at any time, so
@@ -28,8 +25,8 @@ void run_pipeline(int threads, const Produce& produce, const Transform& transfor
     std::size_t produced = 0;
 
     namespace tbb = oneapi::tbb;
-    const auto first = tbb::make_filter<void, Block*>(
-        tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) -> Block* {
+    const auto first =
+        tbb::make_filter<void, Block*>(tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) -> Block* {
             // The blocks are consumed in the order in which they were produced, and no more of them are under way than
             // there are: the oldest is free.
             Block& block = blocks[produced % blocks.size()];

@@ -21,15 +21,18 @@ progress::progress(std::optional<std::uint64_t> total)
 
 progress::~progress()
 {
-    if (drawn_) std::fputs("\r\x1b[K", stderr); // carriage return, erase to the end of the line
+    if (drawn_)
+        std::fputs("\r\x1b[K", stderr); // carriage return, erase to the end of the line
 }
 
 void progress::advance(std::uint64_t bytes)
 {
     done_ += bytes;
-    if (!enabled_) return;
+    if (!enabled_)
+        return;
     const auto now = clock::now();
-    if (now < next_) return;
+    if (now < next_)
+        return;
     draw(now);
     next_ = now + std::chrono::milliseconds(100);
 }
@@ -37,7 +40,8 @@ void progress::advance(std::uint64_t bytes)
 void progress::draw(clock::time_point now)
 {
     const double seconds = std::chrono::duration<double>(now - begin_).count();
-    std::string numbers = fmt::format("{}, {}/s", bytes_text(done_), bytes_text(static_cast<std::uint64_t>(static_cast<double>(done_) / seconds)));
+    std::string numbers = fmt::format("{}, {}/s", bytes_text(done_),
+                                      bytes_text(static_cast<std::uint64_t>(static_cast<double>(done_) / seconds)));
     std::string line;
     if (total_ && *total_ > 0) {
         const double share = std::min(1.0, static_cast<double>(done_) / static_cast<double>(*total_));

@@ -34,7 +34,8 @@ std::string grouped(std::uint64_t number)
     const std::string digits = std::to_string(number);
     std::string text;
     for (std::size_t i = 0; i < digits.size(); ++i) {
-        if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+        if (i > 0 && (digits.size() - i) % 3 == 0)
+            text += ',';
         text += digits[i];
     }
     return text;
@@ -42,13 +43,15 @@ std::string grouped(std::uint64_t number)
 
 std::string bytes_text(std::uint64_t bytes)
 {
-    if (bytes < 1000) return fmt::format("{} B", bytes);
+    if (bytes < 1000)
+        return fmt::format("{} B", bytes);
     return scaled(static_cast<double>(bytes) / 1000, 1000, {"kB", "MB", "GB", "TB", "PB", "EB"});
 }
 
 std::string seconds_text(double seconds)
 {
-    if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
+    if (seconds >= 1)
+        return fmt::format("{:.2f} s", seconds);
     return scaled(seconds * 1e9, 1000, {"ns", "us", "ms"});
 }
 
@@ -77,7 +80,8 @@ json value_json(upsweep_dtype dtype, const void* value)
             return typed;
         } else {
             const double number = convert<double>(typed);
-            if (std::isfinite(number)) return number;
+            if (std::isfinite(number))
+                return number;
             return value_text(dtype, value);
         }
     });

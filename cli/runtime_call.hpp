@@ -14,7 +14,8 @@ namespace upsweep::cli {
 // Turns a status of libupsweep into an exception that begins with the name of the data at hand.
 inline void check(upsweep_status status, std::string_view name)
 {
-    if (status != UPSWEEP_OK) throw failure(std::string(name) + ": " + upsweep_last_error());
+    if (status != UPSWEEP_OK)
+        throw failure(std::string(name) + ": " + upsweep_last_error());
 }
 
 struct reducer_deleter {

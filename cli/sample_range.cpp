@@ -59,16 +59,19 @@ sample_range find_sample_range(const inputs& in)
     constexpr double infinity = std::numeric_limits<double>::infinity();
     sample_range range{infinity, -infinity};
     in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
-        if (count == 0) return;
-        const sample_range found = with_type(
-            in.dtype(), [&]<class T>(std::type_identity<T>) { return extremes_of<T>(elements, count); });
+        if (count == 0)
+            return;
+        const sample_range found =
+            with_type(in.dtype(), [&]<class T>(std::type_identity<T>) { return extremes_of<T>(elements, count); });
         if (found.lo == -infinity || found.hi == infinity)
             throw failure(file + ": infinite samples leave no range for the bins; give --range LO:HI");
         range.lo = std::min(range.lo, found.lo);
         range.hi = std::max(range.hi, found.hi);
     });
-    if (range.lo > range.hi) throw failure(in.name() + ": no samples to take a range from; give --range LO:HI");
-    if (range.lo == range.hi) return {range.lo - 0.5, range.hi + 0.5};
+    if (range.lo > range.hi)
+        throw failure(in.name() + ": no samples to take a range from; give --range LO:HI");
+    if (range.lo == range.hi)
+        return {range.lo - 0.5, range.hi + 0.5};
     return range;
 }
 

@@ -36,7 +36,8 @@ scalar init_value(const std::string& text, upsweep_dtype dtype)
     with_type(dtype, [&]<class T>(std::type_identity<T>) {
         T value{};
         const number_error error = parse_number(text, value);
-        if (error != number_error::none) throw usage_error("--init: " + number_error_text(error, text, dtype));
+        if (error != number_error::none)
+            throw usage_error("--init: " + number_error_text(error, text, dtype));
         std::memcpy(&init, &value, sizeof value);
     });
     return init;
@@ -86,7 +87,8 @@ void run_scan(const scan_options& options)
 
     const bool to_file = !options.output.empty() && options.output != "-";
     const bool preview = options.output.empty() && !options.json && is_terminal(STDOUT_FILENO);
-    json summary = {{"command", "scan"}, {"op", upsweep_op_name(op)}, {"exclusive", options.exclusive}, {"files", options.files}};
+    json summary = {
+        {"command", "scan"}, {"op", upsweep_op_name(op)}, {"exclusive", options.exclusive}, {"files", options.files}};
     summary["dtype"] = upsweep_dtype_name(in.dtype());
     summary["out_dtype"] = upsweep_dtype_name(out_dtype);
 
@@ -135,8 +137,8 @@ void add_scan(CLI::App& app)
     add_op_option(*command, options->op);
     command->add_flag("--exclusive", options->exclusive, "Leave the element itself out of its prefix");
     command->add_option("--init", options->init, "A value before the first element")->type_name("VALUE");
-    command->add_option("-o,--output", options->output,
-                        "File for the values: .npy, .raw, .bin, otherwise text; - prints")
+    command
+        ->add_option("-o,--output", options->output, "File for the values: .npy, .raw, .bin, otherwise text; - prints")
         ->type_name("OUT");
     command->add_option("--out-dtype", options->out_dtype, "Type of the values (default: what reduce would give)")
         ->type_name("TYPE");

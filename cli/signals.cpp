@@ -19,7 +19,8 @@ std::atomic<bool> has_unfinished_output{false};
 
 void remove_unfinished_output()
 {
-    if (has_unfinished_output.exchange(false)) ::unlink(unfinished_output);
+    if (has_unfinished_output.exchange(false))
+        ::unlink(unfinished_output);
 }
 
 extern "C" void end_by_signal(int signal)
@@ -34,7 +35,8 @@ extern "C" void end_by_bus_error(int)
     remove_unfinished_output();
     constexpr std::string_view message =
         "upsweep: an input file became shorter, or its device failed, while it was read; run again\n";
-    if (::write(STDERR_FILENO, message.data(), message.size()) < 0) ::_exit(1);
+    if (::write(STDERR_FILENO, message.data(), message.size()) < 0)
+        ::_exit(1);
     ::_exit(1);
 }
 
@@ -45,7 +47,8 @@ void install_signal_handlers()
     struct sigaction action {};
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
         // A signal that the parent had us ignore (nohup) stays ignored.
-        if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+        if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN)
+            continue;
         action = {};
         action.sa_handler = end_by_signal;
         ::sigaction(signal, &action, nullptr);
@@ -61,7 +64,8 @@ void install_signal_handlers()
 void set_unfinished_output(const std::string& path)
 {
     has_unfinished_output = false;
-    if (path.empty() || path.size() >= sizeof unfinished_output) return;
+    if (path.empty() || path.size() >= sizeof unfinished_output)
+        return;
     std::memcpy(unfinished_output, path.c_str(), path.size() + 1);
     has_unfinished_output = true;
 }

@@ -24,10 +24,14 @@ std::string_view extension_of(std::string_view path)
 
 std::optional<file_format> format_of_extension(std::string_view extension)
 {
-    if (extension == "npy") return file_format::npy;
-    if (extension == "csv" || extension == "tsv") return file_format::csv;
-    if (extension == "txt") return file_format::text;
-    if (extension == "raw" || extension == "bin" || dtype_of_name(extension)) return file_format::raw;
+    if (extension == "npy")
+        return file_format::npy;
+    if (extension == "csv" || extension == "tsv")
+        return file_format::csv;
+    if (extension == "txt")
+        return file_format::text;
+    if (extension == "raw" || extension == "bin" || dtype_of_name(extension))
+        return file_format::raw;
     return std::nullopt;
 }
 
@@ -40,12 +44,16 @@ bool looks_like_text(std::string_view front)
 
 file_format find_format(byte_input& input, std::string_view path, const source_options& options)
 {
-    if (options.format) return *options.format;
-    if (const auto format = format_of_extension(extension_of(path))) return *format;
+    if (options.format)
+        return *options.format;
+    if (const auto format = format_of_extension(extension_of(path)))
+        return *format;
     constexpr std::size_t enough = 4096;
     const std::string_view front = input.peek(enough);
-    if (front.substr(0, npy_magic.size()) == npy_magic) return file_format::npy;
-    if (looks_like_text(front)) return options.csv.column ? file_format::csv : file_format::text;
+    if (front.substr(0, npy_magic.size()) == npy_magic)
+        return file_format::npy;
+    if (looks_like_text(front))
+        return options.csv.column ? file_format::csv : file_format::text;
     return file_format::raw;
 }
 
@@ -59,8 +67,8 @@ std::unique_ptr<source> open_source(const std::string& path, const source_option
     options.csv.delimiter = options.delimiter.value_or(extension == "tsv" ? '\t' : ',');
     const file_format format = find_format(*input, path, options);
     if (options.csv.column && format != file_format::csv)
-        throw failure(fmt::format("{}: is no table, so it has no column {}; give --format csv if it is one", input->name(),
-                                  in_quotes(*options.csv.column)));
+        throw failure(fmt::format("{}: is no table, so it has no column {}; give --format csv if it is one",
+                                  input->name(), in_quotes(*options.csv.column)));
     switch (format) {
     case file_format::npy: return open_npy(std::move(input), options);
     case file_format::text: return open_text(std::move(input), options, false);

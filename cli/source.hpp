@@ -22,7 +22,7 @@ struct source_options {
     std::optional<upsweep_dtype> dtype;
     csv_options csv;
     std::optional<char> delimiter; // of CSV; otherwise a tab for .tsv and a comma for the rest
-    int threads = 0; // 0: all cores
+    int threads = 0;               // 0: all cores
 };
 
 // The elements of one file, in order, as a sequence of blocks.

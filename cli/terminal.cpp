@@ -38,7 +38,8 @@ bool locale_is_utf8()
     // A locale object of its own: the process as a whole stays in the C locale, whose numbers have a point.
     static const bool utf8 = [] {
         const locale_t user = ::newlocale(LC_CTYPE_MASK, "", nullptr);
-        if (user == nullptr) return false;
+        if (user == nullptr)
+            return false;
         const bool is_utf8 = std::string_view(::nl_langinfo_l(CODESET, user)) == "UTF-8";
         ::freelocale(user);
         return is_utf8;

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "text.hpp"
 
-#include "plain_number.hpp"
+#include "plain_run.hpp"
 
 namespace upsweep::cli {
 
@@ -54,6 +54,8 @@ parsed_block parse_text(std::string_view text, T* values)
     const char* const end = p + text.size();
     const char* const safe_end = p + cut_after_space(text); // before it, every token is followed by a white space
     T* out = values;
+    if constexpr (has_plain_numbers<T>)
+        p = parse_plain_run(p, end, out);
     for (;;) {
         if constexpr (has_plain_numbers<T>) {
             while (p < safe_end) {
@@ -62,13 +64,15 @@ parsed_block parse_text(std::string_view text, T* values)
                     continue;
                 }
                 const char* const next = parse_plain(p, *out);
-                if (next == nullptr || !is_space(*next)) break;
+                if (next == nullptr || !is_space(*next))
+                    break;
                 ++out;
                 p = next + 1;
             }
         }
         p = skip_space(p, end);
-        if (p == end) break;
+        if (p == end)
+            break;
         const char* const stop = token_end(p, end);
         const std::string_view token(p, static_cast<std::size_t>(stop - p));
         block.error = parse_number(token, *out);

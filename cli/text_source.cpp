@@ -26,7 +26,8 @@ class byte_buffer {
 public:
     void reserve(std::size_t bytes)
     {
-        if (bytes <= capacity_) return;
+        if (bytes <= capacity_)
+            return;
         bytes_.reset(new char[bytes]);
         capacity_ = bytes;
     }
@@ -51,7 +52,8 @@ public:
         : input_(std::move(input)), dtype_(options.dtype.value_or(UPSWEEP_F64)), threads_(options.threads), csv_(csv),
           csv_options_(options.csv)
     {
-        if (csv_) read_layout();
+        if (csv_)
+            read_layout();
     }
 
     const std::string& name() const override { return input_->name(); }
@@ -62,7 +64,8 @@ public:
 
     std::optional<std::uint64_t> bytes() const override
     {
-        if (!input_->is_mapped()) return std::nullopt;
+        if (!input_->is_mapped())
+            return std::nullopt;
         return input_->content().size();
     }
 
@@ -74,11 +77,13 @@ public:
         carried_.clear();
         std::uint64_t line = 1;
         const auto consume = [&](const block& b) {
-            if (b.parsed.error != number_error::none) report(b.parsed, line + b.parsed.new_lines);
+            if (b.parsed.error != number_error::none)
+                report(b.parsed, line + b.parsed.new_lines);
             line += b.parsed.new_lines;
             take(b.values.data(), b.parsed.count, b.text.size());
         };
-        run_pipeline<block>(threads_, [&](block& b) { return produce(b); }, [&](block& b) { parse(b); }, consume);
+        run_pipeline<block>(
+            threads_, [&](block& b) { return produce(b); }, [&](block& b) { parse(b); }, consume);
     }
 
 private:
@@ -90,10 +95,13 @@ private:
         for (std::size_t wanted = block_bytes;; wanted *= 4) {
             front = without_mark(input_->peek(wanted));
             length = first_record_length(front, csv_options_.delimiter);
-            if (length < front.size() || front.size() + byte_order_mark.size() < wanted) break;
-            if (wanted > longest_record) fail(1, "the first record does not end; a closing quote is missing");
+            if (length < front.size() || front.size() + byte_order_mark.size() < wanted)
+                break;
+            if (wanted > longest_record)
+                fail(1, "the first record does not end; a closing quote is missing");
         }
-        if (front.empty()) return;
+        if (front.empty())
+            return;
         try {
             layout_ = find_layout(front.substr(0, length), csv_options_);
         } catch (const failure& error) {
@@ -103,7 +111,8 @@ private:
 
     static std::string_view without_mark(std::string_view text)
     {
-        if (text.substr(0, byte_order_mark.size()) == byte_order_mark) text.remove_prefix(byte_order_mark.size());
+        if (text.substr(0, byte_order_mark.size()) == byte_order_mark)
+            text.remove_prefix(byte_order_mark.size());
         return text;
     }
 
@@ -129,7 +138,8 @@ private:
         std::size_t length = rest.size();
         for (std::size_t window = block_bytes; window < rest.size(); window *= 2) {
             length = cut(rest.substr(0, window));
-            if (length > 0) break;
+            if (length > 0)
+                break;
             refuse_endless(window);
             length = rest.size();
         }
@@ -147,12 +157,15 @@ private:
             const std::size_t got = input_->read(b.own_text.data() + have, b.own_text.size() - have);
             at_end_ = have + got < b.own_text.size();
             b.own_text.resize(have + got);
-            if (at_end_) break;
+            if (at_end_)
+                break;
             length = cut({b.own_text.data(), b.own_text.size()});
-            if (length > 0) break;
+            if (length > 0)
+                break;
             refuse_endless(window);
         }
-        if (at_end_) length = b.own_text.size();
+        if (at_end_)
+            length = b.own_text.size();
         carried_.assign(b.own_text.begin() + static_cast<std::ptrdiff_t>(length), b.own_text.end());
         b.text = {b.own_text.data(), length};
     }
@@ -160,9 +173,11 @@ private:
     // No number is that long, and no record of a sound table.
     void refuse_endless(std::size_t window) const
     {
-        if (!csv_) throw failure(fmt::format("{}: a word of more than {} bytes; is this text?", name(), window));
+        if (!csv_)
+            throw failure(fmt::format("{}: a word of more than {} bytes; is this text?", name(), window));
         if (window >= longest_record)
-            throw failure(fmt::format("{}: a record of more than {} bytes; a closing quote is missing", name(), window));
+            throw failure(
+                fmt::format("{}: a record of more than {} bytes; a closing quote is missing", name(), window));
     }
 
     void parse(block& b)
@@ -201,8 +216,8 @@ private:
     bool csv_;
     csv_options csv_options_;
     csv_layout layout_;
-    std::size_t position_ = 0;   // in a mapping
-    std::vector<char> carried_;  // of a stream: the beginning of the next block
+    std::size_t position_ = 0;  // in a mapping
+    std::vector<char> carried_; // of a stream: the beginning of the next block
     bool at_begin_ = true;
     bool at_end_ = false;
 };

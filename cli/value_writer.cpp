@@ -31,12 +31,15 @@ public:
     binary_writer(const std::string& path, upsweep_dtype dtype, bool npy, std::optional<std::uint64_t> count)
         : dtype_(dtype), element_bytes_(upsweep_dtype_size(dtype)), npy_(npy), announced_(count), file_(path)
     {
-        if (!npy_) return;
+        if (!npy_)
+            return;
         if (dtype_ == UPSWEEP_BF16)
             throw failure(fmt::format("{}: .npy has no bf16; give --out-dtype f32, or name a .raw file", file_.name()));
         if (!count && !file_.is_regular())
-            throw failure(fmt::format("{}: the header of .npy needs the number of values, which is not known yet; write to "
-                                      "a regular file, or as text", file_.name()));
+            throw failure(
+                fmt::format("{}: the header of .npy needs the number of values, which is not known yet; write to "
+                            "a regular file, or as text",
+                            file_.name()));
         file_.write(make_npy_header(dtype_, count.value_or(0)));
     }
 
@@ -48,7 +51,8 @@ public:
 
     void finish() override
     {
-        if (npy_ && announced_ != written_) file_.overwrite_front(make_npy_header(dtype_, written_));
+        if (npy_ && announced_ != written_)
+            file_.overwrite_front(make_npy_header(dtype_, written_));
         file_.commit();
     }
 
@@ -93,7 +97,8 @@ public:
             oneapi::tbb::parallel_for(std::size_t{0}, texts.size(), [&](std::size_t t) {
                 for (std::uint64_t i = t * piece; i < std::min<std::uint64_t>(count, (t + 1) * piece); ++i) {
                     if (between_ == separator::comma) {
-                        if (i > 0 || !empty_) texts[t] += ',';
+                        if (i > 0 || !empty_)
+                            texts[t] += ',';
                         append_json(texts[t], typed[i]);
                     } else {
                         append_value(texts[t], typed[i]);
@@ -118,7 +123,8 @@ private:
 
 class head_and_tail_writer final : public value_writer {
 public:
-    head_and_tail_writer(upsweep_dtype dtype, std::size_t lines) : dtype_(dtype), side_(std::max<std::size_t>(lines / 2, 1))
+    head_and_tail_writer(upsweep_dtype dtype, std::size_t lines)
+        : dtype_(dtype), side_(std::max<std::size_t>(lines / 2, 1))
     {
     }
 
@@ -134,9 +140,11 @@ public:
                 continue;
             }
             i = std::max(i, tail_begin);
-            if (i >= count) break;
+            if (i >= count)
+                break;
             tail_.push_back(value_text(dtype_, bytes + i * size));
-            if (tail_.size() > side_) tail_.pop_front();
+            if (tail_.size() > side_)
+                tail_.pop_front();
             ++i;
         }
         count_ += count;
@@ -146,7 +154,8 @@ public:
     {
         const std::uint64_t hidden = count_ - std::min<std::uint64_t>(count_, side_) - tail_.size();
         std::string text = head_;
-        if (hidden > 0) text += fmt::format("... {} more (all of them with -o FILE) ...\n", grouped(hidden));
+        if (hidden > 0)
+            text += fmt::format("... {} more (all of them with -o FILE) ...\n", grouped(hidden));
         for (const std::string& value : tail_)
             text += value + '\n';
         print(text);
@@ -162,9 +171,11 @@ private:
 
 } // namespace
 
-std::unique_ptr<value_writer> write_to_file(const std::string& path, upsweep_dtype dtype, std::optional<std::uint64_t> count)
+std::unique_ptr<value_writer> write_to_file(const std::string& path, upsweep_dtype dtype,
+                                            std::optional<std::uint64_t> count)
 {
-    if (has_extension(path, ".npy")) return std::make_unique<binary_writer>(path, dtype, true, count);
+    if (has_extension(path, ".npy"))
+        return std::make_unique<binary_writer>(path, dtype, true, count);
     if (has_extension(path, ".raw") || has_extension(path, ".bin"))
         return std::make_unique<binary_writer>(path, dtype, false, count);
     return std::make_unique<text_writer>(path, dtype, separator::line_end);

@@ -107,13 +107,13 @@ class Output(CommandTest):
             self.assertEqual(np.lib.format.read_array_header_1_0(file), ((3,), False, np.dtype("<f8")))
 
     def test_a_reader_that_leaves(self):
-        process = self.start("scan", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = self.start("scan", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         process.stdout.close()
         try:
             process.stdin.write(b"1\n" * 3_000_000)
-            process.stdin.close()
         except BrokenPipeError:
             pass
+        process.stdin.close()
         self.assertEqual((process.wait(), process.stderr.read()), (-signal.SIGPIPE, b""))
         process.stderr.close()
 

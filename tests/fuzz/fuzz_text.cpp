@@ -37,38 +37,44 @@ void check(std::string_view text, std::size_t cut_seed)
             ++end;
         T value{};
         error = cli::parse_number(text.substr(i, end - i), value);
-        if (error == cli::number_error::none) expected.push_back(value);
+        if (error == cli::number_error::none)
+            expected.push_back(value);
         i = end;
     }
-    if (block.error != error || block.count != expected.size() || block.new_lines != lines) std::abort();
-    if (!begins_with(values, expected)) std::abort();
+    if (block.error != error || block.count != expected.size() || block.new_lines != lines)
+        std::abort();
+    if (!begins_with(values, expected))
+        std::abort();
     if (error != cli::number_error::none)
-        if (cli::number_error_text(error, block.token, UPSWEEP_F64).empty()) std::abort();
+        if (cli::number_error_text(error, block.token, UPSWEEP_F64).empty())
+            std::abort();
 
     const std::size_t cut = cli::cut_after_space(text.substr(0, text.empty() ? 0 : cut_seed % text.size()));
     const cli::parsed_block front = cli::parse_text(text.substr(0, cut), values.data());
-    if (front.error != cli::number_error::none) return;
+    if (front.error != cli::number_error::none)
+        return;
     const cli::parsed_block back = cli::parse_text(text.substr(cut), values.data() + front.count);
     if (back.error != error || front.count + back.count != expected.size() || front.new_lines + back.new_lines != lines)
         std::abort();
-    if (!begins_with(values, expected)) std::abort();
+    if (!begins_with(values, expected))
+        std::abort();
 }
 
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
-    if (size == 0) return 0;
+    if (size == 0)
+        return 0;
     // A copy of the exact size, so that reading past its end is noticed.
     const std::vector<char> bytes(data + 1, data + size);
     const std::string_view text(bytes.data(), bytes.size());
     constexpr unsigned dtypes = 13;
-    cli::with_type(static_cast<upsweep_dtype>(data[0] % dtypes),
-                   [&]<class T>(std::type_identity<T>) {
-                       if constexpr (!std::is_same_v<T, bool>)
-                           check<T>(text, data[0] * 7U);
-                       else
-                           check<double>(text, data[0] * 7U);
-                   });
+    cli::with_type(static_cast<upsweep_dtype>(data[0] % dtypes), [&]<class T>(std::type_identity<T>) {
+        if constexpr (!std::is_same_v<T, bool>)
+            check<T>(text, data[0] * 7U);
+        else
+            check<double>(text, data[0] * 7U);
+    });
     return 0;
 }
