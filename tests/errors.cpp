@@ -141,8 +141,10 @@ TEST(errors, another_number_of_counters)
     expect_bad_bins(up::integer_bins{0, 256}, {"histogram", "3 counters", "256 bins"});
 }
 
+// Even if its bins could be counted, a mistaken call must not first ask for gigabytes.
 TEST(errors, more_bins_than_memory)
 {
+    expect_bad_bins(up::even_bins{0, 1, 4000000000}, {"histogram", "3 counters", "4000000000 bins"});
     constexpr std::size_t too_many = std::size_t{1} << 62;
     expect_bad_bins(up::even_bins{0, 1, too_many}, {"histogram", "bins", "fewer"});
     expect_bad_bins(up::integer_bins{0, too_many}, {"histogram", "bins", "fewer"});

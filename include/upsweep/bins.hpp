@@ -298,9 +298,8 @@ private:
     std::size_t count_;
 };
 
-// with_slots(bins, f) checks the bins and calls f(slot function of samples of type T).
-template <class T, class F>
-auto with_slots(const edges& bins, F f)
+// check_bins(bins) refuses bins that are none. It needs no memory, however many they claim to be.
+inline void check_bins(const edges& bins)
 {
     const std::vector<double>& values = bins.values;
     if (values.size() < 2)
@@ -314,12 +313,9 @@ auto with_slots(const edges& bins, F f)
                         "edges are not ascending: edge " + std::to_string(k) + " is not above the one before it",
                         "sort the edges and drop duplicates");
     }
-    // Compared in double, whatever the samples: the edges are the user's and are not rounded.
-    return f(edge_search<double>(values));
 }
 
-template <class T, class F>
-auto with_slots(const even_bins& bins, F f)
+inline void check_bins(const even_bins& bins)
 {
     check_bin_count(bins.count);
     if (!(bins.lo < bins.hi))
@@ -328,7 +324,33 @@ auto with_slots(const even_bins& bins, F f)
                     "give lo < hi");
     if (!std::isfinite(bins.hi - bins.lo))
         throw error(error_kind::invalid_argument, "histogram", "the range is not finite", "give finite lo and hi");
+}
 
+template <class Bins>
+void check_bins(const Bins& bins)
+{
+    check_bin_count(bins.count);
+}
+
+// How many bins they are.
+inline std::size_t bin_count(const edges& bins) { return bins.values.size() - 1; }
+template <class Bins>
+std::size_t bin_count(const Bins& bins)
+{
+    return bins.count;
+}
+
+// with_slots(bins, f) calls f(slot function of samples of type T).
+template <class T, class F>
+auto with_slots(const edges& bins, F f)
+{
+    // Compared in double, whatever the samples: the edges are the user's and are not rounded.
+    return f(edge_search<double>(bins.values));
+}
+
+template <class T, class F>
+auto with_slots(const even_bins& bins, F f)
+{
     using edge = edge_t<T>;
     const std::vector<double> edges = even_edges(bins);
     if (even_guess<edge>::is_valid(bins))
@@ -340,14 +362,12 @@ template <class T, class F>
 auto with_slots(const integer_bins& bins, F f)
 {
     static_assert(std::integral<T>, "integer bins are for integer samples; see even_bins");
-    check_bin_count(bins.count);
     return f(integer_offset<T>(bins));
 }
 
 template <class T, class G, class F>
 auto with_slots(const bins_by<G>& bins, F f)
 {
-    check_bin_count(bins.count);
     return f(by_function<T, G>(bins));
 }
 

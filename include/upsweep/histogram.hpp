@@ -25,26 +25,27 @@ template <class R, class Bins>
 outside add_histogram(cpu target, R&& in, const Bins& bins, std::span<std::uint64_t> counts)
 {
     using sample = std::ranges::range_value_t<R>;
-    return with_slots<sample>(bins, [&](const auto& slots) {
-        if (counts.size() != slots.count())
-            throw error(error_kind::invalid_argument, "histogram",
-                        std::to_string(counts.size()) + " counters for " + std::to_string(slots.count()) + " bins",
-                        "pass one counter a bin");
-        const std::size_t size = slots.count() + outside_slots;
-        std::vector<std::uint64_t> totals;
-        try {
-            totals.resize(size);
+    check_bins(bins);
+    if (counts.size() != bin_count(bins))
+        throw error(error_kind::invalid_argument, "histogram",
+                    std::to_string(counts.size()) + " counters for " + std::to_string(bin_count(bins)) + " bins",
+                    "pass one counter a bin");
+    const std::size_t size = bin_count(bins) + outside_slots;
+    std::vector<std::uint64_t> totals;
+    try {
+        totals.resize(size);
+        with_slots<sample>(bins, [&](const auto& slots) {
             cpu_engine::histogram_onto(target, first_of(in), size_of(in), slots, totals);
-        } catch (const std::bad_alloc&) {
-            const std::size_t bytes = size * sizeof(std::uint64_t) + cpu_engine::private_table::bytes_for(size) *
-                                          static_cast<std::size_t>(cpu_engine::thread_count(target));
-            throw error(error_kind::out_of_memory, "histogram", "no memory for " + std::to_string(bytes) + " bytes of counters",
-                        "ask for fewer bins or fewer threads");
-        }
-        for (std::size_t k = 0; k < counts.size(); ++k)
-            counts[k] += totals[k];
-        return outside{totals[size - 3], totals[size - 2], totals[size - 1]};
-    });
+        });
+    } catch (const std::bad_alloc&) {
+        const std::size_t bytes = size * sizeof(std::uint64_t) + cpu_engine::private_table::bytes_for(size) *
+                                      static_cast<std::size_t>(cpu_engine::thread_count(target));
+        throw error(error_kind::out_of_memory, "histogram", "no memory for " + std::to_string(bytes) + " bytes of counters",
+                    "ask for fewer bins or fewer threads");
+    }
+    for (std::size_t k = 0; k < counts.size(); ++k)
+        counts[k] += totals[k];
+    return outside{totals[size - 3], totals[size - 2], totals[size - 1]};
 }
 
 } // namespace detail
