@@ -69,8 +69,10 @@ TEST(errors, spans_that_overlap_in_part)
     std::vector<int> memory(100, 1);
     const std::span<int> all(memory);
     for (const std::size_t shift : {1, 7, 49}) {
-        expect_error([&] { up::inclusive_scan(cpu, all.first(50), all.subspan(shift, 50), up::plus{}); }, {"scan", "overlap"});
-        expect_error([&] { up::inclusive_scan(cpu, all.subspan(shift, 50), all.first(50), up::plus{}); }, {"scan", "overlap"});
+        expect_error([&] { up::inclusive_scan(cpu, all.first(50), all.subspan(shift, 50), up::plus{}); },
+                     {"scan", "overlap"});
+        expect_error([&] { up::inclusive_scan(cpu, all.subspan(shift, 50), all.first(50), up::plus{}); },
+                     {"scan", "overlap"});
     }
     EXPECT_EQ(memory, std::vector<int>(100, 1));
     up::inclusive_scan(cpu, all.first(50), all.subspan(50, 50), up::plus{}); // side by side is no overlap

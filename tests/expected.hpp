@@ -73,7 +73,8 @@ bool same_bits(const T& a, const T& b)
     if constexpr (std::is_floating_point_v<T>)
         return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
     else if constexpr (sub_word_float<T>)
-        return a.bits == b.bits || (static_cast<float>(a) != static_cast<float>(a) && static_cast<float>(b) != static_cast<float>(b));
+        return a.bits == b.bits ||
+               (static_cast<float>(a) != static_cast<float>(a) && static_cast<float>(b) != static_cast<float>(b));
     else
         return a == b;
 }

@@ -79,7 +79,8 @@ TEST(fold_order, of_a_scan_is_that_of_the_reduces_of_its_prefixes)
     EXPECT_EQ(out, (std::vector<std::string>{"a", "(ab)", "((ab)c)", "((ab)(cd))", "(((ab)(cd))e)", "(((ab)(cd))(ef))",
                                              "((((ab)(cd))(ef))g)"}));
     up::exclusive_scan(up::cpu{1}, in, out, parenthesise{});
-    EXPECT_EQ(out, (std::vector<std::string>{"", "a", "(ab)", "((ab)c)", "((ab)(cd))", "(((ab)(cd))e)", "(((ab)(cd))(ef))"}));
+    EXPECT_EQ(
+        out, (std::vector<std::string>{"", "a", "(ab)", "((ab)c)", "((ab)(cd))", "(((ab)(cd))e)", "(((ab)(cd))(ef))"}));
     up::exclusive_scan(up::cpu{1}, in, out, parenthesise{}, std::string("_"));
     EXPECT_EQ(out, (std::vector<std::string>{"_", "(_a)", "(_(ab))", "(_((ab)c))", "(_((ab)(cd)))", "(_(((ab)(cd))e))",
                                              "(_(((ab)(cd))(ef)))"}));

@@ -64,13 +64,15 @@ result counted(std::initializer_list<T> samples, const Bins& bins, std::size_t c
 }
 
 template <class On>
-class histogram_of : public ::testing::Test {};
-using all_types = every<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
-                        std::uint64_t, up::f16, up::bf16, float, double>;
+class histogram_of : public ::testing::Test {
+};
+using all_types = every<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                        std::uint32_t, std::uint64_t, up::f16, up::bf16, float, double>;
 TYPED_TEST_SUITE(histogram_of, all_types);
 
 template <class Target>
-class histogram_bins : public ::testing::Test {};
+class histogram_bins : public ::testing::Test {
+};
 using targets = ::testing::Types<up::cpu>;
 TYPED_TEST_SUITE(histogram_bins, targets);
 
@@ -99,10 +101,12 @@ TYPED_TEST(histogram_of, even_bins_agree_with_a_search)
         const up::even_bins even{-20.3, 110.7, bins};
         std::vector<compared> edges(bins + 1);
         for (std::size_t k = 0; k < bins; ++k)
-            edges[k] = static_cast<compared>(even.lo + static_cast<double>(k) * ((even.hi - even.lo) / static_cast<double>(bins)));
+            edges[k] = static_cast<compared>(even.lo + static_cast<double>(k) *
+                                                           ((even.hi - even.lo) / static_cast<double>(bins)));
         edges[bins] = static_cast<compared>(even.hi);
 
-        for (const std::size_t n : {std::size_t{1}, std::size_t{255}, std::size_t{256}, std::size_t{1000}, std::size_t{600001}}) {
+        for (const std::size_t n :
+             {std::size_t{1}, std::size_t{255}, std::size_t{256}, std::size_t{1000}, std::size_t{600001}}) {
             host_array<element> samples(n);
             result expected{counts_t(bins), {}};
             for (element& sample : samples) {
@@ -116,7 +120,8 @@ TYPED_TEST(histogram_of, even_bins_agree_with_a_search)
                 else
                     ++expected.counts[std::min<std::size_t>(static_cast<std::size_t>(above - edges.begin()), bins) - 1];
             }
-            ASSERT_EQ((counted<target, element>(samples.span(), even, bins)), expected) << n << " samples, " << bins << " bins";
+            ASSERT_EQ((counted<target, element>(samples.span(), even, bins)), expected)
+                << n << " samples, " << bins << " bins";
         }
     }
 }
@@ -124,9 +129,9 @@ TYPED_TEST(histogram_of, even_bins_agree_with_a_search)
 TYPED_TEST(histogram_bins, samples_on_an_edge_and_one_ulp_beside)
 {
     const double edge = 0.1 * 3; // as even bins of width 0.1 have it: 0.30000000000000004
-    const auto counts = counted<TypeParam, double>({edge, std::nextafter(edge, 0.0), 0.0, std::nextafter(0.0, -1.0), 1.0,
-                                                    std::nextafter(1.0, 2.0)},
-                                                   up::even_bins{0, 1, 10}, 10);
+    const auto counts = counted<TypeParam, double>(
+        {edge, std::nextafter(edge, 0.0), 0.0, std::nextafter(0.0, -1.0), 1.0, std::nextafter(1.0, 2.0)},
+        up::even_bins{0, 1, 10}, 10);
     EXPECT_EQ(counts.counts, (counts_t{1, 0, 1, 1, 0, 0, 0, 0, 0, 1}));
     EXPECT_EQ(counts.beside, (up::outside{1, 1, 0}));
 }
@@ -195,14 +200,16 @@ TYPED_TEST(histogram_of, no_distribution_loses_counts)
 
 TYPED_TEST(histogram_bins, edges_of_any_spacing)
 {
-    const auto counts = counted<TypeParam, double>({-2, -1, 0, 0.5, 1, 9.99, 10, 10.01, nan_value}, up::edges{-1, 0, 1, 10}, 3);
+    const auto counts =
+        counted<TypeParam, double>({-2, -1, 0, 0.5, 1, 9.99, 10, 10.01, nan_value}, up::edges{-1, 0, 1, 10}, 3);
     EXPECT_EQ(counts.counts, (counts_t{1, 2, 3})); // [-1, 0) [0, 1) [1, 10]
     EXPECT_EQ(counts.beside, (up::outside{1, 1, 1}));
 }
 
 TYPED_TEST(histogram_bins, edges_may_be_infinite)
 {
-    const auto counts = counted<TypeParam, float>({-1e30F, 0.0F, 1e30F, static_cast<float>(inf)}, up::edges{-inf, 0, inf}, 2);
+    const auto counts =
+        counted<TypeParam, float>({-1e30F, 0.0F, 1e30F, static_cast<float>(inf)}, up::edges{-inf, 0, inf}, 2);
     EXPECT_EQ(counts.counts, (counts_t{1, 3}));
 }
 
@@ -215,7 +222,8 @@ TYPED_TEST(histogram_bins, edges_may_come_from_a_range)
 // 0.1F is above 0.1: edges are not rounded to the samples' type.
 TYPED_TEST(histogram_bins, edges_are_compared_as_doubles)
 {
-    EXPECT_EQ((counted<TypeParam, float>({0.1F, std::nextafter(0.1F, 0.0F)}, up::edges{0, 0.1, 1}, 2).counts), (counts_t{1, 1}));
+    EXPECT_EQ((counted<TypeParam, float>({0.1F, std::nextafter(0.1F, 0.0F)}, up::edges{0, 0.1, 1}, 2).counts),
+              (counts_t{1, 1}));
 }
 
 // --- integer bins -------------------------------------------------------------------------------------------------------
@@ -243,12 +251,14 @@ TYPED_TEST(histogram_bins, integer_bins_of_every_byte)
 TYPED_TEST(histogram_bins, integer_bins_are_exact)
 {
     using wide = std::numeric_limits<std::int64_t>;
-    EXPECT_EQ((counted<TypeParam, std::int64_t>({wide::max(), wide::max() - 1, wide::min()}, up::integer_bins{wide::max() - 1, 2}, 2)),
+    EXPECT_EQ((counted<TypeParam, std::int64_t>({wide::max(), wide::max() - 1, wide::min()},
+                                                up::integer_bins{wide::max() - 1, 2}, 2)),
               (result{{1, 1}, {1, 0, 0}}));
     EXPECT_EQ((counted<TypeParam, std::int64_t>({wide::min(), wide::max()}, up::integer_bins{wide::min(), 1}, 1)),
               (result{{1}, {0, 1, 0}}));
-    EXPECT_EQ((counted<TypeParam, std::uint64_t>({0, std::numeric_limits<std::uint64_t>::max()}, up::integer_bins{-1, 2}, 2)),
-              (result{{0, 1}, {0, 1, 0}}));
+    EXPECT_EQ(
+        (counted<TypeParam, std::uint64_t>({0, std::numeric_limits<std::uint64_t>::max()}, up::integer_bins{-1, 2}, 2)),
+        (result{{0, 1}, {0, 1, 0}}));
     EXPECT_EQ((counted<TypeParam, std::int8_t>({-128, 127, 0}, up::integer_bins{-1000, 2000}, 2000).samples()), 3U);
 }
 
@@ -291,7 +301,8 @@ TYPED_TEST(histogram_bins, a_function_takes_any_sample)
     std::vector<point> points(1000, point{1, -1});
     points[3] = {1, 1};
     const auto quadrant = [](const point& p) { return (p.x < 0 ? 1 : 0) + (p.y < 0 ? 2 : 0); };
-    EXPECT_EQ((counted<TypeParam>(std::span<const point>(points), up::bins_by(quadrant, 4), 4).counts), (counts_t{1, 0, 999, 0}));
+    EXPECT_EQ((counted<TypeParam>(std::span<const point>(points), up::bins_by(quadrant, 4), 4).counts),
+              (counts_t{1, 0, 999, 0}));
 }
 
 TYPED_TEST(histogram_bins, of_no_samples_are_zero)

@@ -29,7 +29,8 @@ class sparse_bytes {
 public:
     sparse_bytes()
     {
-        void* const mapped = mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* const mapped =
+            mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (mapped == MAP_FAILED)
             throw std::bad_alloc();
         bytes_ = {static_cast<std::uint8_t*>(mapped), n};

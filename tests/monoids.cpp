@@ -26,7 +26,8 @@ using namespace upsweep::test;
 namespace {
 
 template <class Target>
-class monoids : public ::testing::Test {};
+class monoids : public ::testing::Test {
+};
 using targets = ::testing::Types<up::cpu>;
 TYPED_TEST_SUITE(monoids, targets);
 
@@ -99,7 +100,8 @@ TYPED_TEST(monoids, fibonacci_numbers_are_a_scan)
     const std::vector<matrix> steps(50, matrix{1, 1, 1, 0});
     const target_array<TypeParam, matrix> in{std::span<const matrix>(steps)};
     target_array<TypeParam, matrix> powers(steps.size());
-    up::inclusive_scan(TypeParam{}, in.const_span(), powers.span(), up::monoid{matrix_product, unit_matrix, up::ordered});
+    up::inclusive_scan(TypeParam{}, in.const_span(), powers.span(),
+                       up::monoid{matrix_product, unit_matrix, up::ordered});
     const host_array<matrix> results = powers.to_host();
     std::uint32_t fibonacci = 0;
     std::uint32_t next = 1;
@@ -119,7 +121,9 @@ TYPED_TEST(monoids, keep_the_first_that_is_not_null)
     for (auto& value : values)
         if (random() % 5 == 0)
             value = static_cast<std::uint32_t>(random());
-    const auto first = [](const std::optional<std::uint32_t>& a, const std::optional<std::uint32_t>& b) { return a ? a : b; };
+    const auto first = [](const std::optional<std::uint32_t>& a, const std::optional<std::uint32_t>& b) {
+        return a ? a : b;
+    };
     expect_loop<TypeParam>(values, up::monoid{first, std::optional<std::uint32_t>{}, up::ordered});
 }
 
@@ -176,7 +180,8 @@ TYPED_TEST(monoids, of_floats_follow_the_canonical_order)
     const target_array<TypeParam, float> in(positive.span());
     on_every_variant<TypeParam>([&](const TypeParam& target) {
         for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{1000}, std::size_t{many}})
-            ASSERT_TRUE(bits_equal(up::reduce(target, in.const_span().first(n), monoid), literal_fold(positive.first(n), hypotenuse)));
+            ASSERT_TRUE(bits_equal(up::reduce(target, in.const_span().first(n), monoid),
+                                   literal_fold(positive.first(n), hypotenuse)));
     });
 }
 
@@ -261,8 +266,8 @@ TYPED_TEST(monoids, put_init_before_the_first_element)
     const std::vector<affine> maps = {{2, 1}, {3, 0}, {1, 5}};
     const affine init{7, 7};
     target_array<TypeParam, affine> out(3);
-    up::exclusive_scan(TypeParam{}, target_array<TypeParam, affine>{std::span<const affine>(maps)}.const_span(), out.span(),
-                       up::monoid{then, affine{}, up::ordered}, init);
+    up::exclusive_scan(TypeParam{}, target_array<TypeParam, affine>{std::span<const affine>(maps)}.const_span(),
+                       out.span(), up::monoid{then, affine{}, up::ordered}, init);
     const host_array<affine> results = out.to_host();
     EXPECT_EQ(results[0], init);
     EXPECT_EQ(results[1], then(init, maps[0]));

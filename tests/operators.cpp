@@ -37,9 +37,10 @@ void expect_neutral(Op op, std::initializer_list<T> corner_cases)
 }
 
 template <class T>
-class integer_operators : public ::testing::Test {};
-using integers = ::testing::Types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                                  std::uint32_t, std::uint64_t>;
+class integer_operators : public ::testing::Test {
+};
+using integers = ::testing::Types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                                  std::uint16_t, std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(integer_operators, integers);
 
 TYPED_TEST(integer_operators, identities_are_neutral)
@@ -56,14 +57,15 @@ TYPED_TEST(integer_operators, identities_are_neutral)
 }
 
 template <class T>
-class float_operators : public ::testing::Test {};
+class float_operators : public ::testing::Test {
+};
 using wide_floats = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(float_operators, wide_floats);
 
 TYPED_TEST(float_operators, identities_are_neutral)
 {
     using limits = std::numeric_limits<TypeParam>;
-    const auto corners = {TypeParam(0.0),       TypeParam(-0.0),        limits::infinity(), -limits::infinity(),
+    const auto corners = {TypeParam(0.0),      TypeParam(-0.0),      limits::infinity(), -limits::infinity(),
                           limits::quiet_NaN(), limits::denorm_min(), limits::max(),      limits::lowest()};
     expect_neutral<TypeParam>(up::plus{}, corners);
     expect_neutral<TypeParam>(up::multiplies{}, corners);
@@ -93,8 +95,10 @@ TEST(plus, wraps_in_every_integer_width)
 TEST(multiplies, wraps_in_every_integer_width)
 {
     static_assert(up::multiplies{}(std::int8_t{16}, std::int8_t{16}) == 0);
-    static_assert(up::multiplies{}(std::uint16_t{65535}, std::uint16_t{65535}) == 1); // overflows the int it promotes to
-    static_assert(up::multiplies{}(std::numeric_limits<std::int32_t>::min(), -1) == std::numeric_limits<std::int32_t>::min());
+    static_assert(up::multiplies{}(std::uint16_t{65535}, std::uint16_t{65535}) ==
+                  1); // overflows the int it promotes to
+    static_assert(up::multiplies{}(std::numeric_limits<std::int32_t>::min(), -1) ==
+                  std::numeric_limits<std::int32_t>::min());
     static_assert(up::multiplies{}(std::int64_t{1} << 62, std::int64_t{4}) == 0);
     static_assert(!up::multiplies{}(true, false)); // of bool: and
 }

@@ -49,7 +49,8 @@ void expect_concatenation(Op op)
     };
     for (std::size_t left = 1; left < values.size(); left *= 8)
         for (std::size_t right = 1; right <= left; right *= 2)
-            ASSERT_TRUE(bits_equal(folded(0, left + right), op(folded(0, left), folded(left, right)))) << left << " + " << right;
+            ASSERT_TRUE(bits_equal(folded(0, left + right), op(folded(0, left), folded(left, right))))
+                << left << " + " << right;
 }
 
 // The overload for a result in the target's memory.

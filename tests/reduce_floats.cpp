@@ -12,7 +12,8 @@ using namespace upsweep::test;
 namespace {
 
 template <class On>
-class reduce_floats : public ::testing::Test {};
+class reduce_floats : public ::testing::Test {
+};
 using floats = every<up::f16, up::bf16, float, double>;
 TYPED_TEST_SUITE(reduce_floats, floats);
 

@@ -14,9 +14,10 @@ using namespace upsweep::test;
 namespace {
 
 template <class On>
-class reduce_integers : public ::testing::Test {};
-using integers = every<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
-                       std::uint64_t>;
+class reduce_integers : public ::testing::Test {
+};
+using integers = every<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                       std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(reduce_integers, integers);
 
 #define TARGET typename TypeParam::target
@@ -29,7 +30,8 @@ TYPED_TEST(reduce_integers, maximum) { expect_reduces<TARGET, ELEMENT>(up::maxim
 
 // The other operators, for one type of each kind.
 template <class On>
-class reduce_bits : public ::testing::Test {};
+class reduce_bits : public ::testing::Test {
+};
 using kinds = every<bool, std::uint8_t, std::int64_t>;
 TYPED_TEST_SUITE(reduce_bits, kinds);
 
@@ -65,11 +67,14 @@ TYPED_TEST(reduce_integers, extrema_at_either_end_are_found)
         for (const std::size_t place : {std::size_t{0}, n - 1}) {
             std::ranges::fill(values, limits::max());
             values[place] = limits::min();
-            ASSERT_EQ(up::reduce(target{}, target_array<target, element>(values.span()).const_span(), up::minimum{}), limits::min());
+            ASSERT_EQ(up::reduce(target{}, target_array<target, element>(values.span()).const_span(), up::minimum{}),
+                      limits::min());
             std::ranges::fill(values, limits::min());
-            ASSERT_EQ(up::reduce(target{}, target_array<target, element>(values.span()).const_span(), up::maximum{}), limits::min());
+            ASSERT_EQ(up::reduce(target{}, target_array<target, element>(values.span()).const_span(), up::maximum{}),
+                      limits::min());
             values[place] = limits::max();
-            ASSERT_EQ(up::reduce(target{}, target_array<target, element>(values.span()).const_span(), up::maximum{}), limits::max());
+            ASSERT_EQ(up::reduce(target{}, target_array<target, element>(values.span()).const_span(), up::maximum{}),
+                      limits::max());
         }
     }
 }
@@ -119,10 +124,13 @@ TYPED_TEST(reduce_bits, logical_operators_find_a_single_element)
             const std::size_t place = random() % values.size();
             std::ranges::fill(values, element{1});
             values[place] = element{0};
-            ASSERT_FALSE(up::reduce(where, target_array<target, element>(values.span()).const_span(), up::logical_and{})) << place;
+            ASSERT_FALSE(
+                up::reduce(where, target_array<target, element>(values.span()).const_span(), up::logical_and{}))
+                << place;
             std::ranges::fill(values, element{0});
             values[place] = element{1};
-            ASSERT_TRUE(up::reduce(where, target_array<target, element>(values.span()).const_span(), up::logical_or{})) << place;
+            ASSERT_TRUE(up::reduce(where, target_array<target, element>(values.span()).const_span(), up::logical_or{}))
+                << place;
         }
     });
 }

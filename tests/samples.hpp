@@ -73,7 +73,7 @@ host_array<T> random_array(std::mt19937_64& random, std::size_t size)
 
 // Sizes around the borders of vectors, blocks and the pieces that threads take, and some in between.
 inline constexpr std::array<std::size_t, 30> telling_sizes = {
-    1,   2,   3,   4,   5,   7,    8,    15,   16,   17,   31,   32,   33,    63,    64,
-    65,  100, 127, 255, 257, 1000, 1023, 1024, 1025, 2049, 4097, 8191, 65537, 131073, 200003};
+    1,  2,   3,   4,   5,   7,    8,    15,   16,   17,   31,   32,   33,    63,     64,
+    65, 100, 127, 255, 257, 1000, 1023, 1024, 1025, 2049, 4097, 8191, 65537, 131073, 200003};
 
 } // namespace upsweep::test

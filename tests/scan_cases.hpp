@@ -56,7 +56,8 @@ void expect_prefix_folds(Op op)
             exclusive_scan(target, from, out, op);
             ASSERT_TRUE(bits_equal(written(), exclusive)) << "exclusive scan of " << n;
             exclusive_scan(target, from, out, op, init);
-            ASSERT_TRUE(bits_equal(written(), exclusive_after_init)) << "exclusive scan of " << n << " after " << printed(init);
+            ASSERT_TRUE(bits_equal(written(), exclusive_after_init))
+                << "exclusive scan of " << n << " after " << printed(init);
         });
     }
 }

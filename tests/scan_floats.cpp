@@ -12,7 +12,8 @@ using namespace upsweep::test;
 namespace {
 
 template <class On>
-class scan_floats : public ::testing::Test {};
+class scan_floats : public ::testing::Test {
+};
 using floats = every<up::f16, up::bf16, float, double>;
 TYPED_TEST_SUITE(scan_floats, floats);
 
@@ -58,7 +59,8 @@ TYPED_TEST(scan_floats, keeps_the_sign_of_zero)
         ASSERT_TRUE(bits_equal(out.to_host(), zeros));
         up::exclusive_scan(where, in.const_span(), out.span(), up::plus{}, minus_zero);
         ASSERT_TRUE(bits_equal(out.to_host(), zeros));
-        up::exclusive_scan(where, in.const_span(), out.span(), up::plus{}); // the sum of nothing is +0, that of -0 is -0
+        up::exclusive_scan(where, in.const_span(), out.span(),
+                           up::plus{}); // the sum of nothing is +0, that of -0 is -0
         zeros[0] = zero;
         ASSERT_TRUE(bits_equal(out.to_host(), zeros));
     });

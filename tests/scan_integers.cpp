@@ -11,9 +11,10 @@ using namespace upsweep::test;
 namespace {
 
 template <class On>
-class scan_integers : public ::testing::Test {};
-using integers = every<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
-                       std::uint64_t>;
+class scan_integers : public ::testing::Test {
+};
+using integers = every<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                       std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(scan_integers, integers);
 
 #define TARGET typename TypeParam::target
@@ -23,7 +24,8 @@ TYPED_TEST(scan_integers, plus_wraps_in_the_type_of_the_results) { expect_scans<
 
 // The other operators, for one type of each kind.
 template <class On>
-class scan_operators : public ::testing::Test {};
+class scan_operators : public ::testing::Test {
+};
 using kinds = every<bool, std::uint8_t, std::int64_t>;
 TYPED_TEST_SUITE(scan_operators, kinds);
 

@@ -20,7 +20,8 @@ using namespace upsweep::test;
 namespace {
 
 template <class Target>
-class streaming : public ::testing::Test {};
+class streaming : public ::testing::Test {
+};
 using targets = ::testing::Types<up::cpu>;
 TYPED_TEST_SUITE(streaming, targets);
 
@@ -104,7 +105,9 @@ TYPED_TEST(streaming, a_scanner_of_integers_wraps_as_one_call_does)
 // Where a monoid is ordered, pieces keep their order.
 TYPED_TEST(streaming, a_reducer_takes_a_monoid_of_the_user)
 {
-    const auto last_digits = [](std::uint64_t a, std::uint64_t b) { return b == 10 ? a : b; }; // the last that is a digit
+    const auto last_digits = [](std::uint64_t a, std::uint64_t b) {
+        return b == 10 ? a : b;
+    }; // the last that is a digit
     up::monoid last{last_digits, std::uint64_t{10}, up::ordered};
     up::reducer<std::uint64_t, decltype(last)> fold(TypeParam{}, last);
     EXPECT_EQ(fold.result(), 10U);

@@ -38,14 +38,16 @@ double value_of(std::uint16_t bits)
     const int exponent = (bits & 0x7fffU) >> mantissa_bits;
     const int mantissa = bits & ((1 << mantissa_bits) - 1);
     if (exponent == 2 * format<T>::bias + 1)
-        return mantissa == 0 ? sign * std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+        return mantissa == 0 ? sign * std::numeric_limits<double>::infinity()
+                             : std::numeric_limits<double>::quiet_NaN();
     if (exponent == 0)
         return sign * std::ldexp(mantissa, 1 - format<T>::bias - mantissa_bits);
     return sign * std::ldexp((1 << mantissa_bits) + mantissa, exponent - format<T>::bias - mantissa_bits);
 }
 
 template <class T>
-class sub_word : public ::testing::Test {};
+class sub_word : public ::testing::Test {
+};
 using both = ::testing::Types<up::f16, up::bf16>;
 TYPED_TEST_SUITE(sub_word, both);
 
@@ -57,7 +59,8 @@ TYPED_TEST(sub_word, every_value_is_the_one_that_its_bits_define)
         if (std::isnan(expected))
             ASSERT_TRUE(std::isnan(got)) << bits;
         else
-            ASSERT_EQ(std::bit_cast<std::uint32_t>(static_cast<float>(expected)), std::bit_cast<std::uint32_t>(got)) << bits;
+            ASSERT_EQ(std::bit_cast<std::uint32_t>(static_cast<float>(expected)), std::bit_cast<std::uint32_t>(got))
+                << bits;
     }
 }
 
