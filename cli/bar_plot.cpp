@@ -2,6 +2,7 @@
 #include "bar_plot.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -15,10 +16,10 @@ std::string bar(double share, std::size_t width, bool unicode)
     if (length <= 0)
         return {};
     if (!unicode)
-        return std::string(std::max<std::size_t>(static_cast<std::size_t>(length + 0.5), 1), '#');
+        return std::string(std::max<std::size_t>(static_cast<std::size_t>(std::lround(length)), 1), '#');
 
     static constexpr std::string_view eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    const auto parts = std::max<std::size_t>(static_cast<std::size_t>(length * 8 + 0.5), 1);
+    const auto parts = std::max<std::size_t>(static_cast<std::size_t>(std::lround(length * 8)), 1);
     std::string result;
     for (std::size_t i = 0; i < parts / 8; ++i)
         result += "█";

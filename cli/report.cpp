@@ -57,7 +57,8 @@ std::string seconds_text(double seconds)
 
 std::string rate_text(const measurement& done)
 {
-    return fmt::format("{:.2f} GB/s", done.seconds > 0 ? static_cast<double>(done.bytes) / done.seconds / 1e9 : 0.0);
+    const double rate = done.seconds > 0 ? static_cast<double>(done.bytes) / done.seconds / 1e9 : 0;
+    return fmt::format("{:.{}f} GB/s", rate, rate < 0.1 ? 5 : 2);
 }
 
 std::string table(const std::vector<std::pair<std::string, std::string>>& rows)

@@ -29,6 +29,7 @@ struct measurement {
     double seconds = 0;
 };
 
+// "1.23 GB/s", with more digits for what is slow.
 [[nodiscard]] std::string rate_text(const measurement& done);
 
 class stopwatch {
