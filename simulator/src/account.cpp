@@ -57,6 +57,11 @@ std::uint32_t part_mask(std::uint32_t begin, std::uint32_t part)
     return static_cast<std::uint32_t>(((std::uint64_t{1} << part) - 1) << begin);
 }
 
+bool loads(const request& r)
+{
+    return r.kind == request_kind::read || (r.kind == request_kind::atomic && !r.writes);
+}
+
 } // namespace
 
 engine::space engine::space_of(const lane& l, std::uintptr_t address)
@@ -109,7 +114,7 @@ bool engine::continues_vector(warp& w, std::uint32_t mask, bool shared, counters
     const lane* lanes = &w.of->lanes[w.first];
     const request& what = lanes[std::countr_zero(mask)].pending;
     vector_access& last = w.last;
-    if (last.mask != mask || last.kind != what.kind || last.shared != shared || what.pc <= last.pc ||
+    if (what.kind == request_kind::atomic || last.mask != mask || last.kind != what.kind || last.shared != shared || what.pc <= last.pc ||
         what.pc - last.pc > 128)
         return false;
     bool adjoins = true;
@@ -159,7 +164,7 @@ void engine::count_global(warp& w, std::uint32_t mask, counters& change)
                 bytes += lanes[i].pending.size;
         });
     }
-    const bool load = lanes[std::countr_zero(mask)].pending.kind == request_kind::read;
+    const bool load = loads(lanes[std::countr_zero(mask)].pending);
     const auto accesses = static_cast<unsigned>(std::popcount(mask));
     (load ? change.global_loads : change.global_stores) += 1;
     (load ? change.global_load_accesses : change.global_store_accesses) += accesses;
@@ -192,7 +197,7 @@ void engine::count_shared(warp& w, std::uint32_t mask, counters& change)
         w.last.conflicts = most - fewest;
     }
     w.last.wavefronts = wavefronts;
-    const bool load = lanes[std::countr_zero(mask)].pending.kind == request_kind::read;
+    const bool load = loads(lanes[std::countr_zero(mask)].pending);
     (load ? change.shared_loads : change.shared_stores) += 1;
     (load ? change.shared_load_accesses : change.shared_store_accesses) += static_cast<unsigned>(std::popcount(mask));
     change.shared_wavefronts += wavefronts;
@@ -263,7 +268,8 @@ void engine::issue_memory(warp& w, std::uint32_t mask)
         return;
 
     counters change;
-    if (what.kind == request_kind::atomic) {
+    const bool updates = what.kind == request_kind::atomic && !what.plain;
+    if (updates) {
         count_atomic(w, counted, change);
         w.last.mask = 0;
     } else if (!continues_vector(w, counted, in_shared != 0, change)) {
@@ -285,7 +291,7 @@ void engine::issue_memory(warp& w, std::uint32_t mask)
             w.last.bytes += lanes[i].pending.size;
         });
     }
-    if (what.kind == request_kind::atomic) {
+    if (updates) {
         change.instructions = 1;
         change.active_lanes = static_cast<unsigned>(std::popcount(counted));
         change.possible_lanes = w.lanes;

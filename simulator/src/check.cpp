@@ -11,33 +11,42 @@ namespace upsweep::simulator {
 
 class access_checker {
 public:
-    access_checker(engine& grid, lane& who)
-        : grid_(grid), who_(who), what_(who.pending), block_(*who.of->of), thread_(who.global_index()),
-          now_(make_instant(grid.launch_number_, block_.epoch, who.order.local)), site_(grid.sites_.index_of(what_.pc)),
+    // By the lane itself, or by a bulk copy that it issues.
+    access_checker(engine& grid, lane& who, const request& what, const copy_stamp* copy = nullptr)
+        : grid_(grid), who_(who), what_(what), copy_(copy), block_(*who.of->of), thread_(who.global_index()),
+          now_(copy ? copy->when : make_instant(grid.launch_number_, block_.epoch, who.order.local)),
+          site_(grid.sites_.index_of(what_.pc)),
+          atomic_(what_.kind == request_kind::atomic || what_.kind == request_kind::mbarrier_wait),
           writes_(what_.kind == request_kind::write || (what_.kind == request_kind::atomic && what_.writes)),
           reads_(what_.kind != request_kind::write)
     {
     }
 
-    bool shared()
+    access_result shared()
     {
         block* owner = &block_;
         if (what_.address - reinterpret_cast<std::uintptr_t>(owner->shared) >= grid_.shared_capacity_)
             for (auto& b : grid_.blocks_)
                 if (what_.address - reinterpret_cast<std::uintptr_t>(b->shared) < grid_.shared_capacity_)
                     owner = b.get();
+        if (owner != &block_ && !(owner->resident && owner->linear / grid_.cluster_size_ ==
+                                                         block_.linear / grid_.cluster_size_)) {
+            outside("the block whose shared memory this was has ended");
+            return access_result::skipped;
+        }
+        owner_ = owner;
         const std::size_t offset = what_.address - reinterpret_cast<std::uintptr_t>(owner->shared);
         in_shared_ = true;
         const auto [begin, size] = shared_variable_at(offset);
         if (offset - begin + what_.size > size) {
             out_of_bounds(offset - begin, size, begin == 0 ? "dynamic shared memory" : "a shared variable");
-            return true;
+            return access_result::skipped;
         }
         words(*owner->shared_shadow, offset);
-        return true;
+        return access_result::possible;
     }
 
-    bool global()
+    access_result global()
     {
         auto& memory = device_memory::instance();
         allocation*& near = grid_.near_;
@@ -46,20 +55,20 @@ public:
             near = in_arena ? memory.find(what_.address) : memory.device_variable(what_.address);
         if (near == nullptr) {
             outside("this is not an address in device memory");
-            return in_arena;
+            return in_arena ? access_result::skipped : access_result::fatal;
         }
         const std::size_t offset = what_.address - reinterpret_cast<std::uintptr_t>(near->base);
         if (near->freed) {
             outside("the memory at this address was freed before the launch");
             near = nullptr;
-            return true;
+            return access_result::skipped;
         }
         if (offset + what_.size > near->size) {
             out_of_bounds(offset, near->size, "an allocation");
-            return true;
+            return access_result::skipped;
         }
         words(*near->shadow, offset);
-        return true;
+        return access_result::possible;
     }
 
 private:
@@ -74,6 +83,10 @@ private:
 
     const char* verb() const
     {
+        if (copy_ != nullptr)
+            return writes_ ? "issues a bulk copy that writes" : "issues a bulk copy that reads";
+        if (what_.kind == request_kind::mbarrier_wait)
+            return "waits for";
         if (what_.kind == request_kind::atomic)
             return writes_ ? "atomically updates" : "atomically reads";
         return writes_ ? "writes" : "reads";
@@ -99,9 +112,11 @@ private:
             state.split_words();
         cell* first = state.at(offset);
         cell* last = state.at(offset + what_.size - 1);
-        std::uint8_t flags = what_.kind == request_kind::atomic ? stamp_atomic : 0;
-        if (what_.kind == request_kind::atomic && what_.scope == device::scope::block)
+        std::uint8_t flags = atomic_ ? stamp_atomic : 0;
+        if (atomic_ && what_.scope == device::scope::block)
             flags |= stamp_block_scope;
+        if (copy_ != nullptr)
+            flags |= stamp_copy;
         if (what_.is_volatile)
             flags |= stamp_volatile;
         for (cell* c = first; c <= last; ++c) {
@@ -111,19 +126,28 @@ private:
                                         : "device memory that nobody wrote");
             if (conflicts(c->write, flags))
                 race(c->write, (c->write.flags & stamp_atomic) ? "atomically updated" : "wrote", flags);
+            else if (copy_ != nullptr && !fenced(c->write))
+                missing_fence(c->write);
             if (writes_) {
                 check_readers(state, *c, flags);
-                const auto kept = static_cast<std::uint8_t>(flags | stamp_initialised);
-                c->write = {now_, thread_, site_, kept};
+                // What a copy writes is there when it is complete.
+                const auto there = copy_ == nullptr ? stamp_initialised : c->write.flags & stamp_initialised;
+                c->write = {now_, author(), site_, static_cast<std::uint8_t>(flags | there)};
             } else {
                 remember_reader(state, *c, flags);
             }
         }
     }
 
+    std::uint32_t author() const { return copy_ != nullptr ? copy_->agent : thread_; }
+
     bool ordered(const stamp& before) const
     {
-        if (launch_of(before.when) != launch_of(now_) || before.when == 0 || before.thread == thread_)
+        if (launch_of(before.when) != launch_of(now_) || before.when == 0)
+            return true;
+        if (before.flags & stamp_copy)
+            return who_.order.acquired && who_.order.acquired->covers_copy(before.thread, before.when);
+        if (before.thread == thread_)
             return true;
         const std::uint64_t its_block = before.thread / grid_.threads_;
         if (its_block == block_.linear) {
@@ -135,6 +159,31 @@ private:
                 return true;
         }
         return who_.order.acquired && who_.order.acquired->covers(before.thread, its_block, before.when);
+    }
+
+    // A bulk copy sees what a thread wrote when that thread, or the copy's issuer after it, has fenced the proxies.
+    bool fenced(const stamp& before) const
+    {
+        if ((before.flags & stamp_copy) || before.when == 0 || launch_of(before.when) != launch_of(now_))
+            return true;
+        const std::uint64_t its_block = before.thread / grid_.threads_;
+        const auto& own = in_shared_ ? who_.order.fenced : who_.order.fenced_global;
+        if (own && own->covers(before.thread, its_block, before.when))
+            return true;
+        if (!in_shared_ || its_block != owner_->linear)
+            return false;
+        const auto& fences = owner_->lanes[before.thread % grid_.threads_].order.proxy_fences;
+        const auto next = std::lower_bound(fences.begin(), fences.end(), before.when);
+        return next != fences.end() && ordered({*next, before.thread, 0, 0});
+    }
+
+    void missing_fence(const stamp& before)
+    {
+        auto other = grid_.party_of(before.thread, before.site, "wrote");
+        grid_.report(finding_kind::missing_proxy_fence, who_, what_.pc, verb(),
+                     in_shared_ ? "an ordinary write to shared memory, and no async_proxy_fence before the bulk copy"
+                                : "an ordinary write to global memory of the same launch, and no proxy fence",
+                     &other);
     }
 
     // Two accesses at least one of which writes, and no order between them. Atomics may meet atomics; volatile ones meet
@@ -155,7 +204,8 @@ private:
     bool same_warp(const stamp& before) const
     {
         const auto width = grid_.options_.machine.warp_width;
-        return before.thread / grid_.threads_ == block_.linear &&
+        return ((before.flags & stamp_copy) == 0 && copy_ == nullptr) &&
+               before.thread / grid_.threads_ == block_.linear &&
                before.thread % grid_.threads_ / width == who_.index / width;
     }
 
@@ -166,6 +216,15 @@ private:
 
     void race(const stamp& before, const char* did, std::uint8_t flags)
     {
+        if (before.flags & stamp_copy) {
+            auto other = grid_.party_of(grid_.agents_[before.thread], before.site,
+                                        std::string("issued a bulk copy that ") + did);
+            grid_.report(finding_kind::race, who_, what_.pc, verb(),
+                         in_shared_ ? "one word of shared memory, a bulk copy, and no wait for its end"
+                                    : "one word of global memory, a bulk copy, and no wait for its end",
+                         &other);
+            return;
+        }
         auto other = grid_.party_of(before.thread, before.site, did);
         const bool too_narrow = (before.flags & flags & stamp_atomic) != 0 || who_.order.saw_narrow;
         if (too_narrow) {
@@ -203,7 +262,7 @@ private:
 
     void remember_reader(shadow& state, cell& c, std::uint8_t flags)
     {
-        const stamp mine{now_, thread_, site_, flags};
+        const stamp mine{now_, author(), site_, flags};
         constexpr std::size_t most = 256; // beyond it, further readers of one word are not remembered
         if (c.read.flags & stamp_many) {
             auto& list = state.readers[c.read.thread];
@@ -230,18 +289,27 @@ private:
     engine& grid_;
     lane& who_;
     const request& what_;
+    const copy_stamp* copy_;
     block& block_;
+    const block* owner_ = nullptr; // of the shared memory
     const std::uint32_t thread_;
     const instant now_;
     const std::uint32_t site_;
-    const bool writes_, reads_;
+    const bool atomic_, writes_, reads_;
     bool in_shared_ = false;
 };
 
 bool engine::check_access(lane& l)
 {
-    access_checker checker(*this, l);
-    return space_of(l, l.pending.address) == space::shared ? checker.shared() : checker.global();
+    access_checker checker(*this, l, l.pending);
+    const auto result = space_of(l, l.pending.address) == space::shared ? checker.shared() : checker.global();
+    return result != access_result::fatal;
+}
+
+access_result engine::check_copy(lane& issuer, const request& what, const copy_stamp& by)
+{
+    access_checker checker(*this, issuer, what, &by);
+    return space_of(issuer, what.address) == space::shared ? checker.shared() : checker.global();
 }
 
 } // namespace upsweep::simulator

@@ -44,6 +44,9 @@ const char* where_it_waits(request_kind kind)
     case request_kind::barrier: return "waits at the barrier";
     case request_kind::exchange: return "waits at another intrinsic";
     case request_kind::warp_barrier: return "waits at __syncwarp";
+    case request_kind::mbarrier_wait: return "waits for an mbarrier";
+    case request_kind::cluster_wait: return "waits for its cluster";
+    case request_kind::bulk_wait: return "waits for its bulk stores";
     default: return "is elsewhere";
     }
 }
@@ -371,7 +374,13 @@ void engine::exited(lane& l)
     only_reads_ = 0;
     if (stopped_)
         return;
+    report_unread_stores(l);
     try_barrier(b);
+    if (const auto cluster = b.linear / cluster_size_; clusters_.contains(cluster)) {
+        auto& state = clusters_[cluster];
+        state.arrived -= l.cluster_arrivals > state.phase;
+        try_cluster(cluster);
+    }
     if (b.wide.arrived != 0) {
         const auto& waiting = b.lanes[b.wide.first_lane].pending;
         try_wide_barrier(waiting.level, b.linear / cluster_size_);
@@ -413,13 +422,19 @@ void engine::report_stuck(finding_kind kind)
                                                           : "");
     for (std::size_t i = 0; i < std::min<std::size_t>(places.size(), 8); ++i) {
         const auto& [pc, who] = places[i];
-        const auto waits = who.first->pending.kind == request_kind::barrier ||
-                                   who.first->pending.kind == request_kind::exchange ||
-                                   who.first->pending.kind == request_kind::warp_barrier
-                               ? std::string(where_it_waits(who.first->pending.kind))
-                               : std::string("keeps reading here");
-        stuck_here.parties.push_back(
-            party_of(*who.first, pc, waits + ", with " + std::to_string(who.threads - 1) + " others"));
+        std::string waits;
+        switch (who.first->pending.kind) {
+        case request_kind::barrier:
+        case request_kind::exchange:
+        case request_kind::warp_barrier: waits = where_it_waits(who.first->pending.kind); break;
+        case request_kind::mbarrier_wait:
+        case request_kind::cluster_wait:
+        case request_kind::bulk_wait: waits = what_it_lacks(*who.first); break;
+        default: waits = "keeps reading here"; break;
+        }
+        if (who.threads > 1)
+            waits += ", with " + std::to_string(who.threads - 1) + (who.threads == 2 ? " other" : " others");
+        stuck_here.parties.push_back(party_of(*who.first, pc, std::move(waits)));
     }
     findings_.push_back(std::move(stuck_here));
     stop(kind == finding_kind::deadlock ? "deadlock" : "livelock");

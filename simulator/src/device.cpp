@@ -180,6 +180,17 @@ request atomic_request(const void* address, std::size_t size, ordering order, sc
     return r;
 }
 
+void check_alignment(const request& r)
+{
+    if (r.address % r.size == 0)
+        return;
+    lane& who = self();
+    silent_hooks silence;
+    running_engine->report(finding_kind::misaligned, who, r.pc, "accesses",
+                           "an atomic of " + std::to_string(r.size) +
+                               " bytes at an address that is not a multiple of its size");
+}
+
 } // namespace
 
 bits atomic_begin(const void* address, std::size_t size, ordering order, scope reach, bool writes)
@@ -187,13 +198,7 @@ bits atomic_begin(const void* address, std::size_t size, ordering order, scope r
     bits old = 0;
     if (running_lane != nullptr && size != 0) {
         auto r = atomic_request(address, size, order, reach, writes, CALLER);
-        if (r.address % size != 0) {
-            lane& who = self();
-            silent_hooks silence;
-            running_engine->report(finding_kind::misaligned, who, r.pc, "updates",
-                                   "an atomic of " + std::to_string(size) +
-                                       " bytes at an address that is not a multiple of its size");
-        }
+        check_alignment(r);
         running_engine->begin_atomic(self(), r);
     }
     std::memcpy(&old, address, size);
@@ -207,6 +212,119 @@ void atomic_end(void* address, std::size_t size, bits value, bool writes)
         std::memcpy(address, &value, size);
     if (running_lane != nullptr)
         running_engine->end_atomic(self(), self().pending, changed);
+}
+
+namespace {
+
+void plain_atomic(const void* address, std::size_t size, ordering order, scope reach, bool writes, void* pc)
+{
+    auto r = atomic_request(address, size, order, reach, writes, pc);
+    r.plain = true;
+    check_alignment(r);
+    running_engine->begin_atomic(self(), r);
+}
+
+std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
+
+} // namespace
+
+bits atomic_load(const void* address, std::size_t size, ordering order, scope reach)
+{
+    if (running_lane != nullptr)
+        plain_atomic(address, size, order, reach, false, CALLER);
+    bits value = 0;
+    std::memcpy(&value, address, size);
+    return value;
+}
+
+void atomic_store(void* address, std::size_t size, bits value, ordering order, scope reach)
+{
+    if (running_lane != nullptr)
+        plain_atomic(address, size, order, reach, true, CALLER);
+    const bool changed = std::memcmp(address, &value, size) != 0;
+    std::memcpy(address, &value, size);
+    if (running_lane != nullptr)
+        running_engine->end_atomic(self(), self().pending, changed);
+}
+
+void mbarrier_init(void* barrier, unsigned arrivals)
+{
+    auto r = at(request_kind::write, CALLER);
+    r.address = number(barrier);
+    r.size = 8;
+    running_engine->wait_at(self(), r);
+    running_engine->mbarrier_init(self(), r.address, arrivals, r.pc);
+}
+
+void mbarrier_arrive(void* barrier, unsigned bytes)
+{
+    running_engine->wait_at(self(), atomic_request(barrier, 8, ordering::release, scope::block, false, CALLER));
+    running_engine->mbarrier_arrive(self(), number(barrier), bytes, number(CALLER));
+}
+
+void mbarrier_wait(const void* barrier, unsigned parity)
+{
+    auto r = at(request_kind::mbarrier_wait, CALLER);
+    r.address = number(barrier);
+    r.size = 8;
+    r.operand = static_cast<int>(parity & 1);
+    running_engine->mbarrier_at(self(), r.address, r.pc, "waits for an mbarrier");
+    running_engine->wait_at(self(), r);
+    running_engine->mbarrier_passed(self(), r.address);
+}
+
+void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier)
+{
+    running_engine->wait_at(self(), at(request_kind::fence, CALLER));
+    running_engine->bulk_load(self(), number(shared), number(global), bytes, number(barrier), number(CALLER));
+}
+
+void bulk_store(void* global, const void* shared, unsigned bytes)
+{
+    running_engine->wait_at(self(), at(request_kind::fence, CALLER));
+    running_engine->bulk_store(self(), number(global), number(shared), bytes, number(CALLER));
+}
+
+void bulk_commit() { running_engine->bulk_commit(self()); }
+
+void bulk_wait(unsigned groups_pending, bool only_reads)
+{
+    auto r = at(request_kind::bulk_wait, CALLER);
+    r.operand = static_cast<int>(groups_pending);
+    r.value = only_reads;
+    running_engine->wait_at(self(), r);
+    running_engine->bulk_passed(self(), groups_pending, only_reads);
+}
+
+void proxy_fence(bool global_too)
+{
+    running_engine->wait_at(self(), at(request_kind::fence, CALLER));
+    running_engine->proxy_fence(self(), global_too);
+}
+
+void cluster_arrive()
+{
+    running_engine->wait_at(self(), at(request_kind::fence, CALLER));
+    running_engine->cluster_arrive(self(), number(CALLER));
+}
+
+void cluster_wait()
+{
+    if (self().cluster_arrivals == self().cluster_waits) {
+        lane& who = self();
+        silent_hooks silence;
+        running_engine->refuse(who, finding_kind::barrier_divergence, number(CALLER), "waits for its cluster",
+                               "a thread waits at the cluster's barrier without having arrived");
+    }
+    running_engine->wait_at(self(), at(request_kind::cluster_wait, CALLER));
+    running_engine->cluster_passed(self());
+}
+
+unsigned cluster_rank()
+{
+    if (running_lane == nullptr)
+        not_in_a_kernel();
+    return static_cast<unsigned>(self().of->of->linear % running_engine->launch().cluster.count());
 }
 
 void nanosleep(unsigned) { running_engine->wait_at(self(), at(request_kind::other, CALLER)); }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "asynchronous.h"
 #include "memory.h"
 #include "order.h"
 #include "sites.h"
@@ -23,13 +24,30 @@ struct warp;
 struct block;
 class engine;
 
-enum class request_kind : std::uint8_t { proceed, read, write, atomic, exchange, warp_barrier, barrier, fence, other };
+enum class access_result : std::uint8_t { possible, skipped, fatal };
+
+enum class request_kind : std::uint8_t {
+    proceed,
+    read,
+    write,
+    atomic,
+    exchange,
+    warp_barrier,
+    barrier,
+    mbarrier_wait,
+    cluster_wait,
+    bulk_wait,
+    fence,
+    other
+};
 
 // What a lane wants to do next. It stands at the instruction until the scheduler issues it.
 struct request {
     request_kind kind = request_kind::proceed;
     bool is_volatile = false;
     bool writes = false; // of an atomic
+    bool plain = false;  // an atomic that only loads or only stores
+    bool waited = false; // and was woken to look again
     device::ordering order{};
     device::scope scope{};
     device::exchange exchange{};
@@ -59,6 +77,7 @@ struct lane {
     std::uintptr_t last_pc = 0, last_address = 0;
     std::uint64_t applied = 0; // operators, in this barrier interval
     lane_order order;          // what this lane knows to have happened
+    std::uint64_t cluster_arrivals = 0, cluster_waits = 0;
 
     std::uint32_t global_index() const;
 };
@@ -107,6 +126,7 @@ struct block {
     std::unique_ptr<shadow> shared_shadow;
     std::uint8_t* stacks = nullptr;
     bool resident = false;
+    std::unordered_map<std::uintptr_t, mbarrier> mbarriers;
 };
 
 struct shared_variable {
@@ -146,6 +166,22 @@ public:
     known everything_known(lane& self);
     void fence(lane& self, device::scope reach);
     [[noreturn]] void abandon(lane& self);
+    [[noreturn]] void refuse(lane& self, finding_kind kind, std::uintptr_t pc, const std::string& did,
+                             const std::string& why);
+
+    // asynchronous.cpp
+    mbarrier& mbarrier_at(lane& self, std::uintptr_t address, std::uintptr_t pc, const char* did);
+    void mbarrier_init(lane& self, std::uintptr_t address, std::uint32_t arrivals, std::uintptr_t pc);
+    void mbarrier_arrive(lane& self, std::uintptr_t address, std::uint32_t bytes, std::uintptr_t pc);
+    void mbarrier_passed(lane& self, std::uintptr_t address);
+    void bulk_load(lane& self, std::uintptr_t target, std::uintptr_t source, std::uint32_t bytes,
+                   std::uintptr_t barrier, std::uintptr_t pc);
+    void bulk_store(lane& self, std::uintptr_t target, std::uintptr_t source, std::uint32_t bytes, std::uintptr_t pc);
+    void bulk_commit(lane& self);
+    void bulk_passed(lane& self, std::uint32_t may_be_pending, bool only_reads);
+    void proxy_fence(lane& self, bool global_too);
+    void cluster_arrive(lane& self, std::uintptr_t pc);
+    void cluster_passed(lane& self);
 
     const launch_request& launch() const { return launch_; }
     const options& opts() const { return options_; }
@@ -211,6 +247,21 @@ private:
     void count_issue(warp& w, std::uint32_t mask, std::uintptr_t pc);
     counters& interval_of(const block& b);
     bool check_access(lane& l); // false when the access cannot be carried out at all
+    access_result check_copy(lane& issuer, const request& what, const copy_stamp& by);
+    // asynchronous.cpp
+    void arrive_wait(warp& w, std::uint32_t mask);
+    bool may_pass(const lane& l);
+    std::string what_it_lacks(const lane& l);
+    void wake(std::vector<lane*>& waiting);
+    void gather(lane& self, gathering& into);
+    void complete_phase(mbarrier& m);
+    void try_cluster(std::uint64_t cluster);
+    void start_copy(lane& self, bulk_copy copy, std::uintptr_t pc);
+    bool copy_is_due();
+    std::size_t next_copy();
+    void advance_copy(std::size_t which);
+    void forget_copies_of(block& b);
+    void report_unread_stores(const lane& l);
     void finish_report(launch_report& out);
 
     launch_request launch_;
@@ -239,6 +290,11 @@ private:
     bool stopped_ = false, polled_ = false;
     std::string stop_reason_;
     sync_table sync_;
+    std::vector<bulk_copy> copies_;                             // in flight, in the order of their issue
+    std::vector<std::uint32_t> agents_{0};                      // who issued the last copy of each; the first one is nobody's
+    std::unordered_map<const lane*, bulk_stores> stores_;       // of the threads that issued any
+    std::unordered_map<std::uint64_t, split_barrier> clusters_; // at which some thread arrived
+    std::uint64_t copy_turn_ = 0;
     std::chrono::steady_clock::time_point began_;
 };
 

@@ -54,11 +54,13 @@ void engine::leave_at_flag(lane& self, const request& what)
     silent_hooks silence;
     const bool releases = what.order != device::ordering::relaxed && what.order != device::ordering::acquire;
     known carried = releases ? everything_known(self) : self.order.released;
+    if (what.plain && !carried) // nor what an earlier write carried: a store ends it, an update passes it on
+        sync_.erase(what.address);
     if (!carried)
         return;
     const auto reach = releases ? what.scope : std::min(self.order.released_scope, what.scope);
     auto& flag = sync_[what.address];
-    flag.carried = joined(flag.carried, carried);
+    flag.carried = what.plain ? carried : joined(flag.carried, carried);
     flag.block = self.of->of->linear;
     flag.narrow = reach == device::scope::block;
 }

@@ -20,7 +20,8 @@ enum stamp_flags : std::uint8_t {
     stamp_block_scope = 2,
     stamp_initialised = 4,
     stamp_many = 8,
-    stamp_volatile = 16
+    stamp_volatile = 16,
+    stamp_copy = 32 // by a bulk copy: the thread is its agent
 };
 
 struct stamp {

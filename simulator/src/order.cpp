@@ -13,6 +13,22 @@ bool knowledge::covers(std::uint32_t thread, std::uint64_t block, instant when) 
     return one != threads.end() && when <= one->second;
 }
 
+bool knowledge::covers_copy(std::uint32_t agent, instant when) const
+{
+    auto done = copies.find(agent);
+    return done != copies.end() && when <= done->second;
+}
+
+bool proxy_fence_record::covers(std::uint32_t of_thread, std::uint64_t of_block, instant when) const
+{
+    if (of_thread == thread)
+        return when <= own;
+    if (of_block == block && (epoch_of(when) < epoch ||
+                              (of_thread - first_of_warp < 32 && when <= warp[of_thread - first_of_warp])))
+        return true;
+    return acquired && acquired->covers(of_thread, of_block, when);
+}
+
 void knowledge::join(const knowledge& other)
 {
     for (auto [thread, when] : other.threads) {
@@ -23,6 +39,10 @@ void knowledge::join(const knowledge& other)
         auto& mine = blocks[block];
         mine = std::max(mine, epoch);
     }
+    for (auto [agent, when] : other.copies) {
+        auto& mine = copies[agent];
+        mine = std::max(mine, when);
+    }
 }
 
 known joined(const known& a, const known& b)
@@ -31,9 +51,16 @@ known joined(const known& a, const known& b)
         return b;
     if (!b)
         return a;
-    auto both = std::make_shared<knowledge>(*a);
-    both->join(*b);
-    return both;
+    // Lanes that learn of one thing one after the other mostly knew the same before.
+    static thread_local struct {
+        known a, b, both;
+    } latest;
+    if (latest.a != a || latest.b != b) {
+        auto both = std::make_shared<knowledge>(*a);
+        both->join(*b);
+        latest = {a, b, std::move(both)};
+    }
+    return latest.both;
 }
 
 } // namespace upsweep::simulator

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "upsweep/simulator/device.h"
 
@@ -23,15 +24,34 @@ constexpr instant make_instant(std::uint64_t launch, std::uint64_t epoch, std::u
 constexpr std::uint64_t launch_of(instant t) { return t >> (epoch_bits + local_bits); }
 constexpr std::uint64_t epoch_of(instant t) { return t >> local_bits & ((1u << epoch_bits) - 1); }
 
-// What one thread may hand to another: everything of these threads up to an instant, and of these blocks before an epoch.
+// Bulk copies are nobody's thread: those of one barrier, or of one thread's stores, are an agent and counted.
+constexpr instant make_copy_instant(std::uint64_t launch, std::uint64_t copy)
+{
+    return make_instant(launch, 0, 0) + copy;
+}
+
+// What one thread may hand to another: everything of these threads up to an instant, of these blocks before an epoch,
+// and of these agents up to a copy.
 struct knowledge {
     std::unordered_map<std::uint32_t, instant> threads;
     std::unordered_map<std::uint64_t, std::uint64_t> blocks;
+    std::unordered_map<std::uint32_t, instant> copies;
     bool covers(std::uint32_t thread, std::uint64_t block, instant when) const;
+    bool covers_copy(std::uint32_t agent, instant when) const;
     void join(const knowledge& other);
 };
 using known = std::shared_ptr<const knowledge>;
 known joined(const known& a, const known& b);
+
+// What was ordered before a thread's proxy fence: bulk copies that the thread issues later see it.
+struct proxy_fence_record {
+    std::uint64_t block = 0, epoch = 0;
+    std::uint32_t thread = 0, first_of_warp = 0; // global indices
+    instant own = 0;
+    std::uint64_t warp[32] = {};
+    known acquired;
+    bool covers(std::uint32_t of_thread, std::uint64_t of_block, instant when) const;
+};
 
 struct lane_order {
     std::uint64_t local = 0; // releases in this epoch
@@ -40,6 +60,14 @@ struct lane_order {
     known released;          // at the last fence: what the next flag written carries
     device::scope released_scope{};
     bool saw_narrow = false; // a flag was read whose release did not reach this block
+    std::vector<instant> proxy_fences;                           // the latest ones, in order
+    std::shared_ptr<const proxy_fence_record> fenced, fenced_global; // at the last one; at the last that holds for global memory
+};
+
+// What the threads that arrived at a split barrier know.
+struct gathering {
+    std::shared_ptr<knowledge> all = std::make_shared<knowledge>();
+    known last; // the last one that was joined: arrivals mostly know the same
 };
 
 // What the flags of one launch carry.

@@ -24,6 +24,7 @@ counters& counters::operator+=(const counters& o)
     atomics += o.atomics, atomic_accesses += o.atomic_accesses, atomic_replays += o.atomic_replays;
     global_atomic_accesses += o.global_atomic_accesses, shared_atomic_accesses += o.shared_atomic_accesses;
     barriers += o.barriers, warp_barriers += o.warp_barriers, exchanges += o.exchanges, fences += o.fences;
+    bulk_copies += o.bulk_copies;
     return *this;
 }
 
@@ -50,6 +51,10 @@ const char* name_of(finding_kind kind)
     case finding_kind::unchecked_launch: return "unchecked launch";
     case finding_kind::invalid_free: return "invalid free";
     case finding_kind::stack_overflow: return "stack overflow";
+    case finding_kind::assertion: return "failed assertion";
+    case finding_kind::missing_proxy_fence: return "missing proxy fence";
+    case finding_kind::unfinished_copy: return "unfinished copy";
+    case finding_kind::mbarrier_misuse: return "misused mbarrier";
     }
     return "";
 }

@@ -132,6 +132,7 @@ void engine::start_block(block& b, std::uint64_t linear)
     b.live = threads_;
     b.epoch = 1;
     b.barrier = b.wide = {};
+    b.mbarriers.clear();
     b.resident = true;
     if (options_.check)
         b.shared_shadow->forget(shared_next_);
@@ -186,6 +187,7 @@ void engine::admit_blocks()
 void engine::finish_block(block& b)
 {
     close_interval(b);
+    forget_copies_of(b);
     ++blocks_done_;
     b.resident = false;
     no_progress_ = only_reads_ = 0;
@@ -363,6 +365,9 @@ void engine::step(warp& w)
     case request_kind::exchange:
     case request_kind::warp_barrier: arrive_exchange(w, mask); break;
     case request_kind::barrier: arrive_barrier(w, mask); break;
+    case request_kind::mbarrier_wait:
+    case request_kind::cluster_wait:
+    case request_kind::bulk_wait: arrive_wait(w, mask); break;
     case request_kind::fence:
     case request_kind::other:
         count_issue(w, mask, what.pc);
@@ -379,7 +384,13 @@ launch_report engine::run()
 {
     admit_blocks();
     while (blocks_done_ < blocks_total_ && !stopped_) {
+        if (!copies_.empty() && copy_is_due())
+            advance_copy(next_copy());
         warp* next = next_warp();
+        if (next == nullptr && !copies_.empty()) {
+            advance_copy(next_copy());
+            continue;
+        }
         if (next == nullptr) {
             report_stuck(finding_kind::deadlock);
             break;
@@ -396,6 +407,8 @@ launch_report engine::run()
             admit_blocks();
         }
     }
+    while (!copies_.empty() && !stopped_)
+        advance_copy(0);
     launch_report out;
     out.completed = blocks_done_ == blocks_total_ && !stopped_;
     finish_report(out);

@@ -62,12 +62,28 @@ void fence(scope reach);
 bits atomic_begin(const void* address, std::size_t size, ordering order, scope reach, bool writes);
 void atomic_end(void* address, std::size_t size, bits value, bool writes);
 
+// The same for an atomic that only loads or only stores: it costs what an ordinary access costs.
+bits atomic_load(const void* address, std::size_t size, ordering order, scope reach);
+void atomic_store(void* address, std::size_t size, bits value, ordering order, scope reach);
+
+void mbarrier_init(void* barrier, unsigned arrivals);
+void mbarrier_arrive(void* barrier, unsigned bytes); // that are still to come in this phase
+UPSWEEP_COLLECTIVE void mbarrier_wait(const void* barrier, unsigned parity);
+void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier);
+void bulk_store(void* global, const void* shared, unsigned bytes);
+void bulk_commit();
+UPSWEEP_COLLECTIVE void bulk_wait(unsigned groups_pending, bool only_reads);
+void proxy_fence(bool global_too);
+void cluster_arrive();
+UPSWEEP_COLLECTIVE void cluster_wait();
+
 void nanosleep(unsigned nanoseconds);
 std::uint64_t clock();
 void* map_shared(const void* address, unsigned block_of_cluster);
 bool is_shared(const void* address);
 std::size_t dynamic_shared_bytes();
 [[noreturn]] void trap(const char* why);
+unsigned cluster_rank(); // of the block in its cluster
 void applied_operator();
 std::uint64_t barrier_interval(); // how many block barriers the calling thread has passed
 

@@ -43,6 +43,7 @@ struct counters {
     std::uint64_t global_atomic_accesses = 0, shared_atomic_accesses = 0;
     std::uint64_t barriers = 0; // block-wide barriers completed, one for each block
     std::uint64_t warp_barriers = 0, exchanges = 0, fences = 0;
+    std::uint64_t bulk_copies = 0; // their bytes and transactions are among those of loads and stores
 
     counters& operator+=(const counters& other);
     std::uint64_t transactions() const { return load_transactions + store_transactions; }
@@ -69,7 +70,11 @@ enum class finding_kind {
     failed_launch,
     unchecked_launch,
     invalid_free,
-    stack_overflow
+    stack_overflow,
+    assertion,
+    missing_proxy_fence,
+    unfinished_copy,
+    mbarrier_misuse
 };
 const char* name_of(finding_kind);
 

@@ -1,0 +1,122 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// The instructions that CUDA C++ has no word for, as the simulator plays them. This folder comes first on the include
+// path of a simulated target, so that it is found in place of the header of inline PTX that it shares its name with.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+namespace upsweep::gpu {
+
+// mbarriers: 8 bytes of shared memory. A phase is complete when all arrivals and all announced bytes have come.
+UPSWEEP_INLINE void mbarrier_init(std::uint64_t* barrier, std::uint32_t arrivals)
+{
+    simulator::device::mbarrier_init(barrier, arrivals);
+}
+// Between the initialisation and the barrier after which other threads, and bulk copies, use the mbarrier.
+UPSWEEP_INLINE void mbarrier_init_fence() { simulator::device::proxy_fence(true); }
+// One arrival, and the bytes that this phase waits for on top of it.
+UPSWEEP_INLINE void mbarrier_expect(std::uint64_t* barrier, std::uint32_t bytes)
+{
+    simulator::device::mbarrier_arrive(barrier, bytes);
+}
+UPSWEEP_INLINE void mbarrier_arrive(std::uint64_t* barrier) { simulator::device::mbarrier_arrive(barrier, 0); }
+// Until the phase of this parity is complete: phases count from 0, and the one before the first has parity 1.
+UPSWEEP_INLINE void mbarrier_wait(const std::uint64_t* barrier, std::uint32_t parity)
+{
+    simulator::device::mbarrier_wait(barrier, parity);
+}
+
+// Multiples of 16 bytes between addresses that are multiples of 16; one thread issues, nobody carries it out.
+UPSWEEP_INLINE void bulk_load(void* shared, const void* global, std::uint32_t bytes, std::uint64_t* barrier)
+{
+    simulator::device::bulk_load(shared, global, bytes, barrier);
+}
+UPSWEEP_INLINE void bulk_store(void* global, const void* shared, std::uint32_t bytes)
+{
+    simulator::device::bulk_store(global, shared, bytes);
+}
+// The calling thread's stores since its last commit become a group.
+UPSWEEP_INLINE void bulk_commit() { simulator::device::bulk_commit(); }
+// Until at most N of the calling thread's groups have not been read from shared memory; not been written.
+template <int N>
+UPSWEEP_INLINE void bulk_wait_read()
+{
+    static_assert(N >= 0 && N < 64);
+    simulator::device::bulk_wait(N, true);
+}
+template <int N>
+UPSWEEP_INLINE void bulk_wait()
+{
+    static_assert(N >= 0 && N < 64);
+    simulator::device::bulk_wait(N, false);
+}
+// After ordinary writes to shared memory that a bulk copy is to see, by the thread that wrote.
+UPSWEEP_INLINE void async_proxy_fence() { simulator::device::proxy_fence(false); }
+
+// Data that is used once. The simulator has no caches.
+template <class T>
+UPSWEEP_INLINE T load_streaming(const T* address)
+{
+    return *address;
+}
+template <class T>
+UPSWEEP_INLINE void store_streaming(T* address, T value)
+{
+    *address = value;
+}
+
+// Indivisible, between all threads of the device.
+template <class T>
+UPSWEEP_INLINE T load_relaxed(const T* address)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
+    using namespace simulator::device;
+    return simulator::cuda::from_bits<T>(atomic_load(address, sizeof(T), ordering::relaxed, scope::device));
+}
+template <class T>
+UPSWEEP_INLINE void store_relaxed(T* address, T value)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
+    using namespace simulator::device;
+    atomic_store(address, sizeof(T), simulator::cuda::to_bits(value), ordering::relaxed, scope::device);
+}
+template <class T>
+UPSWEEP_INLINE T load_acquire(const T* address)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    using namespace simulator::device;
+    return simulator::cuda::from_bits<T>(atomic_load(address, sizeof(T), ordering::acquire, scope::device));
+}
+template <class T>
+UPSWEEP_INLINE void store_release(T* address, T value)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    using namespace simulator::device;
+    atomic_store(address, sizeof(T), simulator::cuda::to_bits(value), ordering::release, scope::device);
+}
+UPSWEEP_INLINE std::uint32_t atomic_add_acq_rel(std::uint32_t* address, std::uint32_t value)
+{
+    using namespace simulator;
+    return cuda::update(
+        address, [=](std::uint32_t old) { return old + value; }, device::scope::device, device::ordering::acq_rel);
+}
+
+UPSWEEP_INLINE std::uint32_t cluster_rank() { return simulator::device::cluster_rank(); }
+UPSWEEP_INLINE std::uint32_t cluster_size()
+{
+    const auto extent = simulator::device::cluster_extent();
+    return extent.x * extent.y * extent.z;
+}
+// The same variable in the shared memory of another block of the cluster.
+template <class T>
+UPSWEEP_INLINE T* cluster_map(T* shared, std::uint32_t rank)
+{
+    return static_cast<T*>(simulator::device::map_shared(shared, rank));
+}
+UPSWEEP_INLINE void cluster_arrive() { simulator::device::cluster_arrive(); }
+UPSWEEP_INLINE void cluster_wait() { simulator::device::cluster_wait(); }
+
+} // namespace upsweep::gpu

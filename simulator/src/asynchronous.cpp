@@ -1,0 +1,513 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Split barriers and bulk copies. A copy's accesses are checked when it is issued, as those of an agent of its own that
+// knows what the issuer knew; nobody is ordered after them until a wait has passed. Its bytes are read at one moment that
+// the schedule chooses and written at a later one.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "engine.h"
+
+namespace upsweep::simulator {
+
+namespace {
+
+constexpr std::uint32_t most_arrivals = (1u << 20) - 1, most_bytes = (1u << 20) - 1;
+constexpr std::uint64_t mark_of_an_mbarrier = 0x6d62617272696572;
+
+void remove(std::vector<std::uint64_t>& from, std::uint64_t number)
+{
+    from.erase(std::find(from.begin(), from.end(), number));
+}
+
+bool none_up_to(const std::vector<std::uint64_t>& numbers, std::uint64_t last)
+{
+    return numbers.empty() || *std::min_element(numbers.begin(), numbers.end()) > last;
+}
+
+std::string counted(std::int64_t n, const char* what)
+{
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+} // namespace
+
+bool bulk_stores::done(std::uint32_t may_be_pending, bool only_reads) const
+{
+    const auto last = last_of(may_be_pending);
+    return none_up_to(unread, last) && (only_reads || none_up_to(unwritten, last));
+}
+
+void engine::refuse(lane& self, finding_kind kind, std::uintptr_t pc, const std::string& did, const std::string& why)
+{
+    report(kind, self, pc, did, why);
+    stop(why);
+    abandon(self);
+}
+
+// Arriving releases: what the thread knows goes to all who wait for the phase.
+void engine::gather(lane& self, gathering& into)
+{
+    const warp& w = *self.of;
+    auto& all = *into.all;
+    if (self.order.acquired && self.order.acquired != into.last) {
+        all.join(*self.order.acquired);
+        into.last = self.order.acquired;
+    }
+    const auto first_of_warp = self.global_index() - (self.index - w.first);
+    for (std::uint32_t u = 0; u < w.lanes; ++u)
+        if (const auto when = w.known[self.index - w.first][u]; epoch_of(when) == w.of->epoch)
+            all.threads[first_of_warp + u] = std::max(all.threads[first_of_warp + u], when);
+    all.threads[self.global_index()] = make_instant(launch_number_, w.of->epoch, self.order.local++);
+    auto& epoch = all.blocks[w.of->linear];
+    epoch = std::max(epoch, w.of->epoch);
+}
+
+void engine::wake(std::vector<lane*>& waiting)
+{
+    for (lane* l : waiting) {
+        l->state = lane_state::ready; // and looks again: the phase may be another one by then
+        set_ready(*l->of, 1u << (l->index - l->of->first));
+    }
+    waiting.clear();
+    no_progress_ = only_reads_ = 0;
+}
+
+mbarrier& engine::mbarrier_at(lane& self, std::uintptr_t address, std::uintptr_t pc, const char* did)
+{
+    silent_hooks silence;
+    block& own = *self.of->of;
+    auto found = own.mbarriers.find(address);
+    if (found == own.mbarriers.end())
+        refuse(self, finding_kind::mbarrier_misuse, pc, did,
+               address - reinterpret_cast<std::uintptr_t>(own.shared) < shared_capacity_
+                   ? "no thread has initialised an mbarrier here"
+                   : "this is not an mbarrier in the block's own shared memory");
+    if (std::memcmp(reinterpret_cast<const void*>(address), &found->second.mark, sizeof found->second.mark) != 0)
+        refuse(self, finding_kind::mbarrier_misuse, pc, did, "the mbarrier's memory was overwritten");
+    return found->second;
+}
+
+void engine::mbarrier_init(lane& self, std::uintptr_t address, std::uint32_t arrivals, std::uintptr_t pc)
+{
+    silent_hooks silence;
+    block& own = *self.of->of;
+    constexpr auto did = "initialises an mbarrier";
+    if (address - reinterpret_cast<std::uintptr_t>(own.shared) >= shared_capacity_)
+        refuse(self, finding_kind::mbarrier_misuse, pc, did, "an mbarrier lies in the block's own shared memory");
+    if (address % 8 != 0)
+        refuse(self, finding_kind::misaligned, pc, did, "an mbarrier lies at a multiple of 8 bytes");
+    if (arrivals == 0 || arrivals > most_arrivals)
+        refuse(self, finding_kind::mbarrier_misuse, pc, did,
+               "an mbarrier expects between 1 and " + std::to_string(most_arrivals) + " arrivals, not " +
+                   std::to_string(arrivals));
+    auto& made = own.mbarriers[address];
+    if (!made.waiting.empty() || !made.in_flight.empty())
+        refuse(self, finding_kind::mbarrier_misuse, pc, did,
+               "threads still wait for this mbarrier, or copies are on their way to it");
+    made = {};
+    made.agent = static_cast<std::uint32_t>(agents_.size());
+    agents_.push_back(self.global_index());
+    made.mark = mark_of_an_mbarrier ^ address ^ made.agent;
+    made.expected = made.pending = arrivals;
+    made.made_at = pc;
+    std::memcpy(reinterpret_cast<void*>(address), &made.mark, sizeof made.mark);
+}
+
+void engine::mbarrier_arrive(lane& self, std::uintptr_t address, std::uint32_t bytes, std::uintptr_t pc)
+{
+    silent_hooks silence;
+    constexpr auto did = "arrives";
+    auto& m = mbarrier_at(self, address, pc, did);
+    if (m.pending == 0)
+        refuse(self, finding_kind::mbarrier_misuse, pc, did,
+               "all " + counted(m.expected, "arrival") + " of this phase have come before");
+    if (m.bytes + bytes > most_bytes)
+        refuse(self, finding_kind::mbarrier_misuse, pc, did,
+               "an mbarrier expects at most " + std::to_string(most_bytes) + " bytes a phase");
+    gather(self, m.gathered);
+    m.bytes += bytes;
+    --m.pending;
+    complete_phase(m);
+}
+
+void engine::complete_phase(mbarrier& m)
+{
+    if (m.pending != 0 || m.bytes != 0)
+        return;
+    // A copy that nobody announced may still be on its way: those after it are not known to be complete, either.
+    const auto first = std::min_element(m.in_flight.begin(), m.in_flight.end());
+    m.done = first == m.in_flight.end() ? m.copies : *first - 1;
+    if (m.copies != 0)
+        m.gathered.all->copies[m.agent] = make_copy_instant(launch_number_, m.done);
+    m.completed = std::make_shared<knowledge>(*m.gathered.all);
+    ++m.phase;
+    m.pending = m.expected;
+    wake(m.waiting);
+}
+
+void engine::mbarrier_passed(lane& self, std::uintptr_t address)
+{
+    silent_hooks silence;
+    auto& m = self.of->of->mbarriers.at(address);
+    if (!m.completed)
+        return; // the phase before the first one
+    self.order.acquired = joined(self.order.acquired, m.completed);
+    m.known = std::max(m.known, m.done);
+}
+
+void engine::cluster_arrive(lane& self, std::uintptr_t pc)
+{
+    silent_hooks silence;
+    if (self.cluster_arrivals != self.cluster_waits)
+        refuse(self, finding_kind::barrier_divergence, pc, "arrives at the cluster's barrier",
+               "a thread arrives twice and has not waited in between");
+    ++self.cluster_arrivals;
+    const auto cluster = self.of->of->linear / cluster_size_;
+    auto& state = clusters_[cluster];
+    gather(self, state.gathered);
+    ++state.arrived;
+    try_cluster(cluster);
+}
+
+void engine::try_cluster(std::uint64_t cluster)
+{
+    auto found = clusters_.find(cluster);
+    if (found == clusters_.end())
+        return;
+    split_barrier& state = found->second;
+    std::uint64_t live = 0;
+    for (std::uint64_t b = cluster * cluster_size_; b < (cluster + 1) * cluster_size_; ++b)
+        if (const block* member = block_of(b))
+            live += member->live;
+    if (state.arrived == 0 || state.arrived != live)
+        return;
+    state.completed = std::make_shared<knowledge>(*state.gathered.all);
+    ++state.phase;
+    state.arrived = 0;
+    wake(state.waiting);
+}
+
+void engine::cluster_passed(lane& self)
+{
+    silent_hooks silence;
+    ++self.cluster_waits;
+    self.order.acquired = joined(self.order.acquired, clusters_[self.of->of->linear / cluster_size_].completed);
+}
+
+// The lanes of a warp that wait: for the phase of an mbarrier, for the cluster, or for their own stores.
+void engine::arrive_wait(warp& w, std::uint32_t mask)
+{
+    std::uint32_t pass = 0, fresh = 0;
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+        const auto i = static_cast<std::uint32_t>(std::countr_zero(left));
+        lane& l = w.of->lanes[w.first + i];
+        const request& what = l.pending;
+        if (!what.waited) {
+            fresh |= 1u << i;
+            if (what.kind == request_kind::mbarrier_wait && options_.check)
+                check_access(l);
+        }
+        if (may_pass(l)) {
+            pass |= 1u << i;
+            continue;
+        }
+        l.state = lane_state::waiting;
+        l.pending.waited = true;
+        if (what.kind == request_kind::mbarrier_wait)
+            w.of->mbarriers.at(what.address).waiting.push_back(&l);
+        else if (what.kind == request_kind::cluster_wait)
+            clusters_[w.of->linear / cluster_size_].waiting.push_back(&l);
+        else
+            stores_[&l].waiting.push_back(&l);
+    }
+    if (fresh != 0)
+        count_issue(w, fresh, w.of->lanes[w.first + static_cast<std::uint32_t>(std::countr_zero(fresh))].pending.pc);
+    clear_ready(w, mask & ~pass);
+    if (pass != 0)
+        no_progress_ = only_reads_ = 0;
+    resume_all(w, pass);
+}
+
+bool engine::may_pass(const lane& l)
+{
+    const request& what = l.pending;
+    if (what.kind == request_kind::mbarrier_wait)
+        return (l.of->of->mbarriers.at(what.address).phase & 1) != static_cast<std::uint64_t>(what.operand);
+    if (what.kind == request_kind::cluster_wait)
+        return clusters_[l.of->of->linear / cluster_size_].phase >= l.cluster_arrivals;
+    auto own = stores_.find(&l);
+    return own == stores_.end() || own->second.done(static_cast<std::uint32_t>(what.operand), what.value != 0);
+}
+
+std::string engine::what_it_lacks(const lane& l)
+{
+    const request& what = l.pending;
+    if (what.kind == request_kind::cluster_wait)
+        return "waits for the other threads of the cluster to arrive";
+    if (what.kind == request_kind::bulk_wait)
+        return "waits for its bulk stores";
+    const auto& m = l.of->of->mbarriers.at(what.address);
+    const location& made = locate(m.made_at);
+    return "waits for parity " + std::to_string(what.operand) + " of the mbarrier initialised at line " +
+           std::to_string(made.line) + ", whose phase " + std::to_string(m.phase) + " lacks " +
+           std::to_string(m.pending) + " of " + counted(m.expected, "arrival") + " and " + counted(m.bytes, "byte");
+}
+
+void engine::start_copy(lane& self, bulk_copy copy, std::uintptr_t pc)
+{
+    const char* did = copy.store ? "issues a bulk store" : "issues a bulk load";
+    if (copy.source % 16 != 0 || copy.target % 16 != 0 || copy.bytes % 16 != 0 || copy.bytes == 0)
+        refuse(self, finding_kind::misaligned, pc, did,
+               "a bulk copy moves a multiple of 16 bytes between addresses that are multiples of 16, not " +
+                   std::to_string(copy.bytes) + " bytes between addresses " + std::to_string(copy.source % 16) +
+                   " and " + std::to_string(copy.target % 16) + " bytes past one");
+    const auto shared = copy.store ? copy.source : copy.target, global = copy.store ? copy.target : copy.source;
+    copy.of = self.of->of;
+    copy.in_block = copy.of->linear;
+    if (shared - reinterpret_cast<std::uintptr_t>(copy.of->shared) >= shared_capacity_ ||
+        space_of(self, global) != space::global)
+        refuse(self, finding_kind::out_of_bounds, pc, did,
+               "a bulk copy goes between the block's own shared memory and global memory");
+
+    const copy_stamp source{copy.agent, make_copy_instant(launch_number_, copy.number)};
+    const copy_stamp target{copy.agent + copy.store, source.when};
+    agents_[source.agent] = agents_[target.agent] = self.global_index();
+    if (options_.check) {
+        request access;
+        access.pc = pc;
+        access.size = copy.bytes;
+        access.kind = request_kind::read;
+        access.address = copy.source;
+        const auto reads = check_copy(self, access, source);
+        access.kind = request_kind::write;
+        access.address = copy.target;
+        const auto writes = check_copy(self, access, target);
+        if (reads == access_result::fatal || writes == access_result::fatal) {
+            stop("a bulk copy outside device memory");
+            abandon(self);
+        }
+        copy.possible = reads == access_result::possible && writes == access_result::possible;
+    }
+
+    const auto segment = options_.machine.transaction_bytes, row = options_.machine.banks * 4;
+    const auto transactions = (global % segment + copy.bytes + segment - 1) / segment;
+    for (auto* counts : {&sites_[sites_.index_of(pc)].counts, &interval_of(*copy.of)}) {
+        ++counts->bulk_copies;
+        (copy.store ? counts->store_transactions : counts->load_transactions) += transactions;
+        (copy.store ? counts->store_bytes : counts->load_bytes) += copy.bytes;
+        (copy.store ? counts->store_bytes_moved : counts->load_bytes_moved) += transactions * segment;
+        counts->shared_wavefronts += (copy.bytes + row - 1) / row;
+    }
+    ++lane_operations_;
+    no_progress_ = only_reads_ = 0;
+    copies_.push_back(std::move(copy));
+}
+
+void engine::bulk_load(lane& self, std::uintptr_t target, std::uintptr_t source, std::uint32_t bytes,
+                       std::uintptr_t barrier, std::uintptr_t pc)
+{
+    silent_hooks silence;
+    auto& m = mbarrier_at(self, barrier, pc, "issues a bulk load");
+    bulk_copy copy;
+    copy.source = source;
+    copy.target = target;
+    copy.bytes = bytes;
+    copy.agent = m.agent;
+    copy.number = ++m.copies;
+    copy.barrier = &m;
+    m.issuer = &self;
+    m.copied_at = pc;
+    if (options_.check) { // the copy's end is told to the barrier, whose initialisation it must see
+        request access;
+        access.pc = pc;
+        access.size = sizeof m.mark;
+        access.kind = request_kind::read;
+        access.address = barrier;
+        check_copy(self, access, {m.agent, make_copy_instant(launch_number_, copy.number)});
+    }
+    m.in_flight.push_back(copy.number);
+    start_copy(self, std::move(copy), pc);
+}
+
+void engine::bulk_store(lane& self, std::uintptr_t target, std::uintptr_t source, std::uint32_t bytes,
+                        std::uintptr_t pc)
+{
+    silent_hooks silence;
+    auto& own = stores_[&self];
+    if (own.agent == 0) {
+        own.agent = static_cast<std::uint32_t>(agents_.size());
+        agents_.insert(agents_.end(), 2, self.global_index());
+    }
+    bulk_copy copy;
+    copy.store = true;
+    copy.source = source;
+    copy.target = target;
+    copy.bytes = bytes;
+    copy.agent = own.agent;
+    copy.number = ++own.issued;
+    copy.issuer = &self;
+    own.issued_at = pc;
+    own.unread.push_back(copy.number);
+    own.unwritten.push_back(copy.number);
+    start_copy(self, std::move(copy), pc);
+}
+
+void engine::bulk_commit(lane& self)
+{
+    silent_hooks silence;
+    constexpr std::size_t kept = 64; // a wait may leave fewer than that pending
+    auto own = stores_.find(&self);
+    if (own == stores_.end())
+        return;
+    auto& groups = own->second.groups;
+    groups.push_back(own->second.issued);
+    if (groups.size() > 2 * kept)
+        groups.erase(groups.begin(), groups.end() - kept);
+}
+
+void engine::bulk_passed(lane& self, std::uint32_t may_be_pending, bool only_reads)
+{
+    silent_hooks silence;
+    auto found = stores_.find(&self);
+    if (found == stores_.end())
+        return;
+    auto& own = found->second;
+    const auto last = own.last_of(may_be_pending);
+    if (last == 0)
+        return;
+    own.read = std::max(own.read, last);
+    auto learnt = std::make_shared<knowledge>();
+    learnt->copies[own.agent] = make_copy_instant(launch_number_, last);
+    if (!only_reads)
+        learnt->copies[own.agent + 1] = make_copy_instant(launch_number_, last);
+    self.order.acquired = joined(self.order.acquired, std::move(learnt));
+}
+
+void engine::proxy_fence(lane& self, bool global_too)
+{
+    silent_hooks silence;
+    constexpr std::size_t kept = 64;
+    const warp& w = *self.of;
+    auto record = std::make_shared<proxy_fence_record>();
+    record->block = w.of->linear;
+    record->epoch = w.of->epoch;
+    record->thread = self.global_index();
+    record->first_of_warp = record->thread - (self.index - w.first);
+    record->own = make_instant(launch_number_, w.of->epoch, self.order.local++);
+    std::copy_n(w.known[self.index - w.first], w.lanes, record->warp);
+    record->acquired = self.order.acquired;
+    auto& fences = self.order.proxy_fences;
+    if (fences.size() == kept)
+        fences.erase(fences.begin());
+    fences.push_back(record->own);
+    if (global_too)
+        self.order.fenced_global = record;
+    self.order.fenced = std::move(record);
+    ++sites_[sites_.index_of(self.pending.pc)].counts.fences;
+}
+
+// In the order of their issue, soon or at once; or as late as may be: when nothing else can go on.
+bool engine::copy_is_due()
+{
+    using order = schedule::order;
+    if (no_progress_ > 4 * slots_.size() + 1000)
+        return true;
+    switch (options_.schedule.kind) {
+    case order::in_order: return ++copy_turn_ % 16 == 0;
+    case order::reversed: return false;
+    case order::round_robin: return true;
+    case order::random:
+    case order::lanes_apart: return random_() % 16 == 0;
+    case order::stall:
+    case order::starve_others:
+        return (copies_[next_copy()].in_block == options_.schedule.block) ==
+               (options_.schedule.kind == order::starve_others);
+    }
+    return true;
+}
+
+std::size_t engine::next_copy()
+{
+    using order = schedule::order;
+    const auto& how = options_.schedule;
+    switch (how.kind) {
+    case order::reversed: return copies_.size() - 1;
+    case order::random:
+    case order::lanes_apart: return random_() % copies_.size();
+    case order::stall:
+    case order::starve_others:
+        for (std::size_t i = 0; i < copies_.size(); ++i)
+            if ((copies_[i].in_block == how.block) == (how.kind == order::starve_others))
+                return i;
+        return 0;
+    default: return 0;
+    }
+}
+
+void engine::advance_copy(std::size_t which)
+{
+    bulk_copy& copy = copies_[which];
+    bulk_stores* stores = nullptr;
+    if (auto found = stores_.find(copy.issuer); found != stores_.end() && found->second.agent == copy.agent)
+        stores = &found->second;
+    no_progress_ = only_reads_ = 0;
+    if (!copy.read) {
+        copy.read = true;
+        if (copy.possible) {
+            const auto* from = reinterpret_cast<const std::uint8_t*>(copy.source);
+            copy.data.assign(from, from + copy.bytes);
+        }
+        if (stores != nullptr) {
+            remove(stores->unread, copy.number);
+            wake(stores->waiting);
+        }
+        return;
+    }
+    const bulk_copy ended = std::move(copy);
+    copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(which));
+    if (ended.possible) {
+        std::memcpy(reinterpret_cast<void*>(ended.target), ended.data.data(), ended.bytes);
+        if (ended.store)
+            device_memory::instance().host_wrote(reinterpret_cast<void*>(ended.target), ended.bytes);
+        else
+            ended.of->shared_shadow->initialise(ended.target - reinterpret_cast<std::uintptr_t>(ended.of->shared),
+                                                ended.bytes);
+    }
+    if (stores != nullptr) {
+        remove(stores->unwritten, ended.number);
+        wake(stores->waiting);
+    }
+    if (ended.barrier != nullptr) {
+        remove(ended.barrier->in_flight, ended.number);
+        ended.barrier->bytes -= ended.bytes;
+        complete_phase(*ended.barrier);
+    }
+}
+
+// A block's shared memory goes to another one: what still moves to or from it has come too late.
+void engine::forget_copies_of(block& b)
+{
+    for (const auto& [address, m] : b.mbarriers)
+        if (m.copies > m.known)
+            report(finding_kind::unfinished_copy, *m.issuer, m.copied_at, "issued a bulk load",
+                   "the block ends and no thread has waited for a copy into its shared memory");
+    std::erase_if(copies_, [&](const bulk_copy& c) { return c.of == &b && !c.store; });
+    for (std::size_t i = copies_.size(); i-- > 0;)
+        if (copies_[i].of == &b && !copies_[i].read)
+            advance_copy(i);
+}
+
+void engine::report_unread_stores(const lane& l)
+{
+    auto own = stores_.find(&l);
+    if (own == stores_.end())
+        return;
+    if (own->second.issued > own->second.read)
+        report(finding_kind::unfinished_copy, l, own->second.issued_at, "issued a bulk store",
+               "the thread exits and has not waited until its store was read from shared memory");
+    stores_.erase(own);
+}
+
+} // namespace upsweep::simulator

@@ -1,0 +1,75 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Bulk copies, which no thread carries out, and the split barriers: those in shared memory that a copy completes
+// (mbarriers), and the one of a cluster.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "order.h"
+
+namespace upsweep::simulator {
+
+struct lane;
+struct block;
+
+struct mbarrier {
+    std::uint64_t mark = 0;                  // in its memory for as long as nobody overwrites it
+    std::uint32_t agent = 0;                 // of the copies that complete here
+    std::uint32_t expected = 0, pending = 0; // arrivals
+    std::int64_t bytes = 0;                  // announced and not yet copied
+    std::uint64_t phase = 0;                 // the one that is not complete
+    std::uint64_t copies = 0, known = 0;     // issued, and those that some thread has waited for
+    std::uint64_t done = 0;                  // copies up to here were complete when the last phase was
+    std::vector<std::uint64_t> in_flight;
+    gathering gathered;
+    simulator::known completed;
+    std::vector<lane*> waiting;
+    lane* issuer = nullptr; // of the last copy
+    std::uintptr_t made_at = 0, copied_at = 0;
+};
+
+// One thread's stores. Its agent reads shared memory; the next one writes global memory.
+struct bulk_stores {
+    std::uint32_t agent = 0;
+    std::uint64_t issued = 0, read = 0; // stores; those whose reads the thread has waited for
+    std::vector<std::uint64_t> groups;  // the last store of each
+    std::vector<std::uint64_t> unread, unwritten;
+    std::vector<lane*> waiting;
+    std::uintptr_t issued_at = 0;
+
+    bool done(std::uint32_t may_be_pending, bool only_reads) const;
+    std::uint64_t last_of(std::uint32_t may_be_pending) const
+    {
+        return groups.size() > may_be_pending ? groups[groups.size() - 1 - may_be_pending] : 0;
+    }
+};
+
+struct bulk_copy {
+    bool store = false, read = false;
+    bool possible = true; // inside its arrays: what is not is reported and left undone
+    std::uintptr_t source = 0, target = 0;
+    std::uint32_t bytes = 0, agent = 0;
+    std::uint64_t number = 0;    // of its agent
+    block* of = nullptr;         // whose shared memory it is
+    std::uint64_t in_block = 0;  // of the issuer
+    mbarrier* barrier = nullptr; // of a load
+    const lane* issuer = nullptr;
+    std::vector<std::uint8_t> data; // between its two halves
+};
+
+struct copy_stamp {
+    std::uint32_t agent;
+    instant when;
+};
+
+struct split_barrier {
+    std::uint64_t phase = 0, arrived = 0;
+    gathering gathered;
+    known completed;
+    std::vector<lane*> waiting;
+};
+
+} // namespace upsweep::simulator
