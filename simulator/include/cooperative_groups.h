@@ -3,14 +3,26 @@
 // Cooperative groups: the block, its tiles, the cluster and the grid.
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+
 #include "cuda_runtime.h"
 
 namespace cooperative_groups {
 
 namespace device = upsweep::simulator::device;
 
+// Shared memory for tiles of more than one warp: a barrier for each tile of each size, and a word for each thread.
+template <unsigned MaxBlockSize = 1024>
+struct block_tile_memory {
+    std::uint64_t barriers[31];
+    std::uint64_t words[MaxBlockSize];
+};
+
 class thread_block {
 public:
+    thread_block() = default;
+    thread_block(std::uint64_t* barriers, std::uint64_t* words) : tile_barriers(barriers), tile_words(words) {}
     UPSWEEP_INLINE static void sync() { __syncthreads(); }
     static unsigned thread_rank() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
     static unsigned size() { return blockDim.x * blockDim.y * blockDim.z; }
@@ -19,8 +31,21 @@ public:
     static dim3 thread_index() { return threadIdx; }
     static dim3 group_dim() { return blockDim; }
     static dim3 dim_threads() { return blockDim; }
+
+    std::uint64_t *tile_barriers = nullptr, *tile_words = nullptr;
 };
 inline thread_block this_thread_block() { return {}; }
+template <unsigned MaxBlockSize>
+UPSWEEP_INLINE thread_block this_thread_block(block_tile_memory<MaxBlockSize>& memory)
+{
+    if (thread_block::thread_rank() == 0)
+        for (unsigned size = 1024, first = 0; size >= 64; first += 1024 / size, size /= 2)
+            for (unsigned tile = 0; tile * size < thread_block::size(); ++tile)
+                device::mbarrier_init(&memory.barriers[first + tile],
+                                      std::min(size, thread_block::size() - tile * size));
+    __syncthreads();
+    return {memory.barriers, memory.words};
+}
 
 // The lanes of one warp that form a group: what tiles and coalesced groups have in common.
 class lane_group {
@@ -37,12 +62,13 @@ protected:
     unsigned mask_, rank_, size_;
 };
 
-template <unsigned Size, class Parent = thread_block>
-class thread_block_tile : public lane_group {
+template <unsigned Size>
+class warp_tile : public lane_group {
     static_assert(Size != 0 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
 
 public:
-    thread_block_tile()
+    template <class Parent>
+    explicit warp_tile(const Parent&)
         : lane_group((Size == 32 ? ~0u : (1u << Size % 32) - 1) << device::lane_index() / Size * Size,
                      device::lane_index() % Size, Size)
     {
@@ -85,10 +111,71 @@ private:
     unsigned first() const { return device::lane_index() / Size * Size; }
 };
 
+// Several warps: they meet at a barrier and exchange through the block's memory for tiles.
+template <unsigned Size>
+class block_tile {
+    static_assert(Size > 32 && Size <= 1024 && (Size & (Size - 1)) == 0, "a tile has a power of two of threads");
+
+public:
+    explicit block_tile(const thread_block& block) : barriers_(block.tile_barriers), words_(block.tile_words)
+    {
+        if (barriers_ == nullptr)
+            device::trap("a tile of more than 32 threads needs this_thread_block(block_tile_memory)");
+    }
+    UPSWEEP_INLINE void sync() const
+    {
+        auto* barrier = barriers_ + (1024 / Size - 1) + meta_group_rank();
+        device::mbarrier_wait(barrier, device::mbarrier_arrive(barrier, 0));
+    }
+    unsigned thread_rank() const { return thread_block::thread_rank() % Size; }
+    unsigned size() const { return Size; }
+    unsigned num_threads() const { return Size; }
+    unsigned meta_group_rank() const { return thread_block::thread_rank() / Size; }
+    unsigned meta_group_size() const { return (thread_block::size() + Size - 1) / Size; }
+    template <class T>
+    UPSWEEP_INLINE T shfl(T value, unsigned rank) const
+    {
+        std::uint64_t* words = words_ + meta_group_rank() * Size;
+        words[thread_rank()] = upsweep::simulator::cuda::to_word(value);
+        sync();
+        const T got = upsweep::simulator::cuda::from_word<T>(words[rank % Size]);
+        sync();
+        return got;
+    }
+    template <class T>
+    UPSWEEP_INLINE T shfl_xor(T value, unsigned ranks) const
+    {
+        return shfl(value, thread_rank() ^ ranks);
+    }
+    template <class T>
+    UPSWEEP_INLINE T shfl_up(T value, unsigned delta) const
+    {
+        return shfl(value, thread_rank() >= delta ? thread_rank() - delta : thread_rank());
+    }
+    UPSWEEP_INLINE int any(int predicate) const
+    {
+        for (unsigned ranks = Size / 2; ranks > 0; ranks /= 2)
+            predicate |= shfl_xor(predicate != 0, ranks);
+        return predicate != 0;
+    }
+    UPSWEEP_INLINE int all(int predicate) const { return !any(!predicate); }
+
+private:
+    std::uint64_t *barriers_, *words_;
+};
+
+template <unsigned Size, class Parent = thread_block>
+class thread_block_tile : public std::conditional_t<(Size > 32), block_tile<Size>, warp_tile<Size>> {
+    using base = std::conditional_t<(Size > 32), block_tile<Size>, warp_tile<Size>>;
+
+public:
+    using base::base;
+};
+
 template <unsigned Size, class Group>
-thread_block_tile<Size, Group> tiled_partition(const Group&)
+thread_block_tile<Size, Group> tiled_partition(const Group& group)
 {
-    return {};
+    return thread_block_tile<Size, Group>(group);
 }
 
 class coalesced_group : public lane_group {
@@ -166,6 +253,20 @@ public:
     {
         device::barrier(device::barrier_level::cluster, device::barrier_vote::none, 0);
     }
+    // Between the two a thread does what needs nobody else.
+    struct arrival_token {};
+    UPSWEEP_INLINE static arrival_token barrier_arrive()
+    {
+        device::cluster_arrive();
+        return {};
+    }
+    UPSWEEP_INLINE static void barrier_wait() { device::cluster_wait(); }
+    UPSWEEP_INLINE static void barrier_wait(arrival_token&&) { device::cluster_wait(); }
+    static dim3 dim_blocks()
+    {
+        const auto c = device::cluster_extent();
+        return {c.x, c.y, c.z};
+    }
     static unsigned num_blocks()
     {
         const auto c = device::cluster_extent();
@@ -183,6 +284,7 @@ public:
         return at.x + c.x * (at.y + c.y * at.z);
     }
     static unsigned num_threads() { return num_blocks() * thread_block::size(); }
+    static unsigned size() { return num_threads(); }
     static unsigned thread_rank() { return block_rank() * thread_block::size() + thread_block::thread_rank(); }
     template <class T>
     static T* map_shared_rank(T* address, int rank)
@@ -240,6 +342,13 @@ UPSWEEP_INLINE T inclusive_scan(const thread_block_tile<Size, Parent>& tile, T v
             value = op(before, value);
     }
     return value;
+}
+
+template <unsigned Size, class Parent, class T, class Op>
+UPSWEEP_INLINE T exclusive_scan(const thread_block_tile<Size, Parent>& tile, T value, Op op)
+{
+    const T before = tile.shfl_up(inclusive_scan(tile, value, op), 1);
+    return tile.thread_rank() == 0 ? T{} : before;
 }
 
 } // namespace cooperative_groups

@@ -115,7 +115,7 @@ void engine::mbarrier_init(lane& self, std::uintptr_t address, std::uint32_t arr
     std::memcpy(reinterpret_cast<void*>(address), &made.mark, sizeof made.mark);
 }
 
-void engine::mbarrier_arrive(lane& self, std::uintptr_t address, std::uint32_t bytes, std::uintptr_t pc)
+unsigned engine::mbarrier_arrive(lane& self, std::uintptr_t address, std::uint32_t bytes, std::uintptr_t pc)
 {
     silent_hooks silence;
     constexpr auto did = "arrives";
@@ -127,9 +127,11 @@ void engine::mbarrier_arrive(lane& self, std::uintptr_t address, std::uint32_t b
         refuse(self, finding_kind::mbarrier_misuse, pc, did,
                "an mbarrier expects at most " + std::to_string(most_bytes) + " bytes a phase");
     gather(self, m.gathered);
+    const auto parity = static_cast<unsigned>(m.phase & 1);
     m.bytes += bytes;
     --m.pending;
     complete_phase(m);
+    return parity;
 }
 
 void engine::complete_phase(mbarrier& m)

@@ -214,6 +214,8 @@ void atomic_end(void* address, std::size_t size, bits value, bool writes)
         running_engine->end_atomic(self(), self().pending, changed);
 }
 
+[[noreturn]] void failed_assertion(const char* what, void* pc);
+
 namespace {
 
 void plain_atomic(const void* address, std::size_t size, ordering order, scope reach, bool writes, void* pc)
@@ -256,10 +258,10 @@ void mbarrier_init(void* barrier, unsigned arrivals)
     running_engine->mbarrier_init(self(), r.address, arrivals, r.pc);
 }
 
-void mbarrier_arrive(void* barrier, unsigned bytes)
+unsigned mbarrier_arrive(void* barrier, unsigned bytes)
 {
     running_engine->wait_at(self(), atomic_request(barrier, 8, ordering::release, scope::block, false, CALLER));
-    running_engine->mbarrier_arrive(self(), number(barrier), bytes, number(CALLER));
+    return running_engine->mbarrier_arrive(self(), number(barrier), bytes, number(CALLER));
 }
 
 void mbarrier_wait(const void* barrier, unsigned parity)
@@ -356,6 +358,14 @@ void trap(const char* why)
     running_engine->abandon(who);
 }
 
+void failed_assertion(const char* what, void* pc)
+{
+    lane& who = self();
+    silent_hooks silence;
+    running_engine->refuse(who, finding_kind::assertion, number(pc), "asserts",
+                           "'" + std::string(what) + "' does not hold");
+}
+
 std::uint64_t barrier_interval() { return running_lane != nullptr ? running_lane->of->of->epoch - 1 : 0; }
 
 void applied_operator()
@@ -366,6 +376,15 @@ void applied_operator()
 
 } // namespace device
 } // namespace upsweep::simulator
+
+// In place of the C library's, so that an assertion in a kernel is a finding.
+extern "C" void __assert_fail(const char* what, const char* file, unsigned line, const char* function) noexcept
+{
+    if (upsweep::simulator::device::inside_kernel())
+        upsweep::simulator::device::failed_assertion(what, CALLER);
+    std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, what);
+    std::abort();
+}
 
 // Alignment checks that the compilers emit with -fsanitize=alignment.
 namespace {

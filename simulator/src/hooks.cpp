@@ -128,7 +128,7 @@ void __tsan_func_entry(void* called_from)
         self->calls[self->depth] = reinterpret_cast<std::uintptr_t>(called_from);
     ++self->depth;
     const auto here = reinterpret_cast<std::uint8_t*>(__builtin_frame_address(0));
-    if (here < self->stack + 4096) {
+    if (here < self->stack + 8192) { // what is left is for the simulator's own calls
         self->overflowed = true;
         sim::running_engine->abandon(*self);
     }

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "engine.h"
@@ -25,6 +26,7 @@ thread_local host_thread_state state;
 
 std::mutex attributes_guard;
 std::map<const void*, int> dynamic_limits; // cudaFuncAttributeMaxDynamicSharedMemorySize
+std::set<const void*> large_clusters;      // cudaFuncAttributeNonPortableClusterSizeAllowed
 
 // Why the machine cannot run this launch, or nothing.
 std::pair<cudaError_t, std::string> refusal(const void* kernel, const cuda::launch_shape& shape, const options& opts)
@@ -58,9 +60,15 @@ std::pair<cudaError_t, std::string> refusal(const void* kernel, const cuda::laun
     const std::uint64_t cluster = std::uint64_t{shape.cluster.x} * shape.cluster.y * shape.cluster.z;
     if (cluster == 0 || shape.grid.x % shape.cluster.x != 0 || shape.grid.y % shape.cluster.y != 0 ||
         shape.grid.z % shape.cluster.z != 0)
-        return {cudaErrorInvalidConfiguration, "the grid is not a whole number of clusters"};
-    if (cluster > 16)
-        return {cudaErrorInvalidConfiguration, "a cluster has at most 16 blocks"};
+        return {cudaErrorInvalidClusterSize, "the grid is not a whole number of clusters"};
+    if (cluster > 1 && m.major < 9)
+        return {cudaErrorInvalidClusterSize, "this machine has no clusters; sm_90 is the first that has"};
+    if (cluster > 8) {
+        std::lock_guard lock(attributes_guard);
+        if (cluster > 16 || !large_clusters.contains(kernel))
+            return {cudaErrorInvalidClusterSize,
+                    "a cluster has at most 8 blocks, or 16 after cudaFuncAttributeNonPortableClusterSizeAllowed"};
+    }
     int per_sm = 0;
     cuda::occupancy(&per_sm, static_cast<int>(threads), shape.dynamic_shared);
     if (shape.cooperative && blocks > static_cast<std::uint64_t>(per_sm) * m.sms)
@@ -77,6 +85,10 @@ cudaError_t error_of(const launch_report& report)
             return cudaErrorIllegalAddress;
         if (f.kind == finding_kind::deadlock || f.kind == finding_kind::livelock)
             return cudaErrorLaunchTimeout;
+        if (f.kind == finding_kind::assertion)
+            return cudaErrorAssert;
+        if (f.kind == finding_kind::misaligned)
+            return cudaErrorMisalignedAddress;
     }
     return cudaErrorLaunchFailure;
 }
@@ -149,6 +161,13 @@ cudaError_t cuda::run_grid(const void* kernel, const launch_shape& shape, void (
 
 cudaError_t cuda::set_attribute(const void* kernel, cudaFuncAttribute attribute, int value)
 {
+    if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
+        std::lock_guard lock(attributes_guard);
+        if (value != 0)
+            large_clusters.insert(kernel);
+        else
+            large_clusters.erase(kernel);
+    }
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
         return cudaSuccess;
     if (value < 0 || static_cast<std::size_t>(value) > current_options().machine.shared_opt_in)
@@ -197,7 +216,8 @@ cudaError_t cudaDeviceSynchronize()
 {
     entered_runtime();
     const auto last = state.last;
-    const bool of_execution =
-        last == cudaErrorIllegalAddress || last == cudaErrorLaunchFailure || last == cudaErrorLaunchTimeout;
+    const bool of_execution = last == cudaErrorIllegalAddress || last == cudaErrorLaunchFailure ||
+                              last == cudaErrorLaunchTimeout || last == cudaErrorAssert ||
+                              last == cudaErrorMisalignedAddress;
     return of_execution ? last : cudaSuccess;
 }

@@ -287,8 +287,11 @@ cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(ve
     X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                                             \
     X(cudaErrorLaunchOutOfResources, "too many resources requested for launch")                                        \
     X(cudaErrorLaunchTimeout, "the launch timed out and was terminated")                                               \
+    X(cudaErrorAssert, "device-side assert triggered")                                                                 \
+    X(cudaErrorMisalignedAddress, "misaligned address")                                                                \
     X(cudaErrorLaunchFailure, "unspecified launch failure")                                                            \
     X(cudaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch")                                     \
+    X(cudaErrorInvalidClusterSize, "cluster misconfiguration")                                                         \
     X(cudaErrorNotSupported, "operation not supported")                                                                \
     X(cudaErrorUnknown, "unknown error")
 

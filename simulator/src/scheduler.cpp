@@ -29,10 +29,12 @@ device::index3 unfold(std::uint64_t linear, const extent& of)
 // Stacks are kept for the next launch of the same host thread: mapping them anew costs more than a small kernel.
 struct stack_pool {
     std::vector<std::pair<std::uint8_t*, std::size_t>> free;
+    // Below the first thread's stack: a frame that is larger than the stack is noticed when it is there already.
+    static constexpr std::size_t below = std::size_t{8} << 20;
     ~stack_pool()
     {
         for (auto [place, bytes] : free)
-            munmap(place, bytes);
+            munmap(place - below, bytes + below);
     }
     std::uint8_t* take(std::size_t bytes)
     {
@@ -42,10 +44,11 @@ struct stack_pool {
                 free.erase(it);
                 return place;
             }
-        void* place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void* place =
+            mmap(nullptr, bytes + below, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (place == MAP_FAILED)
             throw std::bad_alloc();
-        return static_cast<std::uint8_t*>(place);
+        return static_cast<std::uint8_t*>(place) + below;
     }
 };
 thread_local stack_pool stacks;

@@ -220,16 +220,21 @@ __global__ void producer_and_consumers(const int* in, int* out, int tiles)
 TEST(asynchronous, producer_and_consumers_meet_at_mbarriers)
 {
     constexpr int tiles = 10;
-    under_every_schedule([] {
+    under_every_schedule([&] {
         const auto in = iota(tiles * threads);
         device_array<int> out(tiles * threads);
         EXPECT_CLEAN(run(producer_and_consumers<true>, 1, threads + 32, 0, in, out, tiles));
         EXPECT_EQ(out.read(), in.read());
     });
-    const auto in = iota(tiles * threads);
-    device_array<int> out(tiles * threads);
-    EXPECT_FOUND(run(producer_and_consumers<false>, 1, threads + 32, 0, in, out, tiles), race);
-    cudaGetLastError();
+    under_every_schedule([&] {
+        const auto in = iota(tiles * threads);
+        device_array<int> out(tiles * threads);
+        const auto report = run(producer_and_consumers<false>, 1, threads + 32, 0, in, out, tiles);
+        // Late copies leave the phase open, and the producer arrives at it for a second time.
+        EXPECT_TRUE(found(report, sim::finding_kind::race) || found(report, sim::finding_kind::mbarrier_misuse))
+            << texts(report);
+        cudaGetLastError();
+    });
 }
 
 template <bool IssuerFences, bool EachFences>

@@ -285,3 +285,67 @@ TEST(intrinsics, device_and_constant_variables)
     EXPECT_EQ(count, 7);
     EXPECT_EQ(out.read(), (std::vector<int>{4, 5, 6, 7}));
 }
+
+struct tile_results {
+    int sum[64], first_lane[64], any[64], all[64], scan[64];
+};
+
+__global__ void wide_tiles(tile_results* out)
+{
+    __shared__ cg::block_tile_memory<256> memory;
+    auto block = cg::this_thread_block(memory);
+    auto tile = cg::tiled_partition<64>(block);
+    const int t = static_cast<int>(threadIdx.x);
+    const int sum = cg::reduce(tile, t, cg::plus<int>());
+    const int first = tile.shfl(t, 0);
+    const int any = tile.any(t == 70), all = tile.all(t < 130);
+    const int scan = cg::exclusive_scan(tile, t, cg::plus<int>());
+    auto& mine = out[tile.meta_group_rank()];
+    const unsigned i = tile.thread_rank();
+    mine.sum[i] = sum, mine.first_lane[i] = first, mine.any[i] = any, mine.all[i] = all, mine.scan[i] = scan;
+}
+
+__global__ void wide_tile_without_memory(int*) { cg::tiled_partition<64>(cg::this_thread_block()).sync(); }
+
+TEST(intrinsics, tiles_of_several_warps)
+{
+    device_array<tile_results> out(4);
+    EXPECT_CLEAN(run(wide_tiles, 1, 256, 0, out));
+    const auto got = out.read();
+    for (int tile = 0; tile < 4; ++tile) {
+        const auto& mine = got[static_cast<std::size_t>(tile)];
+        EXPECT_EQ(mine.sum[63], 64 * 64 * tile + 2016);
+        EXPECT_EQ(mine.first_lane[5], 64 * tile);
+        EXPECT_EQ(mine.any[0], tile == 1);
+        EXPECT_EQ(mine.all[0], tile < 2);
+        EXPECT_EQ(mine.scan[0], 0);
+        EXPECT_EQ(mine.scan[3], 3 * 64 * tile + 3);
+    }
+    EXPECT_FOUND(run(wide_tile_without_memory, 1, 64, 0, nullptr), failed_launch);
+    cudaGetLastError();
+}
+
+template <cuda::thread_scope Scope>
+__global__ void counts_in_a_scope(int* counters, int* out)
+{
+    cuda::atomic_ref<int, Scope> counter(counters[0]);
+    counter.fetch_add(1, cuda::memory_order_relaxed);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        cuda::atomic_ref<int, Scope> own(counters[1]);
+        own = 5;
+        ++own;
+        own += 4;
+        out[0] = own++;
+        out[1] = own;
+    }
+}
+
+TEST(intrinsics, the_scope_of_an_atomic_reference)
+{
+    auto counters = zeros<int>(2), out = zeros<int>(2);
+    EXPECT_CLEAN(run(counts_in_a_scope<cuda::thread_scope_system>, 2, 32, 0, counters, out));
+    EXPECT_CLEAN(run(counts_in_a_scope<cuda::thread_scope_device>, 2, 32, 0, counters, out));
+    EXPECT_CLEAN(run(counts_in_a_scope<cuda::thread_scope_block>, 1, 64, 0, counters, out));
+    EXPECT_EQ(out.read(), (std::vector<int>{10, 11}));
+    EXPECT_FOUND(run(counts_in_a_scope<cuda::thread_scope_block>, 2, 32, 0, counters, out), scope_too_narrow);
+}

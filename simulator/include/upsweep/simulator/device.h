@@ -67,7 +67,8 @@ bits atomic_load(const void* address, std::size_t size, ordering order, scope re
 void atomic_store(void* address, std::size_t size, bits value, ordering order, scope reach);
 
 void mbarrier_init(void* barrier, unsigned arrivals);
-void mbarrier_arrive(void* barrier, unsigned bytes); // that are still to come in this phase
+// Announces bytes that are still to come in this phase, and returns its parity.
+unsigned mbarrier_arrive(void* barrier, unsigned bytes);
 UPSWEEP_COLLECTIVE void mbarrier_wait(const void* barrier, unsigned parity);
 void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier);
 void bulk_store(void* global, const void* shared, unsigned bytes);
