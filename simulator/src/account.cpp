@@ -57,10 +57,7 @@ std::uint32_t part_mask(std::uint32_t begin, std::uint32_t part)
     return static_cast<std::uint32_t>(((std::uint64_t{1} << part) - 1) << begin);
 }
 
-bool loads(const request& r)
-{
-    return r.kind == request_kind::read || (r.kind == request_kind::atomic && !r.writes);
-}
+bool loads(const request& r) { return r.kind == request_kind::read || (r.kind == request_kind::atomic && !r.writes); }
 
 } // namespace
 
@@ -114,8 +111,8 @@ bool engine::continues_vector(warp& w, std::uint32_t mask, bool shared, counters
     const lane* lanes = &w.of->lanes[w.first];
     const request& what = lanes[std::countr_zero(mask)].pending;
     vector_access& last = w.last;
-    if (what.kind == request_kind::atomic || last.mask != mask || last.kind != what.kind || last.shared != shared || what.pc <= last.pc ||
-        what.pc - last.pc > 128)
+    if (what.kind == request_kind::atomic || last.mask != mask || last.kind != what.kind || last.shared != shared ||
+        what.pc <= last.pc || what.pc - last.pc > 128)
         return false;
     bool adjoins = true;
     each_lane(mask, [&](std::uint32_t i) {

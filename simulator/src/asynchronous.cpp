@@ -26,10 +26,7 @@ bool none_up_to(const std::vector<std::uint64_t>& numbers, std::uint64_t last)
     return numbers.empty() || *std::min_element(numbers.begin(), numbers.end()) > last;
 }
 
-std::string counted(std::int64_t n, const char* what)
-{
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-}
+std::string counted(std::int64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
 
 } // namespace
 

@@ -29,8 +29,8 @@ public:
             for (auto& b : grid_.blocks_)
                 if (what_.address - reinterpret_cast<std::uintptr_t>(b->shared) < grid_.shared_capacity_)
                     owner = b.get();
-        if (owner != &block_ && !(owner->resident && owner->linear / grid_.cluster_size_ ==
-                                                         block_.linear / grid_.cluster_size_)) {
+        if (owner != &block_ &&
+            !(owner->resident && owner->linear / grid_.cluster_size_ == block_.linear / grid_.cluster_size_)) {
             outside("the block whose shared memory this was has ended");
             return access_result::skipped;
         }

@@ -290,9 +290,9 @@ private:
     bool stopped_ = false, polled_ = false;
     std::string stop_reason_;
     sync_table sync_;
-    std::vector<bulk_copy> copies_;                             // in flight, in the order of their issue
-    std::vector<std::uint32_t> agents_{0};                      // who issued the last copy of each; the first one is nobody's
-    std::unordered_map<const lane*, bulk_stores> stores_;       // of the threads that issued any
+    std::vector<bulk_copy> copies_;                       // in flight, in the order of their issue
+    std::vector<std::uint32_t> agents_{0};                // who issued the last copy of each; the first one is nobody's
+    std::unordered_map<const lane*, bulk_stores> stores_; // of the threads that issued any
     std::unordered_map<std::uint64_t, split_barrier> clusters_; // at which some thread arrived
     std::uint64_t copy_turn_ = 0;
     std::chrono::steady_clock::time_point began_;

@@ -23,8 +23,8 @@ bool proxy_fence_record::covers(std::uint32_t of_thread, std::uint64_t of_block,
 {
     if (of_thread == thread)
         return when <= own;
-    if (of_block == block && (epoch_of(when) < epoch ||
-                              (of_thread - first_of_warp < 32 && when <= warp[of_thread - first_of_warp])))
+    if (of_block == block &&
+        (epoch_of(when) < epoch || (of_thread - first_of_warp < 32 && when <= warp[of_thread - first_of_warp])))
         return true;
     return acquired && acquired->covers(of_thread, of_block, when);
 }

@@ -59,9 +59,10 @@ struct lane_order {
     known pending;           // read from a flag, in force after the next fence or barrier
     known released;          // at the last fence: what the next flag written carries
     device::scope released_scope{};
-    bool saw_narrow = false; // a flag was read whose release did not reach this block
-    std::vector<instant> proxy_fences;                           // the latest ones, in order
-    std::shared_ptr<const proxy_fence_record> fenced, fenced_global; // at the last one; at the last that holds for global memory
+    bool saw_narrow = false;           // a flag was read whose release did not reach this block
+    std::vector<instant> proxy_fences; // the latest ones, in order
+    std::shared_ptr<const proxy_fence_record> fenced,
+        fenced_global; // at the last one; at the last that holds for global memory
 };
 
 // What the threads that arrived at a split barrier know.

@@ -52,15 +52,7 @@ device_array<int> iota(int n)
 constexpr int threads = 64, stages = 3;
 constexpr unsigned tile_bytes = threads * sizeof(int);
 
-enum class fault {
-    none,
-    no_wait,
-    no_init_fence,
-    no_init_barrier,
-    no_write_fence,
-    no_read_wait,
-    no_final_wait
-};
+enum class fault { none, no_wait, no_init_fence, no_init_barrier, no_write_fence, no_read_wait, no_final_wait };
 
 // Three stages in flight: thread 0 loads tiles ahead, everybody doubles them, thread 0 stores them.
 template <fault Fault>

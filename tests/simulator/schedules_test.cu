@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <set>
+#include <thread>
 
 #include "simulated.h"
 
@@ -143,4 +144,52 @@ TEST(schedules, lanes_apart_breaks_what_only_lockstep_holds_together)
         broken = broken || out.read()[0] != 32;
     }
     EXPECT_TRUE(broken);
+}
+
+__global__ void repeats(int* data, int rounds)
+{
+    __shared__ int tile[64];
+    const unsigned t = threadIdx.x;
+    int sum = 0;
+    for (int i = 0; i < rounds; ++i) {
+        tile[t] = data[blockIdx.x * 64 + t] + i;
+        __syncthreads();
+        sum += tile[63 - t];
+        __syncthreads();
+    }
+    atomicAdd(&data[blockIdx.x * 64 + t], sum);
+}
+
+// Each host thread has its own schedule and its own reports: neither knows of the other's kernels.
+TEST(schedules, host_threads_simulate_independently)
+{
+    struct outcome {
+        std::vector<int> data;
+        std::uint64_t operations = 0;
+        std::size_t races = 0;
+    };
+    const auto simulate = [](std::uint64_t seed, outcome& out) {
+        sim::options opts;
+        opts.schedule = sim::schedule::random(seed);
+        sim::with_options with(opts);
+        for (int launch = 0; launch < 5; ++launch) {
+            device_array<int> data(std::vector<int>(8 * 64, 1));
+            const auto report = run(repeats, 8, 64, 0, data, 20);
+            EXPECT_CLEAN(report);
+            out.data = data.read();
+            out.operations += report.lane_operations;
+            out.races += run(lost_updates, 8, 32, 0, data).findings.size();
+        }
+    };
+    outcome alone[2], together[2];
+    for (std::uint64_t i = 0; i < 2; ++i)
+        simulate(i, alone[i]);
+    std::thread first([&] { simulate(0, together[0]); }), second([&] { simulate(1, together[1]); });
+    first.join();
+    second.join();
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(together[i].data, alone[i].data);
+        EXPECT_EQ(together[i].operations, alone[i].operations);
+        EXPECT_EQ(together[i].races, 5u);
+    }
 }
