@@ -32,7 +32,7 @@ std::string counted(std::int64_t n, const char* what) { return std::to_string(n)
 
 bool bulk_stores::done(std::uint32_t may_be_pending, bool only_reads) const
 {
-    const auto last = last_of(may_be_pending);
+    const auto last = waited(may_be_pending);
     return none_up_to(unread, last) && (only_reads || none_up_to(unwritten, last));
 }
 
@@ -270,8 +270,8 @@ void engine::start_copy(lane& self, bulk_copy copy, std::uintptr_t pc)
         refuse(self, finding_kind::out_of_bounds, pc, did,
                "a bulk copy goes between the block's own shared memory and global memory");
 
-    const copy_stamp source{copy.agent, make_copy_instant(launch_number_, copy.number)};
-    const copy_stamp target{copy.agent + copy.store, source.when};
+    const copy_stamp source{copy.agent, make_copy_instant(launch_number_, copy.number), true};
+    const copy_stamp target{copy.agent + copy.store, source.when, true};
     agents_[source.agent] = agents_[target.agent] = self.global_index();
     if (options_.check) {
         request access;
@@ -324,7 +324,7 @@ void engine::bulk_load(lane& self, std::uintptr_t target, std::uintptr_t source,
         access.size = sizeof m.mark;
         access.kind = request_kind::read;
         access.address = barrier;
-        check_copy(self, access, {m.agent, make_copy_instant(launch_number_, copy.number)});
+        check_copy(self, access, {m.agent, make_copy_instant(launch_number_, copy.number), true});
     }
     m.in_flight.push_back(copy.number);
     start_copy(self, std::move(copy), pc);
@@ -356,14 +356,8 @@ void engine::bulk_store(lane& self, std::uintptr_t target, std::uintptr_t source
 void engine::bulk_commit(lane& self)
 {
     silent_hooks silence;
-    constexpr std::size_t kept = 64; // a wait may leave fewer than that pending
-    auto own = stores_.find(&self);
-    if (own == stores_.end())
-        return;
-    auto& groups = own->second.groups;
-    groups.push_back(own->second.issued);
-    if (groups.size() > 2 * kept)
-        groups.erase(groups.begin(), groups.end() - kept);
+    if (auto own = stores_.find(&self); own != stores_.end())
+        own->second.commit();
 }
 
 void engine::bulk_passed(lane& self, std::uint32_t may_be_pending, bool only_reads)
@@ -373,7 +367,7 @@ void engine::bulk_passed(lane& self, std::uint32_t may_be_pending, bool only_rea
     if (found == stores_.end())
         return;
     auto& own = found->second;
-    const auto last = own.last_of(may_be_pending);
+    const auto last = own.waited(may_be_pending);
     if (last == 0)
         return;
     own.read = std::max(own.read, last);
@@ -498,15 +492,92 @@ void engine::forget_copies_of(block& b)
             advance_copy(i);
 }
 
-void engine::report_unread_stores(const lane& l)
+void engine::report_unfinished_copies(const lane& l)
 {
-    auto own = stores_.find(&l);
-    if (own == stores_.end())
-        return;
-    if (own->second.issued > own->second.read)
-        report(finding_kind::unfinished_copy, l, own->second.issued_at, "issued a bulk store",
-               "the thread exits and has not waited until its store was read from shared memory");
-    stores_.erase(own);
+    if (auto own = stores_.find(&l); own != stores_.end()) {
+        if (own->second.issued > own->second.read)
+            report(finding_kind::unfinished_copy, l, own->second.issued_at, "issued a bulk store",
+                   "the thread exits and has not waited until its store was read from shared memory");
+        stores_.erase(own);
+    }
+    if (auto own = pipelines_.find(&l); own != pipelines_.end()) {
+        if (!own->second.pending.empty())
+            report(finding_kind::unfinished_copy, l, own->second.issued_at, "issued an asynchronous copy",
+                   "the thread exits and has not waited for its copy into shared memory");
+        pipelines_.erase(own);
+    }
+}
+
+void engine::pipeline_copy(lane& self, std::uintptr_t target, std::uintptr_t source, std::uint32_t bytes,
+                           std::uintptr_t pc)
+{
+    silent_hooks silence;
+    constexpr auto did = "issues an asynchronous copy";
+    if ((bytes != 4 && bytes != 8 && bytes != 16) || source % bytes != 0 || target % bytes != 0)
+        refuse(self, finding_kind::misaligned, pc, did,
+               "it copies 4, 8 or 16 bytes between addresses that are multiples of that");
+    if (target - reinterpret_cast<std::uintptr_t>(self.of->of->shared) >= shared_capacity_)
+        refuse(self, finding_kind::out_of_bounds, pc, did, "it copies into the block's own shared memory");
+    auto& own = pipelines_[&self];
+    if (own.agent == 0) {
+        own.agent = static_cast<std::uint32_t>(agents_.size());
+        agents_.push_back(self.global_index());
+    }
+    own.issued_at = pc;
+    pipeline::copy made{target, source, pc, bytes, ++own.issued, true, false};
+    if (options_.check) {
+        request access;
+        access.pc = pc;
+        access.size = bytes;
+        access.kind = request_kind::write;
+        access.address = target;
+        const copy_stamp by{own.agent, make_copy_instant(launch_number_, made.number), false};
+        made.possible = check_copy(self, access, by) == access_result::possible;
+    }
+    own.pending.push_back(made);
+}
+
+void engine::pipeline_commit(lane& self)
+{
+    silent_hooks silence;
+    auto& own = pipelines_[&self];
+    own.commit();
+    using order = schedule::order;
+    const auto kind = options_.schedule.kind;
+    const bool at_once = kind == order::random || kind == order::lanes_apart
+                             ? random_() % 2 == 0
+                             : kind != order::reversed && kind != order::stall;
+    if (at_once)
+        for (auto& copy : own.pending)
+            carry_out(copy);
+}
+
+// What has been waited for is as if the thread had written it just now.
+void engine::pipeline_wait(lane& self, std::uint32_t may_be_pending)
+{
+    silent_hooks silence;
+    auto& own = pipelines_[&self];
+    const auto last = own.waited(may_be_pending);
+    const auto now = make_instant(launch_number_, self.of->of->epoch, self.order.local);
+    auto& state = *self.of->of->shared_shadow;
+    std::erase_if(own.pending, [&](pipeline::copy& copy) {
+        if (copy.number > last)
+            return false;
+        carry_out(copy);
+        const auto offset = copy.target - reinterpret_cast<std::uintptr_t>(self.of->of->shared);
+        if (options_.check && copy.possible)
+            for (cell* c = state.at(offset); c <= state.at(offset + copy.bytes - 1); ++c)
+                if ((c->write.flags & stamp_copy) && c->write.thread == own.agent)
+                    c->write = {now, self.global_index(), sites_.index_of(copy.pc), stamp_initialised};
+        return true;
+    });
+}
+
+void engine::carry_out(pipeline::copy& copy)
+{
+    if (copy.possible && !copy.carried_out)
+        std::memcpy(reinterpret_cast<void*>(copy.target), reinterpret_cast<const void*>(copy.source), copy.bytes);
+    copy.carried_out = true;
 }
 
 } // namespace upsweep::simulator

@@ -31,20 +31,45 @@ struct mbarrier {
     std::uintptr_t made_at = 0, copied_at = 0;
 };
 
-// One thread's stores. Its agent reads shared memory; the next one writes global memory.
-struct bulk_stores {
+// The copies of one thread since each of its commits.
+struct copy_groups {
     std::uint32_t agent = 0;
-    std::uint64_t issued = 0, read = 0; // stores; those whose reads the thread has waited for
-    std::vector<std::uint64_t> groups;  // the last store of each
-    std::vector<std::uint64_t> unread, unwritten;
-    std::vector<lane*> waiting;
+    std::uint64_t issued = 0;
+    std::vector<std::uint64_t> last; // copy of each group
     std::uintptr_t issued_at = 0;
 
-    bool done(std::uint32_t may_be_pending, bool only_reads) const;
-    std::uint64_t last_of(std::uint32_t may_be_pending) const
+    void commit()
     {
-        return groups.size() > may_be_pending ? groups[groups.size() - 1 - may_be_pending] : 0;
+        constexpr std::size_t kept = 64; // a wait may leave fewer than that pending
+        last.push_back(issued);
+        if (last.size() > 2 * kept)
+            last.erase(last.begin(), last.end() - kept);
     }
+    // The last copy that a wait waits for.
+    std::uint64_t waited(std::uint32_t may_be_pending) const
+    {
+        return last.size() > may_be_pending ? last[last.size() - 1 - may_be_pending] : 0;
+    }
+};
+
+// Its bulk stores. The agent reads shared memory; the next one writes global memory.
+struct bulk_stores : copy_groups {
+    std::uint64_t read = 0; // those whose reads the thread has waited for
+    std::vector<std::uint64_t> unread, unwritten;
+    std::vector<lane*> waiting;
+
+    bool done(std::uint32_t may_be_pending, bool only_reads) const;
+};
+
+// Its copies by cp.async, which the thread carries out itself: when it commits them, or only when it waits for them.
+struct pipeline : copy_groups {
+    struct copy {
+        std::uintptr_t target, source, pc;
+        std::uint32_t bytes;
+        std::uint64_t number;
+        bool possible, carried_out;
+    };
+    std::vector<copy> pending;
 };
 
 struct bulk_copy {
@@ -63,6 +88,7 @@ struct bulk_copy {
 struct copy_stamp {
     std::uint32_t agent;
     instant when;
+    bool other_proxy; // than that of ordinary accesses
 };
 
 struct split_barrier {

@@ -84,7 +84,7 @@ private:
     const char* verb() const
     {
         if (copy_ != nullptr)
-            return writes_ ? "issues a bulk copy that writes" : "issues a bulk copy that reads";
+            return writes_ ? "issues a copy that writes" : "issues a copy that reads";
         if (what_.kind == request_kind::mbarrier_wait)
             return "waits for";
         if (what_.kind == request_kind::atomic)
@@ -126,7 +126,7 @@ private:
                                         : "device memory that nobody wrote");
             if (conflicts(c->write, flags))
                 race(c->write, (c->write.flags & stamp_atomic) ? "atomically updated" : "wrote", flags);
-            else if (copy_ != nullptr && !fenced(c->write))
+            else if (copy_ != nullptr && copy_->other_proxy && !fenced(c->write))
                 missing_fence(c->write);
             if (writes_) {
                 check_readers(state, *c, flags);
@@ -217,11 +217,11 @@ private:
     void race(const stamp& before, const char* did, std::uint8_t flags)
     {
         if (before.flags & stamp_copy) {
-            auto other = grid_.party_of(grid_.agents_[before.thread], before.site,
-                                        std::string("issued a bulk copy that ") + did);
+            auto other =
+                grid_.party_of(grid_.agents_[before.thread], before.site, std::string("issued a copy that ") + did);
             grid_.report(finding_kind::race, who_, what_.pc, verb(),
-                         in_shared_ ? "one word of shared memory, a bulk copy, and no wait for its end"
-                                    : "one word of global memory, a bulk copy, and no wait for its end",
+                         in_shared_ ? "one word of shared memory, an asynchronous copy, and no wait for its end"
+                                    : "one word of global memory, an asynchronous copy, and no wait for its end",
                          &other);
             return;
         }

@@ -318,12 +318,14 @@ void engine::complete_barrier(block& b, barrier_state& state, const known& also)
     ++sites_[sites_.index_of(state.first_pc)].counts.barriers;
     ++interval_of(b).barriers;
     known together = also;
+    const knowledge* before = nullptr; // most threads know the same
     for (std::uint32_t i = 0; i < threads_; ++i) {
         auto& order = b.lanes[i].order;
         if (order.pending)
             together = joined(together, order.pending);
-        if (order.acquired && order.acquired != together)
+        if (order.acquired && order.acquired != together && order.acquired.get() != before)
             together = joined(together, order.acquired);
+        before = order.acquired.get();
     }
     ++b.epoch;
     no_progress_ = only_reads_ = 0;
@@ -374,7 +376,7 @@ void engine::exited(lane& l)
     only_reads_ = 0;
     if (stopped_)
         return;
-    report_unread_stores(l);
+    report_unfinished_copies(l);
     try_barrier(b);
     if (const auto cluster = b.linear / cluster_size_; clusters_.contains(cluster)) {
         auto& state = clusters_[cluster];

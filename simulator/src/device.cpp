@@ -304,6 +304,23 @@ void proxy_fence(bool global_too)
     running_engine->proxy_fence(self(), global_too);
 }
 
+void pipeline_copy(void* shared, const void* global, unsigned bytes)
+{
+    auto r = at(request_kind::read, CALLER);
+    r.address = number(global);
+    r.size = bytes;
+    running_engine->wait_at(self(), r);
+    running_engine->pipeline_copy(self(), number(shared), r.address, bytes, r.pc);
+}
+
+void pipeline_commit() { running_engine->pipeline_commit(self()); }
+
+void pipeline_wait(unsigned groups_pending)
+{
+    running_engine->wait_at(self(), at(request_kind::fence, CALLER));
+    running_engine->pipeline_wait(self(), groups_pending);
+}
+
 void cluster_arrive()
 {
     running_engine->wait_at(self(), at(request_kind::fence, CALLER));

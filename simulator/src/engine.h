@@ -180,6 +180,10 @@ public:
     void bulk_commit(lane& self);
     void bulk_passed(lane& self, std::uint32_t may_be_pending, bool only_reads);
     void proxy_fence(lane& self, bool global_too);
+    void pipeline_copy(lane& self, std::uintptr_t target, std::uintptr_t source, std::uint32_t bytes,
+                       std::uintptr_t pc);
+    void pipeline_commit(lane& self);
+    void pipeline_wait(lane& self, std::uint32_t may_be_pending);
     void cluster_arrive(lane& self, std::uintptr_t pc);
     void cluster_passed(lane& self);
 
@@ -261,7 +265,8 @@ private:
     std::size_t next_copy();
     void advance_copy(std::size_t which);
     void forget_copies_of(block& b);
-    void report_unread_stores(const lane& l);
+    void report_unfinished_copies(const lane& l);
+    static void carry_out(pipeline::copy& copy);
     void finish_report(launch_report& out);
 
     launch_request launch_;
@@ -290,9 +295,10 @@ private:
     bool stopped_ = false, polled_ = false;
     std::string stop_reason_;
     sync_table sync_;
-    std::vector<bulk_copy> copies_;                       // in flight, in the order of their issue
-    std::vector<std::uint32_t> agents_{0};                // who issued the last copy of each; the first one is nobody's
-    std::unordered_map<const lane*, bulk_stores> stores_; // of the threads that issued any
+    std::vector<bulk_copy> copies_;        // in flight, in the order of their issue
+    std::vector<std::uint32_t> agents_{0}; // who issued the last copy of each; the first one is nobody's
+    std::unordered_map<const lane*, pipeline> pipelines_;
+    std::unordered_map<const lane*, bulk_stores> stores_;       // of the threads that issued any
     std::unordered_map<std::uint64_t, split_barrier> clusters_; // at which some thread arrived
     std::uint64_t copy_turn_ = 0;
     std::chrono::steady_clock::time_point began_;

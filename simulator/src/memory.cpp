@@ -84,7 +84,7 @@ device_memory& device_memory::instance()
 
 device_memory::device_memory() : arena_(static_cast<std::uint8_t*>(map_lazily(reserved))) {}
 
-void* device_memory::allocate(std::size_t bytes, std::uintptr_t caller, bool host_visible)
+void* device_memory::allocate(std::size_t bytes, std::uintptr_t caller, memory_kind kind)
 {
     std::lock_guard lock(mutex_);
     const std::size_t room = (bytes + 2 * guard - 1) / guard * guard;
@@ -96,7 +96,8 @@ void* device_memory::allocate(std::size_t bytes, std::uintptr_t caller, bool hos
     made->size = bytes;
     made->serial = serial_++;
     made->made_at = caller;
-    made->shadow = std::make_unique<shadow>(bytes, host_visible);
+    made->kind = kind;
+    made->shadow = std::make_unique<shadow>(bytes, kind != memory_kind::device);
     next_ += room;
     in_use_ += bytes;
     void* base = made->base;

@@ -60,11 +60,14 @@ struct shadow {
     std::vector<std::uint32_t> unused_readers;
 };
 
+enum class memory_kind : std::uint8_t { device, host, managed };
+
 struct allocation {
     std::uint8_t* base = nullptr;
     std::size_t size = 0;
     std::uint64_t serial = 0;
     bool freed = false, device_variable = false;
+    memory_kind kind = memory_kind::device;
     std::uintptr_t made_at = 0;
     std::unique_ptr<simulator::shadow> shadow;
 };
@@ -73,7 +76,7 @@ class device_memory {
 public:
     static device_memory& instance();
 
-    void* allocate(std::size_t bytes, std::uintptr_t caller, bool host_visible); // null when it does not fit
+    void* allocate(std::size_t bytes, std::uintptr_t caller, memory_kind kind); // null when it does not fit
     enum class free_result { freed, unknown, twice };
     free_result release(void* base);
     bool contains(std::uintptr_t address) const

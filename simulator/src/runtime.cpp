@@ -25,7 +25,7 @@ struct CUevent_st {
 
 namespace {
 
-cudaError_t allocate(void** place, std::size_t bytes, std::uintptr_t caller, bool host_visible)
+cudaError_t allocate(void** place, std::size_t bytes, std::uintptr_t caller, memory_kind kind)
 {
     entered_runtime();
     if (place == nullptr)
@@ -33,7 +33,7 @@ cudaError_t allocate(void** place, std::size_t bytes, std::uintptr_t caller, boo
     *place = nullptr;
     if (bytes == 0)
         return cudaSuccess;
-    *place = device_memory::instance().allocate(bytes, caller, host_visible);
+    *place = device_memory::instance().allocate(bytes, caller, kind);
     return *place == nullptr ? failed(cudaErrorMemoryAllocation) : cudaSuccess;
 }
 
@@ -105,20 +105,48 @@ cudaError_t set(void* to, int value, std::size_t bytes, std::uintptr_t caller)
 
 } // namespace
 
-cudaError_t cudaMalloc(void** place, std::size_t bytes) { return allocate(place, bytes, CALLER, false); }
+cudaError_t cudaMalloc(void** place, std::size_t bytes) { return allocate(place, bytes, CALLER, memory_kind::device); }
 cudaError_t cudaMallocAsync(void** place, std::size_t bytes, cudaStream_t)
 {
-    return allocate(place, bytes, CALLER, false);
+    return allocate(place, bytes, CALLER, memory_kind::device);
 }
 cudaError_t cudaMallocManaged(void** place, std::size_t bytes, unsigned)
 {
-    return allocate(place, bytes, CALLER, true);
+    return allocate(place, bytes, CALLER, memory_kind::managed);
 }
-cudaError_t cudaMallocHost(void** place, std::size_t bytes) { return allocate(place, bytes, CALLER, true); }
-cudaError_t cudaHostAlloc(void** place, std::size_t bytes, unsigned) { return allocate(place, bytes, CALLER, true); }
+cudaError_t cudaMallocHost(void** place, std::size_t bytes)
+{
+    return allocate(place, bytes, CALLER, memory_kind::host);
+}
+cudaError_t cudaHostAlloc(void** place, std::size_t bytes, unsigned)
+{
+    return allocate(place, bytes, CALLER, memory_kind::host);
+}
 cudaError_t cudaFree(void* place) { return release(place, CALLER); }
 cudaError_t cudaFreeHost(void* place) { return release(place, CALLER); }
 cudaError_t cudaFreeAsync(void* place, cudaStream_t) { return release(place, CALLER); }
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place)
+{
+    entered_runtime();
+    *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, const_cast<void*>(place)};
+    auto& memory = device_memory::instance();
+    const auto address = reinterpret_cast<std::uintptr_t>(place);
+    const allocation* here = memory.contains(address) ? memory.find(address) : nullptr;
+    if (here == nullptr || here->freed || address - reinterpret_cast<std::uintptr_t>(here->base) >= here->size)
+        return cudaSuccess;
+    attributes->device = 0;
+    attributes->devicePointer = const_cast<void*>(place);
+    switch (here->kind) {
+    case memory_kind::host: attributes->type = cudaMemoryTypeHost; break;
+    case memory_kind::managed: attributes->type = cudaMemoryTypeManaged; break;
+    case memory_kind::device:
+        attributes->type = cudaMemoryTypeDevice;
+        attributes->hostPointer = nullptr;
+        break;
+    }
+    return cudaSuccess;
+}
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind)
 {
@@ -162,6 +190,11 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
+cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status)
+{
+    *status = cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
 cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
 
@@ -277,6 +310,7 @@ cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(ve
     X(cudaErrorMemoryAllocation, "out of memory")                                                                      \
     X(cudaErrorInitializationError, "initialization error")                                                            \
     X(cudaErrorInvalidConfiguration, "invalid configuration argument")                                                 \
+    X(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version")                     \
     X(cudaErrorInvalidSymbol, "invalid device symbol")                                                                 \
     X(cudaErrorInvalidDevicePointer, "invalid device pointer")                                                         \
     X(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")                                            \

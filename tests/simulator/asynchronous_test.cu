@@ -4,6 +4,7 @@
 // getting it wrong.
 #include <numeric>
 
+#include <cuda_pipeline.h>
 #include <upsweep/gpu/primitive/ptx.cuh>
 
 #include "simulated.h"
@@ -132,8 +133,8 @@ TEST(asynchronous, each_missing_wait_is_a_race)
     EXPECT_FOUND(run_doubles<fault::no_wait>(), race);
     EXPECT_FOUND(run_doubles<fault::no_read_wait>(), race);
     const auto report = run_doubles<fault::no_wait>();
-    EXPECT_NE(texts(report).find("a bulk copy, and no wait for its end"), std::string::npos) << texts(report);
-    EXPECT_NE(texts(report).find("issued a bulk copy that wrote at"), std::string::npos) << texts(report);
+    EXPECT_NE(texts(report).find("an asynchronous copy, and no wait for its end"), std::string::npos) << texts(report);
+    EXPECT_NE(texts(report).find("issued a copy that wrote at"), std::string::npos) << texts(report);
 }
 
 TEST(asynchronous, without_the_wait_some_schedule_reads_too_early)
@@ -505,6 +506,55 @@ TEST(asynchronous, copies_are_counted_as_whole_transactions)
     EXPECT_EQ(report.total.load_transactions, tiles * tile_bytes / 32);
     EXPECT_EQ(report.total.store_transactions, tiles * tile_bytes / 32);
     EXPECT_EQ(report.total.efficiency(), 1.0);
+}
+
+// Each thread copies what its neighbour will read, two groups ahead.
+template <int Pending, bool Barrier>
+__global__ void copies_ahead(const int4* in, int* out, int rounds)
+{
+    __shared__ int4 ring[3][64];
+    const unsigned t = threadIdx.x;
+    const auto copy = [&](int i) {
+        if (i < rounds)
+            __pipeline_memcpy_async(&ring[i % 3][t], in + i * 64 + static_cast<int>(t), sizeof(int4));
+        __pipeline_commit();
+    };
+    copy(0);
+    copy(1);
+    int sum = 0;
+    for (int i = 0; i < rounds; ++i) {
+        __pipeline_wait_prior(Pending);
+        if constexpr (Barrier)
+            __syncthreads();
+        const int4 got = ring[i % 3][Barrier ? 63 - t : t];
+        sum += got.x + got.w;
+        copy(i + 2);
+    }
+    out[t] = sum;
+}
+
+__global__ void leaves_copies(const int4* in)
+{
+    __shared__ int4 tile[32];
+    __pipeline_memcpy_async(&tile[threadIdx.x], in + threadIdx.x, sizeof(int4));
+    __pipeline_commit();
+}
+
+TEST(asynchronous, copies_by_the_threads_themselves)
+{
+    constexpr int rounds = 7;
+    under_every_schedule([&] {
+        device_array<int4> in(std::vector<int4>(rounds * 64, make_int4(1, 2, 3, 4)));
+        device_array<int> out(64);
+        const auto report = run(copies_ahead<1, true>, 1, 64, 0, in, out, rounds);
+        EXPECT_CLEAN(report);
+        EXPECT_EQ(out.read(), std::vector<int>(64, 5 * rounds));
+        if (sim::current_options().schedule.kind != order::lanes_apart)
+            EXPECT_EQ(report.total.load_transactions, rounds * 64u / 2);
+        EXPECT_CLEAN(run(copies_ahead<1, false>, 1, 64, 0, in, out, rounds));
+        EXPECT_FOUND(run(copies_ahead<2, false>, 1, 64, 0, in, out, rounds), race);
+        EXPECT_FOUND(run(leaves_copies, 1, 32, 0, in), unfinished_copy);
+    });
 }
 
 struct alignas(16) flagged {

@@ -99,7 +99,7 @@ TEST(failures, a_deadlock_names_every_place_where_threads_wait)
 TEST(failures, those_who_poll_are_named_beside_those_who_wait)
 {
     sim::options opts;
-    opts.patience = 20000;
+    opts.patience = 1000;
     sim::with_options with(opts);
     auto out = zeros<int>(1);
     const auto report = run(waits_apart<16>, 2, 32, 0, out);

@@ -349,3 +349,24 @@ TEST(intrinsics, the_scope_of_an_atomic_reference)
     EXPECT_EQ(out.read(), (std::vector<int>{10, 11}));
     EXPECT_FOUND(run(counts_in_a_scope<cuda::thread_scope_block>, 2, 32, 0, counters, out), scope_too_narrow);
 }
+
+TEST(host, every_pointer_has_a_kind)
+{
+    int *device = nullptr, *host = nullptr, *managed = nullptr, local = 0;
+    ASSERT_EQ(cudaMalloc(&device, 64), cudaSuccess);
+    ASSERT_EQ(cudaMallocHost(&host, 64), cudaSuccess);
+    ASSERT_EQ(cudaMallocManaged(&managed, 64), cudaSuccess);
+    const auto kind = [](const void* place) {
+        cudaPointerAttributes found{};
+        EXPECT_EQ(cudaPointerGetAttributes(&found, place), cudaSuccess);
+        return found.type;
+    };
+    EXPECT_EQ(kind(device), cudaMemoryTypeDevice);
+    EXPECT_EQ(kind(device + 15), cudaMemoryTypeDevice);
+    EXPECT_EQ(kind(device + 16), cudaMemoryTypeUnregistered);
+    EXPECT_EQ(kind(host), cudaMemoryTypeHost);
+    EXPECT_EQ(kind(managed), cudaMemoryTypeManaged);
+    EXPECT_EQ(kind(&local), cudaMemoryTypeUnregistered);
+    cudaFree(device), cudaFreeHost(host), cudaFree(managed);
+    EXPECT_EQ(kind(device), cudaMemoryTypeUnregistered);
+}

@@ -75,6 +75,10 @@ void bulk_store(void* global, const void* shared, unsigned bytes);
 void bulk_commit();
 UPSWEEP_COLLECTIVE void bulk_wait(unsigned groups_pending, bool only_reads);
 void proxy_fence(bool global_too);
+// The calling thread's own copies of 4, 8 or 16 bytes.
+void pipeline_copy(void* shared, const void* global, unsigned bytes);
+void pipeline_commit();
+void pipeline_wait(unsigned groups_pending);
 void cluster_arrive();
 UPSWEEP_COLLECTIVE void cluster_wait();
 

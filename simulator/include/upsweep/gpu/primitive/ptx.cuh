@@ -68,6 +68,15 @@ UPSWEEP_INLINE void store_streaming(T* address, T value)
     *address = value;
 }
 
+// Sixteen bytes that are read and written as one.
+struct alignas(16) word128 {
+    std::uint64_t low;
+    std::uint64_t high;
+};
+
+// Orders what this thread has read and written before with what it reads and writes after, for all threads of the GPU.
+UPSWEEP_INLINE void fence() { simulator::device::fence(simulator::device::scope::device); }
+
 // Indivisible, between all threads of the device.
 template <class T>
 UPSWEEP_INLINE T load_relaxed(const T* address)
