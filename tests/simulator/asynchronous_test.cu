@@ -549,12 +549,14 @@ TEST(asynchronous, copies_by_the_threads_themselves)
         const auto report = run(copies_ahead<1, true>, 1, 64, 0, in, out, rounds);
         EXPECT_CLEAN(report);
         EXPECT_EQ(out.read(), std::vector<int>(64, 5 * rounds));
-        if (sim::current_options().schedule.kind != order::lanes_apart)
-            EXPECT_EQ(report.total.load_transactions, rounds * 64u / 2);
+        EXPECT_GE(report.total.load_transactions, rounds * 64u / 2);
         EXPECT_CLEAN(run(copies_ahead<1, false>, 1, 64, 0, in, out, rounds));
         EXPECT_FOUND(run(copies_ahead<2, false>, 1, 64, 0, in, out, rounds), race);
         EXPECT_FOUND(run(leaves_copies, 1, 32, 0, in), unfinished_copy);
     });
+    device_array<int4> in(std::vector<int4>(rounds * 64, make_int4(1, 2, 3, 4)));
+    device_array<int> out(64);
+    EXPECT_EQ(run(copies_ahead<1, true>, 1, 64, 0, in, out, rounds).total.load_transactions, rounds * 64u / 2);
 }
 
 struct alignas(16) flagged {
