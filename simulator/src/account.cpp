@@ -235,11 +235,16 @@ void engine::note_progress(warp& w, std::uint32_t mask)
         l.last_pc = r.pc;
         l.last_address = r.address;
     });
-    if (lanes[std::countr_zero(mask)].pending.kind == request_kind::write)
+    const request& what = lanes[std::countr_zero(mask)].pending;
+    if (what.kind == request_kind::write)
         only_reads_ = 0;
     if (fresh)
         no_progress_ = 0;
-    else
+    // One flag after the other and nothing else: a warp that polls several places.
+    constexpr std::uint32_t long_enough = 16;
+    const bool flag = loads(what) && (what.is_volatile || what.kind == request_kind::atomic);
+    w.flags_read = flag ? w.flags_read + 1 : 0;
+    if (!fresh || w.flags_read > long_enough)
         polled_ = true;
 }
 

@@ -100,6 +100,7 @@ struct warp {
     std::uint32_t all() const { return lanes == 32 ? ~0u : (1u << lanes) - 1; }
     std::uint32_t exchanging = 0; // waiting for the other lanes of an intrinsic
     std::uint32_t slot = 0;
+    std::uint32_t flags_read = 0; // since it last did anything else in memory
     vector_access last;
     std::uint64_t known[32][32] = {}; // known[t][u]: clock of lane u up to which lane t is ordered after it
 };
