@@ -32,6 +32,9 @@ builtin_index as_builtin(const extent& e) { return {e.x, e.y, e.z}; }
 void engine::set_builtins(const lane& l)
 {
     threadIdx = as_builtin(l.thread);
+    if (l.of->of == builtins_of_)
+        return;
+    builtins_of_ = l.of->of;
     blockIdx = as_builtin(l.of->of->index);
     blockDim = as_builtin(launch_.block);
     gridDim = as_builtin(launch_.grid);
@@ -108,6 +111,16 @@ request at(request_kind kind, void* pc)
     return what;
 }
 
+// The same in its place, for the most frequent ones.
+request& now_pending(request_kind kind, void* pc)
+{
+    request& what = self().pending;
+    what = {};
+    what.kind = kind;
+    what.pc = reinterpret_cast<std::uintptr_t>(pc);
+    return what;
+}
+
 // A CUDA index outside a kernel has no value; asking for one is the caller's mistake, so it is told and stopped.
 [[noreturn]] void not_in_a_kernel()
 {
@@ -126,13 +139,13 @@ bool inside_kernel() { return running_lane != nullptr; }
 
 exchanged exchange_lanes(exchange what, unsigned mask, std::uint64_t value, int operand, int width)
 {
-    auto r = at(request_kind::exchange, CALLER);
+    request& r = now_pending(request_kind::exchange, CALLER);
     r.exchange = what;
     r.mask = mask;
     r.value = value;
     r.operand = operand;
     r.width = width;
-    running_engine->wait_at(self(), r);
+    running_engine->wait();
     return self().result;
 }
 
@@ -151,11 +164,11 @@ unsigned active_mask()
 
 int barrier(barrier_level level, barrier_vote vote, int predicate)
 {
-    auto r = at(request_kind::barrier, CALLER);
+    request& r = now_pending(request_kind::barrier, CALLER);
     r.level = level;
     r.vote = vote;
     r.operand = predicate;
-    running_engine->wait_at(self(), r);
+    running_engine->wait();
     return self().result.predicate;
 }
 

@@ -62,19 +62,19 @@ struct request {
 
 enum class lane_state : std::uint8_t { ready, waiting, exited };
 
+// What a switch touches comes first.
 struct lane {
     boost::context::detail::fcontext_t context = nullptr;
-    lane_state state = lane_state::ready;
-    std::uint32_t index = 0; // in the block
-    std::uint32_t depth = 0; // of calls
-    bool overflowed = false;
-    std::uint8_t* stack = nullptr;
     warp* of = nullptr;
     device::index3 thread{};
-    request pending;
+    std::uint32_t index = 0; // in the block
+    std::uint32_t depth = 0; // of calls
+    lane_state state = lane_state::ready;
+    bool overflowed = false;
     device::exchanged result{};
-    std::uintptr_t calls[12] = {}; // where the outer functions were called from
+    request pending;
     std::uintptr_t last_pc = 0, last_address = 0;
+    std::uint8_t* stack = nullptr;
     std::uint64_t applied = 0; // operators, in this barrier interval
     lane_order order;          // what this lane knows to have happened
     std::uint64_t cluster_arrivals = 0, cluster_waits = 0;
@@ -156,7 +156,12 @@ public:
     launch_report run();
 
     // What the hooks and intrinsics call, on a lane's fiber.
-    void wait_at(lane& self, request what);
+    void wait_at(lane& self, const request& what)
+    {
+        self.pending = what;
+        wait();
+    }
+    void wait(); // at what is pending: hooks write it there, because a smaller stack is a faster switch
     void* shared_address(lane& self, const void* image, std::size_t size);
     void* map_shared(lane& self, const void* address, unsigned rank);
     bool holds_shared(std::uintptr_t address) const;
@@ -302,14 +307,15 @@ private:
     std::unordered_map<const lane*, bulk_stores> stores_;       // of the threads that issued any
     std::unordered_map<std::uint64_t, split_barrier> clusters_; // at which some thread arrived
     std::uint64_t copy_turn_ = 0;
+    const block* builtins_of_ = nullptr; // whose blockIdx and the like are set
     std::chrono::steady_clock::time_point began_;
 };
 
 bool is_builtin(std::uintptr_t address);  // threadIdx and its kin
 void* builtin_address(std::size_t which); // in the order threadIdx, blockIdx, blockDim, gridDim
 
-extern thread_local lane* running_lane;
-extern thread_local engine* running_engine;
+extern constinit thread_local lane* running_lane;
+extern constinit thread_local engine* running_engine;
 
 // While the simulator itself works on a lane's fiber, hooks are silent: the standard library's templates may be the
 // instrumented copies.

@@ -10,8 +10,8 @@
 
 namespace upsweep::simulator {
 
-thread_local lane* running_lane = nullptr;
-thread_local engine* running_engine = nullptr;
+constinit thread_local lane* running_lane = nullptr;
+constinit thread_local engine* running_engine = nullptr;
 
 namespace {
 
@@ -26,13 +26,14 @@ namespace {
         return;
     if (is_builtin(address))
         return;
-    request what;
+    request& what = self->pending;
+    what = {};
     what.kind = kind;
     what.is_volatile = is_volatile;
     what.size = size;
     what.address = address;
     what.pc = reinterpret_cast<std::uintptr_t>(pc);
-    running_engine->wait_at(*self, what);
+    running_engine->wait();
     if (!is_volatile)
         return;
     what.scope = device::scope::system;
@@ -119,13 +120,11 @@ void* upsweep_simulator_memset(void* to, int value, std::size_t size)
     return std::memset(to, value, size);
 }
 
-void __tsan_func_entry(void* called_from)
+void __tsan_func_entry(void*)
 {
     sim::lane* self = sim::running_lane;
     if (self == nullptr)
         return;
-    if (self->depth < std::size(self->calls))
-        self->calls[self->depth] = reinterpret_cast<std::uintptr_t>(called_from);
     ++self->depth;
     const auto here = reinterpret_cast<std::uint8_t*>(__builtin_frame_address(0));
     if (here < self->stack + 8192) { // what is left is for the simulator's own calls

@@ -126,6 +126,7 @@ void engine::start_block(block& b, std::uint64_t linear)
 {
     const extent grid = launch_.grid;
     b.linear = linear;
+    builtins_of_ = nullptr;
     b.index = unfold(linear, grid);
     if (cluster_size_ > 1) { // the blocks of a cluster are neighbours in every direction
         const extent c = launch_.cluster, clusters{grid.x / c.x, grid.y / c.y, grid.z / c.z};
@@ -336,16 +337,22 @@ void engine::resume(lane& l)
 
 void engine::resume_all(warp& w, std::uint32_t mask)
 {
-    for (lane* lanes = &w.of->lanes[w.first]; mask != 0; mask &= mask - 1) {
+    lane* lanes = &w.of->lanes[w.first];
+    for (; mask != 0; mask &= mask - 1) {
+        // Of hundreds of stacks few are in the nearest cache: the next lane's comes while this one runs.
+        if (const auto next = mask & (mask - 1); next != 0) {
+            const auto* stack = static_cast<const char*>(lanes[std::countr_zero(next)].context);
+            for (int line = 0; line < 4; ++line)
+                __builtin_prefetch(stack + 64 * line);
+        }
         resume(lanes[std::countr_zero(mask)]);
         if (stopped_)
             return;
     }
 }
 
-void engine::wait_at(lane& self, request what)
+void engine::wait()
 {
-    self.pending = what;
     auto from = context::jump_fcontext(back_, nullptr);
     back_ = from.fctx;
 }
