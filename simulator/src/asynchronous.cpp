@@ -1,8 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Split barriers and bulk copies. A copy's accesses are checked when it is issued, as those of an agent of its own that
-// knows what the issuer knew; nobody is ordered after them until a wait has passed. Its bytes are read at one moment that
-// the schedule chooses and written at a later one.
+// Split barriers and bulk copies. A copy's accesses are checked when it is issued, as those of an agent of its own
+// that knows what the issuer knew; nobody is ordered after them until a wait has passed. Its bytes are read at one
+// moment that the schedule chooses and written at a later one.
 #include <algorithm>
 #include <bit>
 #include <cstring>

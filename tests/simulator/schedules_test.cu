@@ -71,6 +71,31 @@ TEST(schedules, a_polling_block_does_not_starve_the_one_it_waits_for)
     }
 }
 
+// The first block waits for a flag of each of the others, and looks at all of them in turn.
+__global__ void waits_for_many(const int* ready, volatile int* flags, int* out)
+{
+    if (blockIdx.x != 0) {
+        flags[blockIdx.x - 1] = ready[blockIdx.x];
+        return;
+    }
+    for (unsigned seen = 0; seen != gridDim.x - 1;) {
+        seen = 0;
+        for (unsigned i = 0; i < gridDim.x - 1; ++i)
+            seen += flags[i] != 0;
+    }
+    *out = 1;
+}
+
+TEST(schedules, who_polls_many_flags_gives_up_its_turn)
+{
+    device_array<int> ready(std::vector<int>(9, 1));
+    auto flags = zeros<int>(8), out = zeros<int>(1);
+    const auto report = run(waits_for_many, 9, 1, 0, ready, static_cast<volatile int*>(static_cast<int*>(flags)), out);
+    EXPECT_CLEAN(report);
+    EXPECT_EQ(out.read()[0], 1);
+    EXPECT_LT(report.lane_operations, 1000u);
+}
+
 TEST(schedules, a_livelock_says_who_reads_what)
 {
     sim::options opts;
