@@ -147,6 +147,10 @@ TEST(asynchronous, without_the_wait_some_schedule_reads_too_early)
             wrong = wrong || got[i] != 2 * (static_cast<int>(i) + 1);
     });
     EXPECT_TRUE(wrong);
+    sim::options opts;
+    opts.schedule.kind = order::reversed; // copies end as late as may be
+    sim::with_options with(opts);
+    EXPECT_FOUND(run_doubles<fault::no_wait>(), uninitialised_read);
 }
 
 TEST(asynchronous, ordinary_writes_need_a_proxy_fence)
@@ -258,6 +262,50 @@ TEST(asynchronous, the_writers_or_the_issuer_fence)
     EXPECT_FOUND(run(stores_what_others_wrote<false, false>, 1, 32, 0, out), missing_proxy_fence);
 }
 
+// The fence of another thread, which nothing orders before the store.
+__global__ void fences_too_late(int* out)
+{
+    alignas(16) __shared__ int tile[64];
+    tile[threadIdx.x] = 1;
+    __syncthreads();
+    if (threadIdx.x != 0) {
+        gpu::async_proxy_fence();
+    } else {
+        gpu::bulk_store(out, tile + 32, 128);
+        gpu::bulk_commit();
+        gpu::bulk_wait<0>();
+    }
+}
+
+template <bool GlobalToo>
+__global__ void loads_what_it_wrote(int* data, int* out)
+{
+    alignas(16) __shared__ int tile[4];
+    __shared__ std::uint64_t ready;
+    for (int i = 0; i < 4; ++i)
+        data[i] = i;
+    gpu::mbarrier_init(&ready, 1);
+    if constexpr (GlobalToo)
+        gpu::mbarrier_init_fence();
+    else
+        gpu::async_proxy_fence();
+    gpu::mbarrier_expect(&ready, sizeof tile);
+    gpu::bulk_load(tile, data, sizeof tile, &ready);
+    gpu::mbarrier_wait(&ready, 0);
+    *out = tile[3];
+}
+
+TEST(asynchronous, a_fence_holds_for_what_came_before_it_in_its_memory)
+{
+    under_every_schedule([] {
+        device_array<int> out(32), data(4);
+        EXPECT_FOUND(run(fences_too_late, 1, 64, 0, out), missing_proxy_fence);
+        EXPECT_CLEAN(run(loads_what_it_wrote<true>, 1, 1, 0, data, out));
+        EXPECT_EQ(out.read()[0], 3);
+        EXPECT_FOUND(run(loads_what_it_wrote<false>, 1, 1, 0, data, out), missing_proxy_fence);
+    });
+}
+
 template <bool Writes>
 __global__ void uses_the_target_of_a_store(int* out)
 {
@@ -298,6 +346,30 @@ __global__ void two_buffers(int* out)
         gpu::bulk_commit();
     }
     gpu::bulk_wait<0>();
+}
+
+template <int Pending>
+__global__ void leaves_a_group(int* out)
+{
+    alignas(16) __shared__ int tile[8];
+    for (int i = 0; i < 8; ++i)
+        tile[i] = i;
+    gpu::async_proxy_fence();
+    for (int i = 0; i < 8; i += 4) {
+        gpu::bulk_store(out + i, tile + i, 16);
+        gpu::bulk_commit();
+    }
+    gpu::bulk_wait_read<Pending>();
+}
+
+TEST(asynchronous, every_group_must_be_waited_for)
+{
+    under_every_schedule([] {
+        device_array<int> out(8);
+        EXPECT_CLEAN(run(leaves_a_group<0>, 1, 1, 0, out));
+        EXPECT_EQ(out.read()[7], 7);
+        EXPECT_FOUND(run(leaves_a_group<1>, 1, 1, 0, out), unfinished_copy);
+    });
 }
 
 TEST(asynchronous, groups_end_in_the_order_of_their_commits)
@@ -452,6 +524,24 @@ __global__ void initialises_with(int arrivals)
     gpu::mbarrier_init(&ready, static_cast<std::uint32_t>(arrivals));
 }
 
+__global__ void expects(int bytes)
+{
+    __shared__ std::uint64_t ready;
+    gpu::mbarrier_init(&ready, 2);
+    gpu::mbarrier_expect(&ready, static_cast<std::uint32_t>(bytes));
+}
+
+__global__ void initialises_anew(const int* in, int)
+{
+    alignas(16) __shared__ int tile[4];
+    __shared__ std::uint64_t ready;
+    gpu::mbarrier_init(&ready, 1);
+    gpu::mbarrier_init_fence();
+    gpu::mbarrier_expect(&ready, sizeof tile);
+    gpu::bulk_load(tile, in, sizeof tile, &ready);
+    gpu::mbarrier_init(&ready, 1);
+}
+
 __global__ void arrives_at_nothing(int)
 {
     __shared__ std::uint64_t ready;
@@ -467,6 +557,10 @@ TEST(asynchronous, mbarriers_that_are_misused)
     EXPECT_CLEAN(run(initialises_with, 1, 1, 0, 3));
     EXPECT_FOUND(run(initialises_with, 1, 1, 0, 0), mbarrier_misuse);
     EXPECT_FOUND(run(arrives_at_nothing, 1, 1, 0, 0), mbarrier_misuse);
+    EXPECT_CLEAN(run(expects, 1, 1, 0, (1 << 20) - 1));
+    EXPECT_FOUND(run(expects, 1, 1, 0, 1 << 20), mbarrier_misuse);
+    const auto in = iota(4);
+    EXPECT_FOUND(run(initialises_anew, 1, 1, 0, in, 0), mbarrier_misuse);
     cudaGetLastError();
 }
 
@@ -627,7 +721,8 @@ TEST(asynchronous, ordered_loads_and_stores)
     });
 }
 
-// A release is worth nothing once another thread's ordinary store has taken its place.
+// A release is worth nothing once another thread's store has taken its place.
+template <bool Releases>
 __global__ void a_store_replaces_a_release(int* data, int* flag, int* turn, int* out)
 {
     if (blockIdx.x == 0) {
@@ -637,7 +732,10 @@ __global__ void a_store_replaces_a_release(int* data, int* flag, int* turn, int*
     } else if (blockIdx.x == 1) {
         while (gpu::load_relaxed(turn) == 0) {
         }
-        gpu::store_relaxed(flag, 2);
+        if constexpr (Releases)
+            gpu::store_release(flag, 2);
+        else
+            gpu::store_relaxed(flag, 2);
     } else {
         while (gpu::load_acquire(flag) != 2) {
         }
@@ -651,7 +749,9 @@ TEST(asynchronous, a_release_ends_with_the_next_store)
     opts.schedule = sim::schedule::stall(2);
     sim::with_options with(opts);
     auto data = zeros<int>(1), flag = zeros<int>(1), turn = zeros<int>(1), out = zeros<int>(1);
-    EXPECT_FOUND(run(a_store_replaces_a_release, 3, 1, 0, data, flag, turn, out), race);
+    EXPECT_FOUND(run(a_store_replaces_a_release<false>, 3, 1, 0, data, flag, turn, out), race);
+    cudaMemset(flag, 0, sizeof(int)), cudaMemset(turn, 0, sizeof(int));
+    EXPECT_FOUND(run(a_store_replaces_a_release<true>, 3, 1, 0, data, flag, turn, out), race);
 }
 
 __global__ void streams(const float4* in, float4* out)
