@@ -186,8 +186,8 @@ private:
                      &other);
     }
 
-    // Two accesses at least one of which writes, and no order between them. Atomics may meet atomics; volatile ones meet
-    // like atomics too, but not within a warp, where volatile was once thought to keep lanes in step.
+    // Two accesses at least one of which writes, and no order between them. Atomics may meet atomics; volatile ones
+    // meet like atomics too, but not within a warp, where volatile was once thought to keep lanes in step.
     bool conflicts(const stamp& before, std::uint8_t flags) const
     {
         if (ordered(before))

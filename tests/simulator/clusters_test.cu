@@ -39,7 +39,7 @@ __global__ void places(int4* out)
                            static_cast<int>(cluster.block_rank()), static_cast<int>(cluster.block_index().y));
 }
 
-enum class fault { none, no_barrier, no_last_barrier, no_wait, arrives_twice, waits_unasked, half_arrives };
+enum class fault { none, no_barrier, no_last_barrier, no_wait, arrives_twice, waits_unasked, half_arrives, half_waits };
 
 // Each block offers a value and takes its right neighbour's.
 template <fault Fault>
@@ -51,15 +51,19 @@ __global__ void takes_from_neighbour(int* out)
     if constexpr (Fault == fault::half_arrives)
         if (threadIdx.x % 2)
             return;
+    const auto right = (gpu::cluster_rank() + 1) % gpu::cluster_size();
+    const int* theirs = gpu::cluster_map(&mine, right);
     if constexpr (Fault != fault::no_barrier && Fault != fault::waits_unasked)
         gpu::cluster_arrive();
+    if constexpr (Fault == fault::half_waits)
+        if (threadIdx.x % 2)
+            return;
     if constexpr (Fault == fault::arrives_twice)
         gpu::cluster_arrive();
     if constexpr (Fault != fault::no_barrier && Fault != fault::no_wait)
         gpu::cluster_wait();
-    const auto right = (gpu::cluster_rank() + 1) % gpu::cluster_size();
     if (threadIdx.x == 0)
-        out[blockIdx.x] = *gpu::cluster_map(&mine, right);
+        out[blockIdx.x] = *theirs;
     if constexpr (Fault == fault::no_wait)
         gpu::cluster_wait();
     if constexpr (Fault != fault::no_last_barrier) {
@@ -162,4 +166,5 @@ TEST(clusters, what_is_missing_is_found)
     EXPECT_FOUND(run_cluster(8, 4, 32, takes_from_neighbour<fault::waits_unasked>, to), barrier_divergence);
     // Threads that exited are not waited for.
     EXPECT_CLEAN(run_cluster(8, 4, 32, takes_from_neighbour<fault::half_arrives>, to));
+    EXPECT_CLEAN(run_cluster(8, 4, 32, takes_from_neighbour<fault::half_waits>, to));
 }
