@@ -92,7 +92,8 @@ std::string without_signature(std::string name)
 bool is_simulators_own(const std::string& file)
 {
     return file.find("simulator/include/") != file.npos || file.find("/upsweep/simulator/") != file.npos ||
-           file.find("upsweep-simulator/") != file.npos || file.find("/usr/include/c++/") != file.npos;
+           file.find("/upsweep/lab/include/") != file.npos || // where they are installed
+           file.find("/usr/include/c++/") != file.npos;
 }
 
 // The functions, blocks and inlined calls around an instruction, outermost first. (dwarf_getscopes does not look into
