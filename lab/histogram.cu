@@ -16,7 +16,7 @@ std::vector<unsigned> samples(unsigned n)
 {
     std::vector<unsigned> values(n);
     for (unsigned i = 0; i < n; ++i)
-        values[i] = i % 4 == 0 ? 5 : i * 2654435761u >> 7;
+        values[i] = i % 4 == 0 ? 5 : scrambled(i);
     return values;
 }
 
@@ -32,20 +32,23 @@ std::vector<unsigned> serial_answer(const std::vector<S>& values, unsigned count
 
 // How one kernel is launched: in, counts, n, bins, grid, block, bin function.
 template <class S, class Bin, class Launch>
-bool right(const std::vector<S>& values, unsigned count, unsigned block, Bin bin, Launch start)
+bool right(const std::vector<S>& values, unsigned count, const task& what, Bin bin, Launch start)
 {
-    buffer<S> in(values);
-    buffer<unsigned> counts(count, 0u);
     const auto n = static_cast<unsigned>(values.size());
-    start(in.data(), counts.data(), n, blocks_for(n, 8 * block), block, bin);
-    return counts.read() == serial_answer(values, count, bin);
+    const auto answer = serial_answer(values, count, bin);
+    buffer<S> in(values);
+    return repeat(what.repetitions, n, n * sizeof(S), [&] {
+        const auto counts = zeros<unsigned>(count);
+        start(in.data(), counts.data(), n, blocks_for(n, 8 * what.block), what.block, bin);
+        return counts.read() == answer;
+    });
 }
 
 using modulo = modulo_bins;
 
 bool run_serial(const task& what)
 {
-    return right(samples(what.n), bins, what.block, modulo{bins},
+    return right(samples(what.n), bins, what, modulo{bins},
                  [](auto in, auto counts, unsigned n, unsigned, unsigned, auto bin) {
                      launch(histogram_serial<unsigned, modulo>, 1, 1, 0, in, counts, n, bin);
                  });
@@ -53,7 +56,7 @@ bool run_serial(const task& what)
 
 bool run_global_atomics(const task& what)
 {
-    return right(samples(what.n), bins, what.block, modulo{bins},
+    return right(samples(what.n), bins, what, modulo{bins},
                  [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
                      launch(histogram_global_atomics<unsigned, modulo>, grid, block, 0, in, counts, n, bin);
                  });
@@ -61,9 +64,9 @@ bool run_global_atomics(const task& what)
 
 bool run_thread_tables(const task& what)
 {
-    return right(samples(what.n), bins, what.block, modulo{bins},
+    return right(samples(what.n), bins, what, modulo{bins},
                  [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
-                     buffer<unsigned> tables(std::size_t{grid} * block * bins, 0u);
+                     const auto tables = zeros<unsigned>(std::size_t{grid} * block * bins);
                      launch(histogram_thread_tables<unsigned, modulo>, grid, block, 0, in, tables.data(), n, bin);
                      launch(histogram_fold_tables<unsigned>, bins, block, block * sizeof(unsigned), tables.data(),
                             counts, grid * block);
@@ -72,7 +75,7 @@ bool run_thread_tables(const task& what)
 
 bool run_sorted(const task& what)
 {
-    return right(samples(what.n), bins, what.block, modulo{bins},
+    return right(samples(what.n), bins, what, modulo{bins},
                  [](auto in, auto counts, unsigned n, unsigned, unsigned block, auto bin) {
                      launch(histogram_sorted<unsigned, modulo>, blocks_for(n, block), block, block * sizeof(unsigned),
                             in, counts, n, bin);
@@ -81,7 +84,7 @@ bool run_sorted(const task& what)
 
 bool run_privatised(const task& what)
 {
-    return right(samples(what.n), bins, what.block, modulo{bins},
+    return right(samples(what.n), bins, what, modulo{bins},
                  [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
                      launch(histogram_privatised<unsigned, modulo>, grid, block, bins * sizeof(unsigned), in, counts, n,
                             bins, bin);
@@ -90,7 +93,7 @@ bool run_privatised(const task& what)
 
 bool run_blocked(const task& what)
 {
-    return right(samples(what.n), bins, what.block, modulo{bins},
+    return right(samples(what.n), bins, what, modulo{bins},
                  [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
                      launch(histogram_blocked<unsigned, modulo>, grid, block, bins * sizeof(unsigned), in, counts, n,
                             bins, bin);
@@ -101,7 +104,7 @@ bool run_blocked(const task& what)
 bool run_partially_privatised(const task& what)
 {
     constexpr unsigned many = 1u << 16;
-    return right(samples(what.n), many, what.block, modulo{many},
+    return right(samples(what.n), many, what, modulo{many},
                  [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
                      launch(histogram_partially_privatised<unsigned, modulo>, grid, block, 1024 * sizeof(unsigned), in,
                             counts, n, 0u, 1024u, bin);
@@ -114,7 +117,7 @@ bool run_text(const task& what)
     std::vector<unsigned char> text(what.n);
     for (unsigned i = 0; i < what.n; ++i)
         text[i] = static_cast<unsigned char>(sentence[i % sentence.size()]);
-    return right(text, 7, what.block, letter_groups(),
+    return right(text, 7, what, letter_groups(),
                  [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
                      launch(histogram_privatised<unsigned char, letter_groups>, grid, block, 7 * sizeof(unsigned), in,
                             counts, n, 7u, bin);
@@ -134,7 +137,7 @@ struct ones {
 
 bool run_user_function(const task& what)
 {
-    return right(samples(what.n), 33, what.block, ones(),
+    return right(samples(what.n), 33, what, ones(),
                  [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
                      launch(histogram_privatised<unsigned, ones>, grid, block, 33 * sizeof(unsigned), in, counts, n,
                             33u, bin);

@@ -13,6 +13,7 @@ namespace lab {
 struct task {
     unsigned n = 4096;
     unsigned block = 256;
+    unsigned repetitions = 1; // more than one where it is timed
 };
 
 // Operator applications and steps as a function of n, where the textbooks give one.

@@ -6,8 +6,6 @@
 
 #include <cuda_runtime.h>
 
-#include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,14 +17,9 @@
 #endif
 
 #include "ladder.h"
+#include "stopwatch.h"
 
 namespace lab {
-
-inline void check(cudaError_t error, const char* what)
-{
-    if (error != cudaSuccess)
-        throw std::runtime_error(std::string(what) + " failed: " + cudaGetErrorString(error));
-}
 
 template <class... P, class... A>
 void launch(void (*kernel)(P...), unsigned grid, unsigned block, std::size_t shared, A... arguments)
@@ -35,7 +28,11 @@ void launch(void (*kernel)(P...), unsigned grid, unsigned block, std::size_t sha
     config.gridDim = dim3(grid);
     config.blockDim = dim3(block);
     config.dynamicSmemBytes = shared;
-    check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...), "the launch");
+    auto start = [&] { check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...), "the launch"); };
+    if (timing != nullptr)
+        timing->time(start);
+    else
+        start();
 }
 
 template <class T>
@@ -68,6 +65,31 @@ private:
     T* data_ = nullptr;
     std::size_t size_;
 };
+
+template <class T>
+buffer<T> zeros(std::size_t size)
+{
+    buffer<T> all(size);
+    check(cudaMemset(all.data(), 0, size * sizeof(T)), "cudaMemset");
+    return all;
+}
+
+// Numbers without a pattern: the same ones on every machine.
+inline unsigned scrambled(unsigned i)
+{
+    i = (i ^ (i >> 16)) * 0x85ebca6bu;
+    i = (i ^ (i >> 13)) * 0xc2b2ae35u;
+    return i ^ (i >> 16);
+}
+
+// From -50 to 50: their sums stay small.
+inline std::vector<int> small_numbers(unsigned n)
+{
+    std::vector<int> values(n);
+    for (unsigned i = 0; i < n; ++i)
+        values[i] = static_cast<int>(scrambled(i) % 101u) - 50;
+    return values;
+}
 
 inline unsigned blocks_for(std::size_t n, std::size_t block) { return static_cast<unsigned>((n + block - 1) / block); }
 

@@ -11,14 +11,6 @@ namespace lab {
 
 namespace {
 
-std::vector<int> samples(unsigned n)
-{
-    std::vector<int> values(n);
-    for (unsigned i = 0; i < n; ++i)
-        values[i] = static_cast<int>(i * 7919u % 101u) - 50;
-    return values;
-}
-
 template <class T>
 std::vector<T> padded(std::vector<T> values, std::size_t to, T with)
 {
@@ -165,7 +157,7 @@ T run_last_block(const std::vector<T>& values, const task& what, Op op)
 {
     const unsigned grid = blocks_for(values.size(), 8 * what.block);
     buffer<T> in(values), out(grid + 1);
-    buffer<unsigned> ticket(1, 0u);
+    const auto ticket = zeros<unsigned>(1);
     launch(reduce_last_block<T, Op>, grid, what.block, 0, in.data(), out.data(), ticket.data(),
            static_cast<unsigned>(values.size()), op);
     return out.read()[grid];
@@ -183,11 +175,15 @@ T serial_answer(const std::vector<T>& values, Op op)
 // R14: the same kernel under every operator.
 bool every_operator(const task& what)
 {
-    const auto values = samples(what.n);
-    auto right = [&](auto op) { return run_shuffle<int>(values, what, op) == serial_answer(values, op); };
-    return right(plus<int>()) && right(multiplies<int>()) && right(minimum<int>()) && right(maximum<int>()) &&
-           right(bit_and<int>()) && right(bit_or<int>()) && right(bit_xor<int>()) && right(logical_and<int>()) &&
-           right(logical_or<int>());
+    std::vector<unsigned> values(what.n);
+    for (unsigned i = 0; i < what.n; ++i)
+        values[i] = scrambled(i) | 1; // odd, so that the product says something
+    auto right = [&](auto op) { return run_shuffle<unsigned>(values, what, op) == serial_answer(values, op); };
+    return repeat(what.repetitions, 9 * values.size(), 9 * values.size() * sizeof(unsigned), [&] {
+        return right(plus<unsigned>()) && right(multiplies<unsigned>()) && right(minimum<unsigned>()) &&
+               right(maximum<unsigned>()) && right(bit_and<unsigned>()) && right(bit_or<unsigned>()) &&
+               right(bit_xor<unsigned>()) && right(logical_and<unsigned>()) && right(logical_or<unsigned>());
+    });
 }
 
 double log2_of(double n) { return std::log2(n); }
@@ -204,8 +200,10 @@ double linear(double n) { return n - 1; }
     {                                                                                                                  \
         row, #name, idea,                                                                                              \
             [](const task& what) {                                                                                     \
-                const auto values = samples(what.n);                                                                   \
-                return runner<int>(values, what, counted<plus<int>>()) == serial_answer(values, plus<int>());          \
+                const auto values = small_numbers(what.n);                                                             \
+                const int answer = serial_answer(values, plus<int>());                                                 \
+                return repeat(what.repetitions, what.n, what.n * sizeof(int),                                          \
+                              [&] { return runner<int>(values, what, counted<plus<int>>()) == answer; });              \
             },                                                                                                         \
             LAB_TRACE(runner), {steps, linear},                                                                        \
         {                                                                                                              \

@@ -11,18 +11,11 @@ namespace lab {
 
 namespace {
 
-std::vector<int> samples(unsigned n)
-{
-    std::vector<int> values(n);
-    for (unsigned i = 0; i < n; ++i)
-        values[i] = static_cast<int>(i * 7919u % 101u) - 50;
-    return values;
-}
-
 template <class T, class Op>
 std::vector<T> serial_answer(const std::vector<T>& values, Op op, bool exclusive)
 {
     std::vector<T> out;
+    out.reserve(values.size());
     T total = op.identity();
     for (T v : values) {
         if (exclusive)
@@ -112,17 +105,15 @@ std::vector<T> run_look_back(const std::vector<T>& values, const task& what, Op 
 {
     const unsigned tiles = blocks_for(values.size(), what.block);
     buffer<T> in(values), out(values.size()), totals(tiles), prefixes(tiles);
-    buffer<unsigned> states(tiles, 0u), ticket(1, 0u);
+    const auto states = zeros<unsigned>(tiles), ticket = zeros<unsigned>(1);
     launch(scan_look_back<T, Op>, tiles, what.block, 0, in.data(), out.data(), totals.data(), prefixes.data(),
            states.data(), ticket.data(), static_cast<unsigned>(values.size()), op);
     return out.read();
 }
 
-// S9: a table of about n words, and queries of every kind on it.
-bool run_two_dimensions(const task& what)
+// S9: a table, and queries of every kind on it.
+bool table_is_right(const std::vector<int>& values, unsigned rows, unsigned columns, const task& what)
 {
-    const auto columns = static_cast<unsigned>(std::sqrt(static_cast<double>(what.n))) + 1, rows = what.n / columns + 1;
-    const auto values = samples(rows * columns);
     buffer<int> in(values), table(values.size());
     const counted<plus<int>> op;
     launch(scan_rows<int, counted<plus<int>>>, rows, what.block, 0, in.data(), table.data(), columns, op);
@@ -144,6 +135,15 @@ bool run_two_dimensions(const task& what)
             return false;
     }
     return true;
+}
+
+// About n words.
+bool run_two_dimensions(const task& what)
+{
+    const auto columns = static_cast<unsigned>(std::sqrt(static_cast<double>(what.n))) + 1, rows = what.n / columns + 1;
+    const auto values = small_numbers(rows * columns);
+    return repeat(what.repetitions, values.size(), 2 * values.size() * sizeof(int),
+                  [&] { return table_is_right(values, rows, columns, what); });
 }
 
 double linear(double n) { return n - 1; }
@@ -169,9 +169,10 @@ task one_block(task what, unsigned words_per_thread)
     {                                                                                                                  \
         row, #name, idea,                                                                                              \
             [](const task& what) {                                                                                     \
-                const auto values = samples((fit).n);                                                                  \
-                return runner<int>(values, fit, counted<plus<int>>()) ==                                               \
-                       serial_answer(values, plus<int>(), exclusive);                                                  \
+                const auto values = small_numbers((fit).n);                                                            \
+                const auto answer = serial_answer(values, plus<int>(), exclusive);                                     \
+                return repeat(what.repetitions, values.size(), 2 * values.size() * sizeof(int),                        \
+                              [&] { return runner<int>(values, fit, counted<plus<int>>()) == answer; });               \
             },                                                                                                         \
             LAB_TRACE(runner, fit), {__VA_ARGS__},                                                                     \
         {                                                                                                              \

@@ -1,0 +1,254 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// The ladders on a GPU: each rung against the serial answer, and against the clock.
+//   nvcc -O3 -std=c++20 -arch=native lab/gpu.cu lab/reduce.cu lab/scan.cu lab/histogram.cu lab/exhibits.cu
+//        lab/ladders.cpp -o upsweep-lab-gpu
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "launch.cuh"
+#include "roof.cuh"
+
+namespace {
+
+using lab::check;
+
+struct choices {
+    std::vector<unsigned> checked{64, 1000, 1u << 16};
+    std::vector<lab::task> timed{{512, 512}, {1u << 22, 256}, {1u << 26, 256}};
+    std::string ladder, machine, commit, out;
+};
+
+struct item {
+    const lab::ladder* ladder;
+    const lab::rung* rung;
+    lab::task what;
+};
+
+// How many elements a rung is given at most: what one block holds, or what one thread, or quadratic work, or nine
+// operators do in a fraction of a second.
+unsigned most(const std::string& row)
+{
+    static const std::map<std::string, unsigned> limits{{"R1", 1u << 20}, {"S1", 1u << 20}, {"H1", 1u << 20},
+                                                        {"S2", 1u << 16}, {"S3", 512},      {"S4", 512},
+                                                        {"S5", 512},      {"R14", 1u << 22}};
+    const auto limit = limits.find(row);
+    return limit == limits.end() ? ~0u : limit->second;
+}
+
+double median(std::vector<double> values)
+{
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+// Repetitions after the first, which warms up.
+double settled(const lab::stopwatch& watch)
+{
+    const auto& all = watch.milliseconds;
+    return median(all.size() == 1 ? all : std::vector<double>(all.begin() + 1, all.end()));
+}
+
+// The least time in which this GPU reads so many bytes, or copies half of them to the other half.
+double roof_ms(std::size_t bytes, bool copy)
+{
+    static std::map<std::pair<std::size_t, bool>, double> known;
+    double& best = known[{bytes, copy}];
+    if (best != 0)
+        return best;
+    int processors = 0;
+    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
+    const auto vectors = static_cast<unsigned>((copy ? bytes / 2 : bytes) / sizeof(uint4));
+    const lab::buffer<uint4> in(vectors), out(copy ? vectors : 1);
+    best = INFINITY;
+    for (unsigned blocks_per_processor : {2u, 4u, 8u, 32u, 64u}) {
+        const unsigned grid =
+            std::max(1u, std::min(lab::blocks_for(vectors, 256), blocks_per_processor * unsigned(processors)));
+        lab::stopwatch watch;
+        lab::timing = &watch;
+        lab::repeat(8, vectors, bytes, [&] {
+            if (copy)
+                lab::launch(lab::copy_roof, grid, 256, 0, in.data(), out.data(), vectors);
+            else
+                lab::launch(lab::read_roof, grid, 256, 0, in.data(), &out.data()->x, vectors);
+            return true;
+        });
+        lab::timing = nullptr;
+        best = std::min(best, settled(watch));
+    }
+    return best;
+}
+
+std::string name_of_gpu()
+{
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+    return properties.name;
+}
+
+// Checks one rung at every size, times it at its own, and reports both.
+void measure(const item& what, const choices& c, std::FILE* rows)
+{
+    const auto& r = *what.rung;
+    nlohmann::ordered_json row{{"machine", c.machine},
+                               {"commit", c.commit},
+                               {"library", "lab"},
+                               {"algorithm", what.ladder->name},
+                               {"row", r.row},
+                               {"kernel", r.name},
+                               {"n", what.what.n},
+                               {"block", what.what.block}};
+    bool right = true;
+    std::printf("%-4s %-31s ", r.row.c_str(), r.name.c_str());
+    try {
+        for (unsigned n : c.checked)
+            right = right && r.run({std::min(n, most(r.row)), what.what.block});
+        lab::stopwatch watch;
+        lab::timing = &watch;
+        lab::task timed = what.what;
+        timed.repetitions = timed.n > 1u << 24 ? 4 : 12;
+        right = r.run(timed) && right;
+        lab::timing = nullptr;
+        const double ms = settled(watch), gbps = static_cast<double>(watch.bytes) / ms / 1e6,
+                     share = roof_ms(watch.bytes, what.ladder->name == "scan") / ms;
+        std::printf("%-6s %10zu %5u %8u %10.4f %9.1f %6.1f%%\n", right ? "right" : "wrong", watch.elements,
+                    what.what.block, watch.launches, ms, gbps, 100 * share);
+        row.update({{"n", watch.elements},
+                    {"launches", watch.launches},
+                    {"bytes", watch.bytes},
+                    {"ms", ms},
+                    {"gbps", gbps},
+                    {"share_of_roof", share}});
+    } catch (const std::exception& problem) {
+        lab::timing = nullptr;
+        right = false;
+        std::printf("%s\n", problem.what());
+        row["error"] = problem.what();
+    }
+    row["right"] = right;
+    if (rows != nullptr)
+        std::fprintf(rows, "%s\n", row.dump().c_str());
+    std::fflush(nullptr);
+}
+
+// Works through the items in a process of its own, and says so after each: a fault of a kernel ends the process's use
+// of the GPU, and what hangs can be ended from outside. The number of items that were finished.
+std::size_t work_through(const std::vector<item>& items, std::size_t from, const choices& c, std::FILE* rows)
+{
+    constexpr int patience_ms = 30'000;
+    int done[2];
+    if (pipe(done) != 0)
+        throw std::runtime_error("cannot make a pipe");
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child < 0)
+        throw std::runtime_error("cannot start a process");
+    if (child == 0) {
+        choices named = c;
+        try {
+            if (named.machine.empty())
+                named.machine = name_of_gpu();
+            for (std::size_t i = from; i < items.size(); ++i) {
+                measure(items[i], named, rows);
+                if (write(done[1], "", 1) != 1 || cudaDeviceSynchronize() != cudaSuccess)
+                    _exit(1);
+            }
+        } catch (const std::exception& problem) {
+            std::fprintf(stderr, "%s\n", problem.what());
+            _exit(1);
+        }
+        _exit(0);
+    }
+    close(done[1]);
+    std::size_t finished = 0;
+    for (pollfd wait{done[0], POLLIN, 0};;) {
+        char byte;
+        if (poll(&wait, 1, patience_ms) <= 0)
+            kill(child, SIGKILL);
+        else if (read(done[0], &byte, 1) != 1)
+            break;
+        else
+            ++finished;
+    }
+    close(done[0]);
+    waitpid(child, nullptr, 0);
+    return finished;
+}
+
+std::vector<item> items_of(const choices& c)
+{
+    std::vector<item> items;
+    for (const auto& l : lab::ladders()) {
+        if (l.name == "exhibits" || (!c.ladder.empty() && c.ladder != l.name))
+            continue;
+        for (const auto& r : l.rungs) {
+            unsigned last = 0;
+            for (lab::task what : c.timed) {
+                what.n = std::min(what.n, most(r.row));
+                if (what.n != last)
+                    items.push_back({&l, &r, what});
+                last = what.n;
+            }
+        }
+    }
+    return items;
+}
+
+int run(const choices& c)
+{
+    std::FILE* rows = c.out.empty() ? nullptr : std::fopen(c.out.c_str(), "w");
+    if (!c.out.empty() && rows == nullptr)
+        throw std::runtime_error("cannot write " + c.out);
+    const auto items = items_of(c);
+    std::printf("%-4s %-31s %-6s %10s %5s %8s %10s %9s %7s\n", "row", "kernel", "answer", "elements", "block",
+                "launches", "ms", "GB/s", "roof");
+    std::size_t unfinished = 0;
+    for (std::size_t next = 0; next < items.size(); ++next) {
+        next += work_through(items, next, c, rows);
+        if (next < items.size()) {
+            std::printf("%-4s %-31s ended before it was measured\n", items[next].rung->row.c_str(),
+                        items[next].rung->name.c_str());
+            ++unfinished;
+        }
+    }
+    if (rows != nullptr)
+        std::fclose(rows);
+    return unfinished != 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    choices c;
+    lab::task one{0, 256};
+    CLI::App app("Checks the ladders on a GPU, and times them");
+    app.add_option("--ladder", c.ladder, "this one alone");
+    app.add_option("--size", one.n, "elements");
+    app.add_option("--block", one.block, "threads in a block");
+    app.add_option("--machine", c.machine, "its name in the rows; the name of the GPU if it is not given");
+    app.add_option("--commit", c.commit, "its name in the rows");
+    app.add_option("--out", c.out, "where the rows go, as JSON, one a line");
+    CLI11_PARSE(app, argc, argv);
+    if (one.n != 0) {
+        c.timed = {one};
+        c.checked = {};
+    }
+    try {
+        return run(c);
+    } catch (const std::exception& problem) {
+        std::fprintf(stderr, "upsweep-lab-gpu: %s\n", problem.what());
+        return 1;
+    }
+}
