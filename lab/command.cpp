@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
+#include "folder.h"
+#include "gpu_times.h"
 #include "learner.h"
 #include "measure.h"
 
@@ -64,11 +67,10 @@ void run(const choices& c)
         throw CLI::ValidationError("LADDER", "there is no file and no ladder '" + c.what + "'; the ladders are " +
                                                  names_of_ladders());
     std::vector<measurement> rows;
-    bool good = true;
-    for (const auto& r : chosen->rungs) {
+    for (const auto& r : chosen->rungs)
         rows.push_back(measure(r, c.how));
-        good = good && rows.back().as_expected();
-    }
+    add_gpu_times(rows, gpu_program(), chosen->name, c.how.what);
+    const bool good = std::all_of(rows.begin(), rows.end(), [](const auto& m) { return m.as_expected(); });
     if (c.json) {
         nlohmann::json all = nlohmann::json::array();
         for (const auto& m : rows)
@@ -90,7 +92,7 @@ void explain_one(const choices& c)
     for (const auto& l : ladders())
         for (const auto& r : l.rungs)
             if (r.name == c.what || r.row == c.what) {
-                fmt::print("{}", explain(r, c.how));
+                fmt::print("{}", explain(r, c.how, folder() / "kernels"));
                 return;
             }
     throw CLI::ValidationError("KERNEL", "there is no kernel '" + c.what + "'; `upsweep lab list` names them");

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Kernels with one fault each, of the kinds that textbooks print. They are kept so that the simulator can name the fault.
+// Kernels with one fault each, of the kinds that textbooks print, kept so that the simulator can name the fault.
 #pragma once
 
 #include "operators.cuh"

@@ -44,7 +44,7 @@ std::string beside(const sim::counters& c)
     return text;
 }
 
-// The lines that ran, and around them whole functions: back to the blank line before the first, on to the closing brace.
+// The lines that ran, and whole functions around them: from a blank line to a closing brace.
 std::pair<int, int> whole_functions(const std::vector<std::string>& source, int first, int last)
 {
     while (first > 1 && !source[static_cast<std::size_t>(first) - 2].empty())
@@ -64,14 +64,15 @@ std::string elements_of(std::uint32_t left, std::uint32_t right, unsigned n)
 
 } // namespace
 
-std::string annotated(const std::vector<sim::launch_report>& reports, const std::string& file)
+std::string annotated(const std::vector<sim::launch_report>& reports, const std::string& file,
+                      const std::filesystem::path& source_file)
 {
     std::map<int, sim::counters> lines;
     for (const auto& l : reports)
         for (const auto& line : l.lines)
             if (line.where.file == file)
                 lines[line.where.line] += line.counts;
-    std::ifstream in(file);
+    std::ifstream in(source_file);
     std::vector<std::string> source;
     for (std::string text; std::getline(in, text);)
         source.push_back(text);
@@ -124,7 +125,7 @@ std::string data_flow(const rung& which, const task& what)
     return out;
 }
 
-std::string explain(const rung& which, const settings& how)
+std::string explain(const rung& which, const settings& how, const std::filesystem::path& kernels)
 {
     const measurement m = measure(which, how);
     std::map<std::string, int> files;
@@ -134,8 +135,12 @@ std::string explain(const rung& which, const settings& how)
     std::string out = fmt::format("{}  {}: {}\n{} elements, blocks of {} threads, {}\n\n", which.row, which.name,
                                   which.idea, how.what.n, how.what.block, how.geometry);
     for (const auto& [file, count] : files)
-        if (file.find("/lab/") != file.npos)
-            out += file.substr(file.rfind('/') + 1) + "\n" + annotated(m.reports, file) + "\n";
+        if (file.find("/lab/") != file.npos) {
+            const auto name = std::filesystem::path(file).filename();
+            const auto installed = kernels / name;
+            out += name.string() + "\n" +
+                   annotated(m.reports, file, std::filesystem::exists(installed) ? installed : std::filesystem::path(file)) + "\n";
+        }
     out += table_of({m}) + "\n" + findings_of({m});
     if (which.trace)
         out += data_flow(which, {16, which.row == "S1" || which.row == "R1" ? 16u

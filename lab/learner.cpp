@@ -1,17 +1,15 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "learner.h"
 
-#include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 
-#include "learner_settings.h"
+#include "folder.h"
+#include "lab_settings.h"
+#include "process.h"
 #include "rewrite.h"
 
 namespace lab {
@@ -19,45 +17,6 @@ namespace lab {
 namespace fs = std::filesystem;
 
 namespace {
-
-class scratch_folder {
-public:
-    scratch_folder()
-    {
-        std::string name = (fs::temp_directory_path() / "upsweep-lab-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr)
-            throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
-        path = name;
-    }
-    ~scratch_folder()
-    {
-        std::error_code ignored;
-        fs::remove_all(path, ignored);
-    }
-    scratch_folder(const scratch_folder&) = delete;
-    scratch_folder& operator=(const scratch_folder&) = delete;
-    fs::path path;
-};
-
-int run_program(const std::vector<std::string>& words)
-{
-    std::vector<char*> raw;
-    for (const auto& w : words)
-        raw.push_back(const_cast<char*>(w.c_str()));
-    raw.push_back(nullptr);
-    const pid_t child = fork();
-    if (child < 0)
-        throw std::runtime_error("cannot start " + words[0]);
-    if (child == 0) {
-        execvp(raw[0], raw.data());
-        _exit(127);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    if (WIFSIGNALED(status))
-        return 128 + WTERMSIG(status);
-    return WEXITSTATUS(status);
-}
 
 std::string contents_of(const fs::path& file)
 {
@@ -104,14 +63,22 @@ int run_file(const std::string& file, const settings& how, bool json, const std:
             write_rewritten(entry.path(), beside, scratch.path / entry.path().filename());
     }
 
-    auto compile = words_of(learner_compiler);
+    const auto beside = folder();
+    if (!fs::exists(beside / "include"))
+        throw std::runtime_error("the simulator's headers are not in " + beside.string() +
+                                 ": install the laboratory with the command");
+    std::vector<std::string> compile{learner_compiler, "-I" + (beside / "include").string(),
+                                     "-B" + (beside / "assembler").string()};
     for (const auto& w : words_of(learner_flags))
         compile.push_back(w);
     compile.insert(compile.end(),
                    {"-I" + absolute.parent_path().string(), "-x", "c++", "-c", source.string(), "-o", object.string()});
     if (run_program(compile) != 0)
         throw std::runtime_error(file + " does not compile");
-    std::vector<std::string> link{words_of(learner_compiler).front(), object.string()};
+    std::vector<std::string> link{learner_compiler, object.string(), "-Wl,--whole-archive",
+                                  (beside / "libupsweep_lab_learner.a").string(), "-Wl,--no-whole-archive",
+                                  (beside / "libupsweep_lab_report.a").string(),
+                                  (beside / "libupsweep_simulator.a").string()};
     for (const auto& w : words_of(learner_libraries))
         link.push_back(w);
     link.insert(link.end(), {"-o", program.string()});

@@ -57,7 +57,8 @@ private:
     void print(const lab::measurement& all) const
     {
         if (!quiet_) {
-            fmt::print("\n{}", lab::annotated(all.reports, setting("UPSWEEP_LAB_SOURCE", "")));
+            const auto source = setting("UPSWEEP_LAB_SOURCE", "");
+            fmt::print("\n{}", lab::annotated(all.reports, source, source));
             std::set<std::string> kernels;
             for (const auto& l : all.reports)
                 kernels.insert(l.kernel);

@@ -32,7 +32,7 @@ std::vector<sim::schedule> schedules_of(const settings& how)
 bool measurement::as_expected() const
 {
     if (of->fault.empty())
-        return right && findings.empty() && error.empty();
+        return right && findings.empty() && error.empty() && (!gpu || gpu->right);
     return std::any_of(findings.begin(), findings.end(), [&](const auto& f) { return name_of(f.kind) == of->fault; });
 }
 
@@ -88,6 +88,15 @@ std::string short_number(double v)
     return v < 1e8 ? fmt::format("{:.0f}k", v / 1e3) : fmt::format("{:.0f}M", v / 1e6);
 }
 
+std::string beside(const std::optional<gpu_time>& gpu)
+{
+    if (!gpu)
+        return fmt::format("{:>8} {:>6}  ", "-", "-");
+    if (!gpu->right)
+        return fmt::format("{:>8} {:>6}  ", "wrong", "-");
+    return fmt::format("{:>8.4f} {:>6.1f}  ", gpu->ms, 100 * gpu->share_of_roof);
+}
+
 double idle_percent(const sim::counters& c)
 {
     return c.possible_lanes == 0
@@ -99,17 +108,18 @@ double idle_percent(const sim::counters& c)
 
 std::string table_of(const std::vector<measurement>& rows)
 {
+    const bool timed = std::any_of(rows.begin(), rows.end(), [](const auto& m) { return m.gpu.has_value(); });
     std::string out =
-        fmt::format("{:<4} {:<31} {:<6} {:>7} {:>8} {:>8} {:>8} {:>8} {:>5} {:>9} {:>6} {:>8} {:>8} {:>8}  {}\n", "row",
-                    "kernel", "answer", "steps", "work", "loads", "stores", "trans", "eff%", "conflicts", "idle%",
-                    "barriers", "g.atomic", "s.atomic", "findings");
+        fmt::format("{:<4} {:<31} {:<6} {:>7} {:>8} {:>8} {:>8} {:>8} {:>5} {:>9} {:>6} {:>8} {:>8} {:>8}  {}{}\n",
+                    "row", "kernel", "answer", "steps", "work", "loads", "stores", "trans", "eff%", "conflicts",
+                    "idle%", "barriers", "g.atomic", "s.atomic", timed ? "  GPU ms  roof%  " : "", "findings");
     for (const auto& m : rows) {
         const auto& c = m.counts;
         std::string found;
         for (const auto& f : m.findings)
             found += (found.empty() ? "" : ", ") + std::string(name_of(f.kind));
         out += fmt::format(
-            "{:<4} {:<31} {:<6} {:>7} {:>8} {:>8} {:>8} {:>8} {:>5.0f} {:>9} {:>6.1f} {:>8} {:>8} {:>8}  {}\n",
+            "{:<4} {:<31} {:<6} {:>7} {:>8} {:>8} {:>8} {:>8} {:>5.0f} {:>9} {:>6.1f} {:>8} {:>8} {:>8}  {}{}\n",
             m.of->row, m.of->name,
             !m.error.empty() ? "error"
             : m.right        ? "right"
@@ -118,7 +128,7 @@ std::string table_of(const std::vector<measurement>& rows)
             short_number(double(c.global_load_accesses)), short_number(double(c.global_store_accesses)),
             short_number(double(c.transactions())), 100 * c.efficiency(), short_number(double(c.bank_conflicts)),
             idle_percent(c), short_number(double(c.barriers)), short_number(double(c.global_atomic_accesses)),
-            short_number(double(c.shared_atomic_accesses)),
+            short_number(double(c.shared_atomic_accesses)), timed ? beside(m.gpu) : "",
             m.error.empty() ? (found.empty() ? "none" : found) : m.error);
     }
     return out;
@@ -151,7 +161,15 @@ nlohmann::json json_of(const measurement& m)
                          {"count", f.count},
                          {"parties", parties}});
     }
-    return {{"row", m.of->row},
+    nlohmann::json gpu;
+    if (m.gpu)
+        gpu = {{"n", m.gpu->n},
+               {"ms", m.gpu->ms},
+               {"gbps", m.gpu->gbps},
+               {"share_of_roof", m.gpu->share_of_roof},
+               {"right", m.gpu->right}};
+    return {{"gpu", gpu},
+            {"row", m.of->row},
             {"kernel", m.of->name},
             {"right", m.right},
             {"launches", m.launches},

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,13 @@ struct settings {
     unsigned schedules = 1; // in order first, then reversed, round robin, and as many random ones as are left
 };
 
+// On a GPU; 0 milliseconds where the answer was not even timed.
+struct gpu_time {
+    unsigned n;
+    double ms, gbps, share_of_roof;
+    bool right;
+};
+
 struct measurement {
     const rung* of = nullptr;
     bool right = true; // under every schedule
@@ -31,6 +40,7 @@ struct measurement {
     upsweep::simulator::counters counts;
     std::vector<upsweep::simulator::launch_report> reports; // of the first schedule
     std::vector<upsweep::simulator::finding> findings;      // of all schedules, each once
+    std::optional<gpu_time> gpu;
     bool as_expected() const; // a right kernel without findings, or an exhibit with its fault found
 };
 
@@ -45,9 +55,11 @@ std::string findings_of(const std::vector<measurement>& rows);
 std::string brent_table(const ladder& scans);
 
 // The source with the counters beside each line, then the data flow.
-std::string explain(const rung& which, const settings& how);
+// The kernels' sources are where they were compiled, or in the folder named here.
+std::string explain(const rung& which, const settings& how, const std::filesystem::path& kernels = {});
 std::string data_flow(const rung& which, const task& what);
 // The lines of a file with counters beside those that ran.
-std::string annotated(const std::vector<upsweep::simulator::launch_report>& reports, const std::string& file);
+std::string annotated(const std::vector<upsweep::simulator::launch_report>& reports, const std::string& file,
+                      const std::filesystem::path& source_file);
 
 } // namespace lab

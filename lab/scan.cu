@@ -3,6 +3,7 @@
 // How the kernels of scan.cuh are launched and checked.
 #include "scan.cuh"
 
+#include <algorithm>
 #include <cmath>
 
 #include "launch.cuh"
@@ -137,10 +138,11 @@ bool table_is_right(const std::vector<int>& values, unsigned rows, unsigned colu
     return true;
 }
 
-// About n words.
+// About n words, in rows that are longer than a block.
 bool run_two_dimensions(const task& what)
 {
-    const auto columns = static_cast<unsigned>(std::sqrt(static_cast<double>(what.n))) + 1, rows = what.n / columns + 1;
+    const auto side = static_cast<unsigned>(std::sqrt(static_cast<double>(what.n))) + 1;
+    const unsigned columns = std::max(side, what.block + what.block / 2), rows = std::max(2u, what.n / columns + 1);
     const auto values = small_numbers(rows * columns);
     return repeat(what.repetitions, values.size(), 2 * values.size() * sizeof(int),
                   [&] { return table_is_right(values, rows, columns, what); });

@@ -4,9 +4,13 @@
 // environment, this test writes them anew.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "measure.h"
@@ -21,13 +25,67 @@ const lab::ladder& ladder_named(const std::string& name)
     throw std::logic_error("no ladder " + name);
 }
 
+std::vector<nlohmann::json> stored_rows(const std::string& machine)
+{
+    std::ifstream in(std::string(STORED_RESULTS) + "/" + machine + "/lab.jsonl");
+    std::vector<nlohmann::json> rows;
+    for (std::string line; std::getline(in, line);)
+        rows.push_back(nlohmann::json::parse(line));
+    return rows;
+}
+
+// Mark Harris, "Optimizing Parallel Reduction in CUDA": GB/s for 2^22 integers on a G80.
+std::string by_harris(const std::string& row)
+{
+    static const std::map<std::string, std::string> known{{"R6", "2.083"},   {"R5", "4.854"},   {"R7", "9.741"},
+                                                          {"R8", "17.377"},  {"R9", "31.289"},  {"R10", "43.996"},
+                                                          {"R11", "62.671"}};
+    const auto found = known.find(row);
+    return found == known.end() ? "" : found->second;
+}
+
+// What a GPU measured for so many elements, or for as many as a kernel was given.
+std::string measured(const std::string& machine, const std::string& ladder, unsigned n, bool harris)
+{
+    std::string out = fmt::format("{:<4} {:<31} {:>9} {:>5} {:>8} {:>9} {:>8} {:>6}{}\n", "row", "kernel", "elements",
+                                  "block", "launches", "ms", "GB/s", "roof%", harris ? "  G80 GB/s" : "");
+    const auto rows = stored_rows(machine);
+    std::string fastest;
+    double least = INFINITY;
+    for (const auto& r : ladder_named(ladder).rungs) {
+        const nlohmann::json* shown = nullptr;
+        for (const auto& row : rows)
+            if (row.at("row") == r.row && row.at("kernel") == r.name && row.at("n") <= n &&
+                (shown == nullptr || row.at("n") > shown->at("n")))
+                shown = &row;
+        if (shown == nullptr)
+            throw std::logic_error("no result of " + r.name);
+        const double ms = shown->at("ms");
+        if (shown->at("n") == n && ms < least) {
+            least = ms;
+            fastest = r.name;
+        }
+        out += fmt::format("{:<4} {:<31} {:>9} {:>5} {:>8} {:>9.4f} {:>8.1f} {:>6.1f}{}\n", r.row, r.name,
+                           shown->at("n").get<unsigned>(), shown->at("block").get<unsigned>(),
+                           shown->at("launches").get<unsigned>(), ms, shown->at("gbps").get<double>(),
+                           100 * shown->at("share_of_roof").get<double>(),
+                           harris ? fmt::format("  {:>8}", by_harris(r.row)) : "");
+    }
+    return out + fmt::format("the least time for {} elements: {}\n", n, fastest);
+}
+
 // What stands for a marker such as "table: reduce 4096 256 sm_90".
 std::string printed(const std::string& marker)
 {
     std::istringstream words(marker);
-    std::string what, name;
+    std::string what, name, ladder, history;
     lab::settings how;
-    words >> what >> name >> how.what.n >> how.what.block >> how.geometry;
+    words >> what >> name;
+    if (what == "measured:") {
+        words >> ladder >> how.what.n >> history;
+        return measured(name, ladder, how.what.n, history == "harris");
+    }
+    words >> how.what.n >> how.what.block >> how.geometry;
     if (what == "brent")
         return lab::brent_table(ladder_named("scan"));
     if (what == "table:") {

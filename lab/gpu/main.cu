@@ -1,8 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // The ladders on a GPU: each rung against the serial answer, and against the clock.
-//   nvcc -O3 -std=c++20 -arch=native lab/gpu.cu lab/reduce.cu lab/scan.cu lab/histogram.cu lab/exhibits.cu
-//        lab/ladders.cpp -o upsweep-lab-gpu
+//   nvcc -O3 -std=c++20 -arch=native --expt-relaxed-constexpr -I lab lab/gpu/main.cu lab/reduce.cu lab/scan.cu
+//        lab/histogram.cu lab/exhibits.cu lab/ladders.cpp -o upsweep-lab-gpu
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,13 +90,6 @@ double roof_ms(std::size_t bytes, bool copy)
     return best;
 }
 
-std::string name_of_gpu()
-{
-    cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
-    return properties.name;
-}
-
 // Checks one rung at every size, times it at its own, and reports both.
 void measure(const item& what, const choices& c, std::FILE* rows)
 {
@@ -144,8 +137,10 @@ void measure(const item& what, const choices& c, std::FILE* rows)
 
 // Works through the items in a process of its own, and says so after each: a fault of a kernel ends the process's use
 // of the GPU, and what hangs can be ended from outside. The number of items that were finished.
+// Throws where there is no GPU.
 std::size_t work_through(const std::vector<item>& items, std::size_t from, const choices& c, std::FILE* rows)
 {
+    constexpr int no_gpu = 3;
     constexpr int patience_ms = 30'000;
     int done[2];
     if (pipe(done) != 0)
@@ -155,18 +150,18 @@ std::size_t work_through(const std::vector<item>& items, std::size_t from, const
     if (child < 0)
         throw std::runtime_error("cannot start a process");
     if (child == 0) {
+        cudaDeviceProp gpu{};
+        if (const auto error = cudaGetDeviceProperties(&gpu, 0); error != cudaSuccess) {
+            std::fprintf(stderr, "upsweep-lab-gpu: no GPU: %s\n", cudaGetErrorString(error));
+            _exit(no_gpu);
+        }
         choices named = c;
-        try {
-            if (named.machine.empty())
-                named.machine = name_of_gpu();
-            for (std::size_t i = from; i < items.size(); ++i) {
-                measure(items[i], named, rows);
-                if (write(done[1], "", 1) != 1 || cudaDeviceSynchronize() != cudaSuccess)
-                    _exit(1);
-            }
-        } catch (const std::exception& problem) {
-            std::fprintf(stderr, "%s\n", problem.what());
-            _exit(1);
+        if (named.machine.empty())
+            named.machine = gpu.name;
+        for (std::size_t i = from; i < items.size(); ++i) {
+            measure(items[i], named, rows);
+            if (write(done[1], "", 1) != 1 || cudaDeviceSynchronize() != cudaSuccess)
+                _exit(1);
         }
         _exit(0);
     }
@@ -182,7 +177,10 @@ std::size_t work_through(const std::vector<item>& items, std::size_t from, const
             ++finished;
     }
     close(done[0]);
-    waitpid(child, nullptr, 0);
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == no_gpu)
+        throw std::runtime_error("nothing was measured");
     return finished;
 }
 

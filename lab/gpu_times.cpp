@@ -1,0 +1,33 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "gpu_times.h"
+
+#include <fstream>
+
+#include "folder.h"
+#include "process.h"
+
+namespace lab {
+
+std::filesystem::path gpu_program() { return folder() / "upsweep-lab-gpu"; }
+
+void add_gpu_times(std::vector<measurement>& rows, const std::filesystem::path& program, const std::string& ladder,
+                   const task& what)
+{
+    if (!std::filesystem::exists(program))
+        return;
+    const scratch_folder scratch;
+    const auto results = scratch.path / "rows.jsonl";
+    run_program({program.string(), "--ladder", ladder, "--size", std::to_string(what.n), "--block",
+                 std::to_string(what.block), "--out", results.string()},
+                output::hidden);
+    std::ifstream in(results);
+    for (std::string line; std::getline(in, line);) {
+        const auto row = nlohmann::json::parse(line);
+        for (auto& m : rows)
+            if (m.of->row == row.at("row") && m.of->name == row.at("kernel"))
+                m.gpu = {row.at("n"), row.value("ms", 0.0), row.value("gbps", 0.0), row.value("share_of_roof", 0.0),
+                         row.at("right")};
+    }
+}
+
+} // namespace lab
