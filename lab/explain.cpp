@@ -139,7 +139,9 @@ std::string explain(const rung& which, const settings& how, const std::filesyste
             const auto name = std::filesystem::path(file).filename();
             const auto installed = kernels / name;
             out += name.string() + "\n" +
-                   annotated(m.reports, file, std::filesystem::exists(installed) ? installed : std::filesystem::path(file)) + "\n";
+                   annotated(m.reports, file,
+                             std::filesystem::exists(installed) ? installed : std::filesystem::path(file)) +
+                   "\n";
         }
     out += table_of({m}) + "\n" + findings_of({m});
     if (which.trace)

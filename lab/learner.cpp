@@ -75,8 +75,11 @@ int run_file(const std::string& file, const settings& how, bool json, const std:
                    {"-I" + absolute.parent_path().string(), "-x", "c++", "-c", source.string(), "-o", object.string()});
     if (run_program(compile) != 0)
         throw std::runtime_error(file + " does not compile");
-    std::vector<std::string> link{learner_compiler, object.string(), "-Wl,--whole-archive",
-                                  (beside / "libupsweep_lab_learner.a").string(), "-Wl,--no-whole-archive",
+    std::vector<std::string> link{learner_compiler,
+                                  object.string(),
+                                  "-Wl,--whole-archive",
+                                  (beside / "libupsweep_lab_learner.a").string(),
+                                  "-Wl,--no-whole-archive",
                                   (beside / "libupsweep_lab_report.a").string(),
                                   (beside / "libupsweep_simulator.a").string()};
     for (const auto& w : words_of(learner_libraries))

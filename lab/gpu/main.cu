@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <map>
 
@@ -70,7 +70,9 @@ double roof_ms(std::size_t bytes, bool copy)
     int processors = 0;
     check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
     const auto vectors = static_cast<unsigned>((copy ? bytes / 2 : bytes) / sizeof(uint4));
-    const lab::buffer<uint4> in(vectors), out(copy ? vectors : 1);
+    const lab::buffer<int> numbers(lab::small_numbers(4 * vectors));
+    const auto* in = reinterpret_cast<const uint4*>(numbers.data());
+    const lab::buffer<uint4> out(copy ? vectors : 1);
     best = INFINITY;
     for (unsigned blocks_per_processor : {2u, 4u, 8u, 32u, 64u}) {
         const unsigned grid =
@@ -79,9 +81,9 @@ double roof_ms(std::size_t bytes, bool copy)
         lab::timing = &watch;
         lab::repeat(8, vectors, bytes, [&] {
             if (copy)
-                lab::launch(lab::copy_roof, grid, 256, 0, in.data(), out.data(), vectors);
+                lab::launch(lab::copy_roof, grid, 256, 0, in, out.data(), vectors);
             else
-                lab::launch(lab::read_roof, grid, 256, 0, in.data(), &out.data()->x, vectors);
+                lab::launch(lab::read_roof, grid, 256, 0, in, &out.data()->x, vectors);
             return true;
         });
         lab::timing = nullptr;
@@ -94,14 +96,10 @@ double roof_ms(std::size_t bytes, bool copy)
 void measure(const item& what, const choices& c, std::FILE* rows)
 {
     const auto& r = *what.rung;
-    nlohmann::ordered_json row{{"machine", c.machine},
-                               {"commit", c.commit},
-                               {"library", "lab"},
-                               {"algorithm", what.ladder->name},
-                               {"row", r.row},
-                               {"kernel", r.name},
-                               {"n", what.what.n},
-                               {"block", what.what.block}};
+    nlohmann::ordered_json row{
+        {"machine", c.machine}, {"commit", c.commit}, {"library", "lab"}, {"algorithm", what.ladder->name},
+        {"row", r.row},         {"kernel", r.name},   {"size", what.what.n},
+                               {"n", what.what.n}, {"block", what.what.block}};
     bool right = true;
     std::printf("%-4s %-31s ", r.row.c_str(), r.name.c_str());
     try {

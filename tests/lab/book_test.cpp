@@ -37,8 +37,8 @@ std::vector<nlohmann::json> stored_rows(const std::string& machine)
 // Mark Harris, "Optimizing Parallel Reduction in CUDA": GB/s for 2^22 integers on a G80.
 std::string by_harris(const std::string& row)
 {
-    static const std::map<std::string, std::string> known{{"R6", "2.083"},   {"R5", "4.854"},   {"R7", "9.741"},
-                                                          {"R8", "17.377"},  {"R9", "31.289"},  {"R10", "43.996"},
+    static const std::map<std::string, std::string> known{{"R6", "2.083"},  {"R5", "4.854"},  {"R7", "9.741"},
+                                                          {"R8", "17.377"}, {"R9", "31.289"}, {"R10", "43.996"},
                                                           {"R11", "62.671"}};
     const auto found = known.find(row);
     return found == known.end() ? "" : found->second;
@@ -55,13 +55,13 @@ std::string measured(const std::string& machine, const std::string& ladder, unsi
     for (const auto& r : ladder_named(ladder).rungs) {
         const nlohmann::json* shown = nullptr;
         for (const auto& row : rows)
-            if (row.at("row") == r.row && row.at("kernel") == r.name && row.at("n") <= n &&
-                (shown == nullptr || row.at("n") > shown->at("n")))
+            if (row.at("row") == r.row && row.at("kernel") == r.name && row.at("size") <= n &&
+                (shown == nullptr || row.at("size") > shown->at("size")))
                 shown = &row;
         if (shown == nullptr)
             throw std::logic_error("no result of " + r.name);
         const double ms = shown->at("ms");
-        if (shown->at("n") == n && ms < least) {
+        if (shown->at("size") == n && ms < least) {
             least = ms;
             fastest = r.name;
         }

@@ -48,7 +48,9 @@ TEST_P(correct, under_two_hundred_random_schedules)
     how.what = {600, 64}; // two blocks of those that take eight elements a thread
     how.schedules = 270;
     const auto schedules = lab::schedules_of(how);
-    EXPECT_EQ(std::count_if(schedules.begin(), schedules.end(), [](const auto& s) { return s.kind == upsweep::simulator::schedule::order::random; }), 200);
+    EXPECT_EQ(std::count_if(schedules.begin(), schedules.end(),
+                            [](const auto& s) { return s.kind == upsweep::simulator::schedule::order::random; }),
+              200);
     const auto m = lab::measure(*GetParam(), how);
     EXPECT_TRUE(m.as_expected()) << lab::table_of({m}) << lab::findings_of({m});
 }
