@@ -96,10 +96,15 @@ double roof_ms(std::size_t bytes, bool copy)
 void measure(const item& what, const choices& c, std::FILE* rows)
 {
     const auto& r = *what.rung;
-    nlohmann::ordered_json row{
-        {"machine", c.machine}, {"commit", c.commit}, {"library", "lab"}, {"algorithm", what.ladder->name},
-        {"row", r.row},         {"kernel", r.name},   {"size", what.what.n},
-                               {"n", what.what.n}, {"block", what.what.block}};
+    nlohmann::ordered_json row{{"machine", c.machine},
+                               {"commit", c.commit},
+                               {"library", "lab"},
+                               {"algorithm", what.ladder->name},
+                               {"row", r.row},
+                               {"kernel", r.name},
+                               {"size", what.what.n},
+                               {"n", what.what.n},
+                               {"block", what.what.block}};
     bool right = true;
     std::printf("%-4s %-31s ", r.row.c_str(), r.name.c_str());
     try {
