@@ -92,19 +92,33 @@ double roof_ms(std::size_t bytes, bool copy)
     return best;
 }
 
+nlohmann::ordered_json row_of(const item& what, const choices& c)
+{
+    nlohmann::ordered_json row;
+    row["machine"] = c.machine;
+    row["commit"] = c.commit;
+    row["library"] = "lab";
+    row["algorithm"] = what.ladder->name;
+    row["row"] = what.rung->row;
+    row["kernel"] = what.rung->name;
+    row["size"] = what.what.n;
+    row["n"] = what.what.n;
+    row["block"] = what.what.block;
+    return row;
+}
+
+void put(const nlohmann::ordered_json& row, std::FILE* rows)
+{
+    if (rows != nullptr)
+        std::fprintf(rows, "%s\n", row.dump().c_str());
+    std::fflush(nullptr);
+}
+
 // Checks one rung at every size, times it at its own, and reports both.
 void measure(const item& what, const choices& c, std::FILE* rows)
 {
     const auto& r = *what.rung;
-    nlohmann::ordered_json row{{"machine", c.machine},
-                               {"commit", c.commit},
-                               {"library", "lab"},
-                               {"algorithm", what.ladder->name},
-                               {"row", r.row},
-                               {"kernel", r.name},
-                               {"size", what.what.n},
-                               {"n", what.what.n},
-                               {"block", what.what.block}};
+    auto row = row_of(what, c);
     bool right = true;
     std::printf("%-4s %-31s ", r.row.c_str(), r.name.c_str());
     try {
@@ -133,9 +147,7 @@ void measure(const item& what, const choices& c, std::FILE* rows)
         row["error"] = problem.what();
     }
     row["right"] = right;
-    if (rows != nullptr)
-        std::fprintf(rows, "%s\n", row.dump().c_str());
-    std::fflush(nullptr);
+    put(row, rows);
 }
 
 // Works through the items in a process of its own, and says so after each: a fault of a kernel ends the process's use
@@ -220,6 +232,10 @@ int run(const choices& c)
         if (next < items.size()) {
             std::printf("%-4s %-31s ended before it was measured\n", items[next].rung->row.c_str(),
                         items[next].rung->name.c_str());
+            auto row = row_of(items[next], c);
+            row["error"] = "ended before it was measured";
+            row["right"] = false;
+            put(row, rows);
             ++unfinished;
         }
     }
