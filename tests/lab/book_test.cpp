@@ -35,13 +35,12 @@ std::vector<nlohmann::json> stored_rows(const std::string& machine)
 }
 
 // Mark Harris, "Optimizing Parallel Reduction in CUDA": GB/s for 2^22 integers on a G80.
-std::string by_harris(const std::string& row)
+double by_harris(const std::string& row)
 {
-    static const std::map<std::string, std::string> known{{"R6", "2.083"},  {"R5", "4.854"},  {"R7", "9.741"},
-                                                          {"R8", "17.377"}, {"R9", "31.289"}, {"R10", "43.996"},
-                                                          {"R11", "62.671"}};
+    static const std::map<std::string, double> known{{"R6", 2.083},  {"R5", 4.854},   {"R7", 9.741},  {"R8", 17.377},
+                                                     {"R9", 31.289}, {"R10", 43.996}, {"R11", 62.671}};
     const auto found = known.find(row);
-    return found == known.end() ? "" : found->second;
+    return found == known.end() ? 0 : found->second;
 }
 
 // What a GPU measured for so many elements, or for as many as a kernel was given.
@@ -69,9 +68,11 @@ std::string measured(const std::string& machine, const std::string& ladder, unsi
                            shown->at("n").get<unsigned>(), shown->at("block").get<unsigned>(),
                            shown->at("launches").get<unsigned>(), ms, shown->at("gbps").get<double>(),
                            100 * shown->at("share_of_roof").get<double>(),
-                           harris ? fmt::format("  {:>8}", by_harris(r.row)) : "");
+                           harris && by_harris(r.row) > 0 ? fmt::format("  {:>8.1f}", by_harris(r.row)) : "");
     }
-    return out + fmt::format("the least time for {} elements: {}\n", n, fastest);
+    if (ladder == "scan")
+        out += fmt::format("S8, measured: the least time for {} elements has {}\n", n, fastest);
+    return out;
 }
 
 // What stands for a marker such as "table: reduce 4096 256 sm_90".
