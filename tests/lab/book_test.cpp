@@ -149,5 +149,17 @@ TEST(book, prints_what_the_laboratory_prints)
         else
             EXPECT_EQ(text, fresh) << entry.path();
     }
-    EXPECT_EQ(markers, 9);
+    EXPECT_EQ(markers, 14);
+}
+
+TEST(stored_results, are_right_and_below_the_roof)
+{
+    int rows = 0;
+    for (const auto& machine : std::filesystem::directory_iterator(STORED_RESULTS))
+        for (const auto& row : stored_rows(machine.path().filename())) {
+            ++rows;
+            EXPECT_TRUE(row.at("right")) << row;
+            EXPECT_LT(row.at("share_of_roof"), 1.1) << row;
+        }
+    EXPECT_GT(rows, 0);
 }
