@@ -29,6 +29,7 @@ upsweep_status status_of(error_kind kind)
     case error_kind::unsupported: return UPSWEEP_UNSUPPORTED;
     case error_kind::out_of_memory: return UPSWEEP_OUT_OF_MEMORY;
     case error_kind::no_device: return UPSWEEP_NO_DEVICE;
+    case error_kind::device: return UPSWEEP_INTERNAL;
     }
     return UPSWEEP_INTERNAL;
 }

@@ -12,6 +12,7 @@ enum class error_kind {
     unsupported,      // the operator is not defined for the type
     out_of_memory,
     no_device,
+    device, // the GPU or its driver failed
 };
 
 // Every failure of the library: which call failed, why, and what to do about it. Nothing has been written.

@@ -20,6 +20,9 @@
 // so tiles, warps, vectors, threads and devices of any power-of-two size give the same bits.
 namespace upsweep {
 
+// Whether the result at an element includes the element.
+enum class scan_kind { inclusive, exclusive };
+
 // The elements seen so far as the totals of their aligned blocks: a binary counter whose digits are totals.
 template <class T, class Op>
 class fold_stack {

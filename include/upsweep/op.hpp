@@ -230,6 +230,8 @@ template <class Op>
 inline constexpr bool is_bitwise = std::same_as<Op, bit_and> || std::same_as<Op, bit_or> || std::same_as<Op, bit_xor>;
 template <class Op>
 inline constexpr bool is_extremum = std::same_as<Op, minimum> || std::same_as<Op, maximum>;
+template <class Op>
+inline constexpr bool is_builtin = is_arithmetic<Op> || is_bitwise<Op> || is_extremum<Op> || is_logical<Op>;
 
 template <class Op, class T>
 struct accumulator {
@@ -266,7 +268,7 @@ struct scan_accumulator<monoid<F, A, Order>, Out> {
 
 // Whether every order of the operands gives the same bits, so that an engine may take the one it likes best.
 template <class Op, class T>
-inline constexpr bool is_exact = std::integral<T> && (is_arithmetic<Op> || is_bitwise<Op> || is_extremum<Op> || is_logical<Op>);
+inline constexpr bool is_exact = std::integral<T> && is_builtin<Op>;
 
 } // namespace detail
 

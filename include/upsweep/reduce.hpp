@@ -75,3 +75,7 @@ void reduce(cpu target, R&& in, Result* result, Op op)
 }
 
 } // namespace upsweep
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/reduce.cuh>
+#endif

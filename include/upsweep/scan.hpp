@@ -15,8 +15,6 @@
 
 namespace upsweep {
 
-using cpu_engine::scan_kind;
-
 // Scans an array that comes in pieces, to the same bits as in one piece. Out is the type of the results; elements are
 // converted to scan_accumulator_t<Op, Out> before they are folded.
 //
@@ -107,3 +105,7 @@ void exclusive_scan(cpu target, In&& in, Out&& out, Op op, const Init& init)
 }
 
 } // namespace upsweep
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/scan.cuh>
+#endif

@@ -14,7 +14,7 @@ namespace upsweep {
 
 namespace detail {
 
-constexpr float float_of_f16(std::uint16_t half)
+UPSWEEP_HOST_DEVICE constexpr float float_of_f16(std::uint16_t half)
 {
     // Scaling by 2^112 turns the re-biased half, denormal or not, into the float it stands for.
     const std::uint32_t magnitude = static_cast<std::uint32_t>(half & 0x7fffU) << 13;
@@ -25,7 +25,7 @@ constexpr float float_of_f16(std::uint16_t half)
     return std::bit_cast<float>((is_special ? special : std::bit_cast<std::uint32_t>(scaled)) | sign);
 }
 
-constexpr std::uint16_t f16_of_float(float value)
+UPSWEEP_HOST_DEVICE constexpr std::uint16_t f16_of_float(float value)
 {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = bits & 0x80000000U;
@@ -43,12 +43,12 @@ constexpr std::uint16_t f16_of_float(float value)
     return static_cast<std::uint16_t>(half | (sign >> 16));
 }
 
-constexpr float float_of_bf16(std::uint16_t upper_half)
+UPSWEEP_HOST_DEVICE constexpr float float_of_bf16(std::uint16_t upper_half)
 {
     return std::bit_cast<float>(static_cast<std::uint32_t>(upper_half) << 16);
 }
 
-constexpr std::uint16_t bf16_of_float(float value)
+UPSWEEP_HOST_DEVICE constexpr std::uint16_t bf16_of_float(float value)
 {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;

@@ -15,6 +15,7 @@
 #include <emmintrin.h>
 #endif
 
+#include <upsweep/fold_order.hpp>
 #include <upsweep/op.hpp>
 
 // The bottom levels of the fold order, in vector registers. Vectors are the compilers' own: g++ and clang lower them to
@@ -70,8 +71,6 @@ inline void stream_fence()
     _mm_sfence();
 #endif
 }
-
-enum class scan_kind { inclusive, exclusive };
 
 // Types and operators for which a vector operation is the operation of its lanes.
 template <class Op, class T>
@@ -217,7 +216,9 @@ public:
         down_steps<Op, 2>(rows, lefts);
         if constexpr (Kind == scan_kind::inclusive) { // the exclusive results shifted by one
             for_each_row<side - 1>([&](auto v) __attribute__((always_inline)) { rows[v] = shifted(rows[v], rows[v + 1], lane_indices{}); });
-            rows[side - 1] = shifted(rows[side - 1], vector_t<T>{next}, lane_indices{});
+            vector_t<T> last{};
+            last[0] = next;
+            rows[side - 1] = shifted(rows[side - 1], last, lane_indices{});
         }
         for_each_row<side>([&](auto v) __attribute__((always_inline)) { store_vector<T, Store>(rows[v], out + v * side); });
     }
@@ -274,12 +275,23 @@ private:
             down_steps<Op, 2 * Vectors>(rows, lefts);
     }
 
-    // Integers are shuffled as floating-point numbers: x86 has the two-operand shuffle for those only.
-    template <int... Index>
+    // Integers are shuffled as floating-point numbers: x86 has the two-operand shuffle for those only. Written out by
+    // the number of lanes, since nvcc does not expand a pack in the argument list of a builtin.
+    using view = vector_t<std::conditional_t<sizeof(T) == sizeof(float), float, double>>;
+    template <int A, int B>
     UPSWEEP_ALWAYS_INLINE static vector_t<T> shuffle(vector_t<T> a, vector_t<T> b)
     {
-        using view = vector_t<std::conditional_t<sizeof(T) == sizeof(float), float, double>>;
-        return (vector_t<T>)__builtin_shufflevector((view)a, (view)b, Index...);
+        return (vector_t<T>)__builtin_shufflevector((view)a, (view)b, A, B);
+    }
+    template <int A, int B, int C, int D>
+    UPSWEEP_ALWAYS_INLINE static vector_t<T> shuffle(vector_t<T> a, vector_t<T> b)
+    {
+        return (vector_t<T>)__builtin_shufflevector((view)a, (view)b, A, B, C, D);
+    }
+    template <int A, int B, int C, int D, int E, int F, int G, int H>
+    UPSWEEP_ALWAYS_INLINE static vector_t<T> shuffle(vector_t<T> a, vector_t<T> b)
+    {
+        return (vector_t<T>)__builtin_shufflevector((view)a, (view)b, A, B, C, D, E, F, G, H);
     }
 
     // Lanes 1, 2, ... of a, then lane 0 of b.

@@ -1,0 +1,51 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+// What CUDA C++ has no spelling for: single accesses of 16 bytes and accesses with an ordering, at the scope of the GPU.
+namespace upsweep::gpu {
+
+// Sixteen bytes that are read and written as one.
+struct alignas(16) word128 {
+    std::uint64_t low;
+    std::uint64_t high;
+};
+
+__device__ inline word128 load_relaxed(const word128* from)
+{
+    word128 word;
+    asm volatile("{\n\t.reg .b128 t;\n\tld.relaxed.gpu.global.b128 t, [%2];\n\tmov.b128 {%0, %1}, t;\n\t}"
+                 : "=l"(word.low), "=l"(word.high)
+                 : "l"(__cvta_generic_to_global(from))
+                 : "memory");
+    return word;
+}
+
+__device__ inline void store_relaxed(word128* to, word128 word)
+{
+    asm volatile("{\n\t.reg .b128 t;\n\tmov.b128 t, {%1, %2};\n\tst.relaxed.gpu.global.b128 [%0], t;\n\t}" ::"l"(
+                     __cvta_generic_to_global(to)),
+                 "l"(word.low), "l"(word.high)
+                 : "memory");
+}
+
+__device__ inline std::uint64_t load_relaxed(const std::uint64_t* from)
+{
+    std::uint64_t value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(__cvta_generic_to_global(from)) : "memory");
+    return value;
+}
+
+__device__ inline void store_relaxed(std::uint64_t* to, std::uint64_t value)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "l"(value) : "memory");
+}
+
+// Orders what this thread has read and written before with what it reads and writes after, for all threads of the GPU.
+__device__ inline void fence() { __threadfence(); }
+
+// __syncthreads for warps that stand at different places of the kernel, which that does not allow.
+__device__ inline void block_barrier() { asm volatile("barrier.sync 0;" ::: "memory"); }
+
+} // namespace upsweep::gpu

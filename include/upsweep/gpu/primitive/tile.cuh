@@ -1,0 +1,98 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <type_traits>
+
+#include <upsweep/gpu/primitive/warp.cuh>
+
+// How elements come into registers and leave them. A lane takes a vector of consecutive elements, 16 bytes of them where
+// they are small enough; a row is the vectors of a warp; a warp has several consecutive rows in flight.
+namespace upsweep::gpu {
+
+// Elements in a lane's vector, a power of two, where the largest type involved has that many bytes.
+template <std::size_t Bytes>
+inline constexpr int vector_elements = static_cast<int>(std::bit_floor(std::max<std::size_t>(16 / Bytes, 1)));
+
+// The machine word of so many bytes, which is loaded and stored by one instruction.
+template <std::size_t Bytes>
+using word_t = std::conditional_t<
+    Bytes == 16, uint4,
+    std::conditional_t<Bytes == 8, uint2,
+                       std::conditional_t<Bytes == 4, unsigned, std::conditional_t<Bytes == 2, unsigned short, unsigned char>>>>;
+
+// Whether vectors of Count elements can be words: of contiguous elements with a suitable size.
+template <int Count, class It>
+inline constexpr bool has_words =
+    std::is_pointer_v<It> && std::has_single_bit(sizeof(std::iter_value_t<It>)) && sizeof(std::iter_value_t<It>) * Count <= 16;
+
+// Whether they are aligned, too; the elements of a span may begin anywhere.
+template <int Count, class It>
+__device__ bool is_aligned(It it)
+{
+    if constexpr (has_words<Count, It>)
+        return reinterpret_cast<std::uintptr_t>(it) % (Count * sizeof(std::iter_value_t<It>)) == 0;
+    else
+        return false;
+}
+
+// A lane's vector as it is in memory. It is kept in words, of which elements are cut out where they are used.
+template <class T, int Count>
+struct lane_vector {
+    static constexpr bool is_word = has_words<Count, const T*>;
+    struct elements {
+        T element[Count];
+    };
+    std::conditional_t<is_word, word_t<Count * sizeof(T)>, elements> memory;
+
+    __device__ T operator[](int i) const
+    {
+        elements all;
+        std::memcpy(&all, &memory, sizeof(all));
+        return all.element[i];
+    }
+};
+
+// The vector at `from`, which is aligned.
+template <int Count, class It>
+__device__ auto load_vector(It from)
+{
+    lane_vector<std::iter_value_t<It>, Count> vector;
+    if constexpr (has_words<Count, It>)
+        vector.memory = __ldcs(reinterpret_cast<const decltype(vector.memory)*>(from));
+    return vector;
+}
+
+// The same element by element, from where they may lie anywhere; elements from `end` on do not exist.
+template <int Count, class It>
+__device__ auto gather_vector(It from, int end = Count)
+{
+    using vector_t = lane_vector<std::iter_value_t<It>, Count>;
+    typename vector_t::elements all{};
+#pragma unroll
+    for (int j = 0; j < Count; ++j)
+        if (j < end)
+            all.element[j] = from[j];
+    vector_t vector;
+    std::memcpy(&vector.memory, &all, sizeof(all));
+    return vector;
+}
+
+template <int Count, class T>
+__device__ void store_vector(T* to, const T (&from)[Count])
+{
+    word_t<Count * sizeof(T)> word;
+    std::memcpy(&word, from, sizeof(word));
+    __stcs(reinterpret_cast<word_t<Count * sizeof(T)>*>(to), word);
+}
+
+// Whether every order of the operands gives the same bits, so that the cheapest may be taken.
+template <class Op, class Acc>
+inline constexpr bool is_any_order = detail::is_exact<Op, Acc> || (detail::is_extremum<Op> && std::is_floating_point_v<Acc>);
+
+} // namespace upsweep::gpu

@@ -1,0 +1,165 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <upsweep/op.hpp>
+
+// The canonical order among the lanes of a warp: each lane holds the total of a block, lanes in the order of the array.
+namespace upsweep::gpu {
+
+inline constexpr int lanes = 32;
+inline constexpr int lane_levels = 5;
+inline constexpr unsigned all_lanes = 0xffffffffU;
+
+__device__ inline int lane_id() { return static_cast<int>(threadIdx.x % lanes); }
+
+// Exchanges a value of any trivially copyable type, word by word.
+template <class T, class F>
+__device__ T exchange_words(const T& value, F exchange)
+{
+    static_assert(std::is_trivially_copyable_v<T>, "a fold on a GPU passes values between threads: they must be trivially copyable");
+    constexpr int words = (sizeof(T) + 3) / 4;
+    std::uint32_t word[words] = {};
+    std::memcpy(word, &value, sizeof(T));
+#pragma unroll
+    for (int k = 0; k < words; ++k)
+        word[k] = exchange(word[k]);
+    T result;
+    std::memcpy(&result, word, sizeof(T));
+    return result;
+}
+
+// The value of the lane whose number differs from this one's in the bits of the mask.
+template <class T>
+__device__ T shuffle_xor(const T& value, int mask)
+{
+    return exchange_words(value, [mask](std::uint32_t word) { return __shfl_xor_sync(all_lanes, word, mask); });
+}
+
+template <class T>
+__device__ T shuffle(const T& value, int from)
+{
+    return exchange_words(value, [from](std::uint32_t word) { return __shfl_sync(all_lanes, word, from); });
+}
+
+// The value of the next lane; lane 31 keeps its own.
+template <class T>
+__device__ T shuffle_down(const T& value)
+{
+    return exchange_words(value, [](std::uint32_t word) { return __shfl_down_sync(all_lanes, word, 1); });
+}
+
+// Conditional moves, by value: a conditional expression would choose between addresses, and what has an address is not
+// kept in registers.
+template <class T>
+__device__ void replace_if(bool condition, T& a, T b)
+{
+    const T before = a;
+    a = condition ? b : before;
+}
+
+template <class T>
+__device__ void swap_if(bool condition, T& a, T& b)
+{
+    const T before = a;
+    replace_if(condition, a, b);
+    replace_if(condition, b, before);
+}
+
+// mine (+) theirs, or theirs (+) mine where mine is the right operand. The library's own operators give the same bits
+// either way.
+template <class T, class Op>
+__device__ T combine(const Op& op, T mine, T theirs, bool mine_is_right)
+{
+    if constexpr (detail::is_builtin<Op>)
+        return op(mine, theirs);
+    else
+        return swap_if(mine_is_right, mine, theirs), op(mine, theirs);
+}
+
+// The total of Rows * 32 blocks, of which this lane holds number 32 r + lane in totals[r]. While there are several rows,
+// a step halves the rows that a lane keeps, so that eight rows take 12 exchanges and not 40. Every lane gets the total.
+template <int Rows, class T, class Op>
+__device__ T warp_total(T (&totals)[Rows], const Op& op)
+{
+    const int lane = lane_id();
+    int level = 0;
+#pragma unroll
+    for (int rows = Rows / 2; rows > 0; rows /= 2, ++level) {
+        const bool right = (lane >> level & 1) != 0;
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            T kept = totals[2 * r];
+            T sent = totals[2 * r + 1];
+            swap_if(right, kept, sent);
+            totals[r] = combine(op, kept, shuffle_xor(sent, 1 << level), right);
+        }
+    }
+    // Lanes now hold row lane % Rows of 2^level lanes each: first the lanes of a row, then the rows.
+    T total = totals[0];
+#pragma unroll
+    for (int k = level; k < lane_levels; ++k)
+        total = combine(op, total, shuffle_xor(total, 1 << k), (lane >> k & 1) != 0);
+#pragma unroll
+    for (int k = 0; k < level; ++k)
+        total = combine(op, total, shuffle_xor(total, 1 << k), (lane >> k & 1) != 0);
+    return total;
+}
+
+// The tree over the lanes of a warp, each of which holds the total of one block.
+template <class T, int Levels = lane_levels>
+struct warp_tree {
+    T sibling[Levels]; // [k]: the total of the 2^k lanes that join this lane's 2^k lanes at the next level
+    T total;           // of all 2^Levels lanes
+
+    warp_tree() = default;
+
+    // The up-sweep of Blelloch (1990).
+    template <class Op>
+    __device__ warp_tree(const T& mine, const Op& op) : total(mine)
+    {
+#pragma unroll
+        for (int k = 0; k < Levels; ++k) {
+            sibling[k] = shuffle_xor(total, 1 << k);
+            total = combine(op, total, sibling[k], (lane_id() >> k & 1) != 0);
+        }
+    }
+
+    // The down-sweep: before (+) the fold of the lanes before this one, by the binary digits of the lane's number.
+    template <class Op>
+    __device__ T fold_before(T before, const Op& op) const
+    {
+#pragma unroll
+        for (int k = Levels - 1; k >= 0; --k)
+            if ((lane_id() >> k & 1) != 0)
+                before = op(before, sibling[k]);
+        return before;
+    }
+};
+
+// The total of 2^k elements of one thread, as a tree.
+template <int Count, class T, class Op>
+__device__ T lane_total(const T* elements, const Op& op)
+{
+    if constexpr (Count == 1)
+        return elements[0];
+    else
+        return op(lane_total<Count / 2>(elements, op), lane_total<Count / 2>(elements + Count / 2, op));
+}
+
+// before (+) the fold of the elements before each of 2^k elements of one thread.
+template <int Count, class T, class Op>
+__device__ void lane_folds(const T& before, const T* elements, T* folds, const Op& op)
+{
+    if constexpr (Count == 1) {
+        folds[0] = before;
+    } else {
+        lane_folds<Count / 2>(before, elements, folds, op);
+        lane_folds<Count / 2>(op(before, lane_total<Count / 2>(elements, op)), elements + Count / 2, folds + Count / 2, op);
+    }
+}
+
+} // namespace upsweep::gpu

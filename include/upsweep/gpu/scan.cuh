@@ -1,0 +1,415 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <ranges>
+
+#include <cuda_pipeline.h>
+
+#include <upsweep/gpu/cuda.hpp>
+#include <upsweep/gpu/primitive/board.cuh>
+#include <upsweep/gpu/primitive/packed.cuh>
+#include <upsweep/gpu/primitive/tile.cuh>
+#include <upsweep/fold_order.hpp>
+#include <upsweep/op.hpp>
+#include <upsweep/range.hpp>
+
+// Scan in one pass and one kernel. A block takes tile after tile through a ring of stages in shared memory:
+//
+//   copy      each thread copies the elements that it will need itself, asynchronously, several tiles ahead
+//   total     the tile's total is put on the board, some tiles ahead of
+//   scan      the tile's results, from the fold of all totals before it
+//
+// so that the totals that a tile needs have been on the board for a while when it needs them. Every block reads every total:
+// one hop from any block to any other, and no chain of blocks that wait. One barrier a tile.
+namespace upsweep::gpu {
+
+template <class In, class Out, int Rows, int Stages, int Ahead>
+struct scan_shape {
+    static constexpr int warps = 16;                     // that scan
+    static constexpr int threads = (warps + 1) * lanes;  // and one that speaks to other blocks
+    static constexpr int rows = Rows;                    // of a warp, in a tile
+    static constexpr int stages = Stages;                // of the ring
+    static constexpr int ahead = Ahead;                  // tiles from a total to its scan
+    static constexpr int elements = vector_elements<std::max(sizeof(std::iter_value_t<In>), sizeof(std::iter_value_t<Out>))>;
+    static constexpr int row = elements * lanes;
+    static constexpr int chunk = row * rows; // of a warp
+    static constexpr int tile = chunk * warps;
+    static constexpr std::size_t shared_bytes = sizeof(std::iter_value_t<In>) * tile * stages;
+};
+
+// What an exclusive scan begins with, and whether it is put before every result.
+template <class Acc>
+struct scan_start {
+    Acc first;
+    bool has_init;
+};
+
+template <class Shape, scan_kind Kind, class Acc, class In, class Out, class Op>
+class scan_block {
+    using element = std::iter_value_t<In>;
+    using result = std::iter_value_t<Out>;
+    static constexpr int elements = Shape::elements;
+    static constexpr int stages = Shape::stages;
+    // Whether sums of narrow integers go word by word.
+    static constexpr bool packed = is_packed<Op, Acc> && std::is_same_v<element, Acc> && std::is_same_v<result, Acc> &&
+                                   has_words<elements, In> && has_words<elements, Out>;
+
+public:
+    struct shared_memory {
+        raw_array<Acc, stages * Shape::warps> totals;      // of the warps' chunks
+        raw_array<Acc, stages*(Shape::warps + 1)> folds;   // before them, and after the last
+        std::uint64_t tiles[stages + 2];
+        typename look_back<Acc, Op>::memory stack;
+    };
+
+    __device__ scan_block(In in, Out out, std::uint64_t count, const Op& op, const scan_start<Acc>& start, shared_memory& shared,
+                          element* ring)
+        : in_(in), out_(out), count_(count), op_(op), start_(start), shared_(shared), ring_(ring),
+          tiles_((count + Shape::tile - 1) / Shape::tile), in_aligned_(is_aligned<elements>(in)),
+          out_aligned_(is_aligned<elements>(out))
+    {
+    }
+
+    // What the first warps do, from one barrier to the next: the total of one tile, the results of an earlier one.
+    __device__ void work()
+    {
+        for (int i = 0; i < stages; ++i)
+            copy(i);
+        for (int i = -Shape::ahead; goes_on(i); ++i) {
+            total(i + Shape::ahead);
+            block_barrier();
+            if (i >= 0) {
+                scan(i);
+                copy(i + stages);
+            }
+        }
+    }
+
+    // What the last warp does meanwhile: it speaks to other blocks.
+    __device__ void speak(const board_memory& memory)
+    {
+        const bool handed_out = tiles_ > std::uint64_t{stages} * gridDim.x; // else every block knows its tiles
+        const std::uint64_t epoch = tiles_ > 1 ? load_relaxed(&memory.state->epoch) + 1 : 0;
+        const board<Acc> totals(memory, epoch);
+        look_back<Acc, Op> folds(totals, shared_.stack, op_);
+        folds.expect(tile_of(0));
+
+        for (int i = -Shape::ahead; goes_on(i); ++i) {
+            if (i >= 0) {
+                const std::uint64_t drawn = handed_out ? draw(memory.state) : tiles_; // on its way while we fold
+                fold(i, folds);
+                if (lane_id() == 0)
+                    shared_.tiles[(i + stages) % (stages + 2)] = drawn;
+                if (tile_of(i + 1) < tiles_)
+                    folds.expect(tile_of(i + 1));
+            }
+            block_barrier();
+            if (tile_of(i + Shape::ahead) + 1 < tiles_)
+                publish(i + Shape::ahead, totals);
+            // The totals before the last tile are known, so every block that has tiles has read the epoch.
+            if (i >= 0 && tiles_ > 1 && tile_of(i) + 1 == tiles_ && lane_id() == 0)
+                store_relaxed(&memory.state->epoch, epoch);
+        }
+    }
+
+private:
+    // The number of this block's i-th tile. The first ones are known; the others go to the block that comes first.
+    __device__ std::uint64_t tile_of(int i) const
+    {
+        return i < stages ? blockIdx.x + std::uint64_t{static_cast<unsigned>(i)} * gridDim.x : shared_.tiles[i % (stages + 2)];
+    }
+
+    // Whether there is a tile to scan in step i, or still one to come. A block has at least one.
+    __device__ bool goes_on(int i) const { return i <= 0 || tile_of(i) < tiles_; }
+
+    // The next tile that nobody has. By lane 0.
+    __device__ std::uint64_t draw(board_state* state) const
+    {
+        if (lane_id() != 0)
+            return 0;
+        const std::uint32_t ticket = atomicAdd(&state->ticket, 1U);
+        if (ticket + 1 == tiles_) // one is taken for each tile, so this is the last
+            state->ticket = 0;
+        return ticket + std::uint64_t{stages} * gridDim.x;
+    }
+
+    __device__ int warp() const { return static_cast<int>(threadIdx.x) / lanes; }
+
+    // Where the elements of this thread are: in the arrays, for its first row, and in the ring.
+    __device__ std::uint64_t place(std::uint64_t tile) const
+    {
+        return tile * Shape::tile + static_cast<unsigned>(warp() * Shape::chunk + lane_id() * elements);
+    }
+    __device__ element* place_in_ring(int i, int row) const
+    {
+        return ring_ + (i % stages * Shape::tile + warp() * Shape::chunk + row * Shape::row + lane_id() * elements);
+    }
+    __device__ bool is_whole(std::uint64_t tile) const { return (tile + 1) * Shape::tile <= count_; }
+
+    // Starts to copy the elements into the ring.
+    __device__ void copy(int i)
+    {
+        constexpr std::size_t bytes = elements * sizeof(element);
+        const std::uint64_t tile = tile_of(i);
+        if (tile < tiles_) {
+            const std::uint64_t from = place(tile);
+            bool started = false;
+            if constexpr (has_words<elements, In> && bytes >= 4) {
+                if (in_aligned_ && is_whole(tile)) {
+#pragma unroll
+                    for (int r = 0; r < Shape::rows; ++r)
+                        __pipeline_memcpy_async(place_in_ring(i, r), in_ + from + r * Shape::row, bytes);
+                    started = true;
+                }
+            }
+            if (!started) {
+                for (int r = 0; r < Shape::rows; ++r)
+                    for (int j = 0; j < elements; ++j)
+                        if (from + r * Shape::row + j < count_)
+                            place_in_ring(i, r)[j] = in_[from + r * Shape::row + j];
+            }
+        }
+        __pipeline_commit();
+    }
+
+    // Row r of tile i in registers; beyond the end of the array the identity.
+    __device__ void load(int i, int r, std::uint64_t tile, Acc (&to)[elements]) const
+    {
+        const element* from = place_in_ring(i, r);
+        if (is_whole(tile)) {
+            element whole[elements];
+            if constexpr (has_words<elements, const element*>) {
+                const auto word = *reinterpret_cast<const word_t<elements * sizeof(element)>*>(from);
+                std::memcpy(whole, &word, sizeof(word));
+            } else {
+#pragma unroll
+                for (int j = 0; j < elements; ++j)
+                    whole[j] = from[j];
+            }
+#pragma unroll
+            for (int j = 0; j < elements; ++j)
+                to[j] = convert<Acc>(whole[j]);
+        } else {
+            const std::uint64_t first = place(tile) + r * Shape::row;
+#pragma unroll
+            for (int j = 0; j < elements; ++j)
+                to[j] = first + j < count_ ? convert<Acc>(from[j]) : op_.template identity<Acc>();
+        }
+    }
+
+    // The total of this thread's elements of row r.
+    __device__ Acc total(int i, int r, std::uint64_t tile) const
+    {
+        if constexpr (packed)
+            if (is_whole(tile))
+                return packed_total<Acc>(*reinterpret_cast<const uint4*>(place_in_ring(i, r)));
+        Acc of_row[elements];
+        load(i, r, tile, of_row);
+        return lane_total<elements>(of_row, op_);
+    }
+
+    // The total of this warp's chunk of tile i.
+    __device__ void total(int i)
+    {
+        const std::uint64_t tile = tile_of(i);
+        __pipeline_wait_prior(stages - 1 - Shape::ahead);
+        if (tile >= tiles_)
+            return;
+        Acc totals[Shape::rows];
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r)
+            totals[r] = total(i, r, tile);
+        const Acc of_chunk = warp_total(totals, op_);
+        if (lane_id() == 0)
+            shared_.totals[i % stages * Shape::warps + warp()] = of_chunk;
+    }
+
+    __device__ auto tree_of_warps(int i)
+    {
+        constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::warps));
+        return warp_tree<Acc, levels>(shared_.totals[i % stages * Shape::warps + lane_id() % Shape::warps], op_);
+    }
+
+    __device__ void publish(int i, const board<Acc>& totals)
+    {
+        const Acc of_tile = tree_of_warps(i).total;
+        if (lane_id() == 0)
+            totals.publish(tile_of(i), of_tile);
+    }
+
+    // The folds before and after each warp's chunk of tile i, once the totals of all tiles before it are on the board.
+    __device__ void fold(int i, look_back<Acc, Op>& folds)
+    {
+        const auto tree = tree_of_warps(i);
+        Acc after;
+        const Acc before = folds.fold(tile_of(i), tree.total, after);
+        const Acc mine = tree.fold_before(before, op_);
+        if (lane_id() <= Shape::warps)
+            shared_.folds[i % stages * (Shape::warps + 1) + lane_id()] = lane_id() < Shape::warps ? mine : after;
+    }
+
+    // Writes the results of this warp's chunk of tile i.
+    __device__ void scan(int i)
+    {
+        const std::uint64_t tile = tile_of(i);
+        warp_tree<Acc> tree[Shape::rows];
+        Acc totals[Shape::rows];
+        Acc folds[Shape::rows];
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r) {
+            tree[r] = warp_tree<Acc>(total(i, r, tile), op_);
+            totals[r] = tree[r].total;
+        }
+        const int place_of_fold = i % stages * (Shape::warps + 1) + warp();
+        lane_folds<Shape::rows>(shared_.folds[place_of_fold], totals, folds, op_);
+        const Acc after = shared_.folds[place_of_fold + 1];
+
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r) {
+            const Acc before_lane = tree[r].fold_before(folds[r], op_);
+            if constexpr (packed) {
+                if (out_aligned_ && is_whole(tile)) {
+                    const Acc before = start_.has_init ? op_(start_.first, before_lane) : before_lane;
+                    const uint4 word = *reinterpret_cast<const uint4*>(place_in_ring(i, r));
+                    __stcs(reinterpret_cast<uint4*>(out_ + (place(tile) + r * Shape::row)), packed_scan<Acc, Kind>(word, before));
+                    continue;
+                }
+            }
+            Acc of_row[elements]; // again: it is cheaper to read it twice than to keep it
+            load(i, r, tile, of_row);
+            Acc results[elements + 1]; // before each element, and after the last
+            lane_folds<elements>(before_lane, of_row, results, op_);
+            if constexpr (Kind == scan_kind::inclusive) {
+                results[elements] = shuffle_down(before_lane);
+                replace_if(lane_id() == lanes - 1, results[elements],
+                           r + 1 < Shape::rows ? folds[(r + 1) % Shape::rows] : after);
+            }
+            store(tile, r, results + (Kind == scan_kind::inclusive ? 1 : 0));
+        }
+    }
+
+    __device__ void store(std::uint64_t tile, int r, const Acc* folds)
+    {
+        const std::uint64_t to = place(tile) + r * Shape::row;
+        result results[elements];
+#pragma unroll
+        for (int j = 0; j < elements; ++j)
+            results[j] = convert<result>(start_.has_init ? op_(start_.first, folds[j]) : folds[j]);
+        if constexpr (Kind == scan_kind::exclusive)
+            if (to == 0)
+                results[0] = convert<result>(start_.first);
+
+        if constexpr (has_words<elements, Out>) {
+            if (out_aligned_ && is_whole(tile)) {
+                store_vector(out_ + to, results);
+                return;
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < elements; ++j)
+            if (to + j < count_)
+                out_[to + j] = results[j];
+    }
+
+    In in_;
+    Out out_;
+    std::uint64_t count_;
+    Op op_;
+    scan_start<Acc> start_;
+    shared_memory& shared_;
+    element* ring_;
+    std::uint64_t tiles_;
+    bool in_aligned_;
+    bool out_aligned_;
+};
+
+template <class Shape, scan_kind Kind, class Acc, class In, class Out, class Op>
+__global__ void __launch_bounds__(Shape::threads, 1)
+    scan_kernel(In in, Out out, std::uint64_t count, Op op, scan_start<Acc> start, board_memory memory)
+{
+    using block = scan_block<Shape, Kind, Acc, In, Out, Op>;
+    extern __shared__ uint4 ring[];
+    __shared__ typename block::shared_memory shared;
+    block self(in, out, count, op, start, shared, reinterpret_cast<std::iter_value_t<In>*>(ring));
+    if (threadIdx.x / lanes < Shape::warps)
+        self.work();
+    else
+        self.speak(memory);
+}
+
+// Writes the results of `count` elements in order of the stream. Elements are read once.
+template <scan_kind Kind, class Acc, class In, class Out, class Op>
+void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr)
+{
+    using large = scan_shape<In, Out, 4, 6, 2>;
+    using small = scan_shape<In, Out, 1, 3, 1>;
+    const scan_start<Acc> start{init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr};
+    const auto with = [&]<class Shape>(Shape) {
+        constexpr auto kernel = scan_kernel<Shape, Kind, Acc, In, Out, Op>;
+        const std::uint64_t tiles = (count + Shape::tile - 1) / Shape::tile;
+        const std::uint64_t blocks = resident_blocks<kernel>(target, Shape::threads, Shape::shared_bytes);
+        launch(target, "scan", kernel, static_cast<unsigned>(std::min(tiles, blocks)), Shape::threads, Shape::shared_bytes,
+               in, out, count, op, start, target.workspace().board(tiles, sizeof(Acc)));
+    };
+    if (count == 0)
+        return;
+    // Large tiles once every processor has some.
+    if (count >= std::uint64_t{large::tile} * 2 * static_cast<unsigned>(target.workspace().processors()) &&
+        large::shared_bytes + 4096 <= target.workspace().shared_bytes())
+        with(large{});
+    else
+        with(small{});
+}
+
+} // namespace upsweep::gpu
+
+namespace upsweep {
+
+namespace detail {
+
+template <scan_kind Kind, class In, class Out, class Op, class... Init>
+void scan(const cuda& target, In&& in, Out&& out, const Op& op, const Init&... init)
+{
+    using accumulator = scan_accumulator_t<Op, std::ranges::range_value_t<Out>>;
+    static_assert(monoid_over<Op, accumulator>,
+                  "the operator is not a monoid over the result type: it needs op(a, b) and an identity (see up::monoid)");
+    const std::size_t count = size_of(in);
+    if (size_of(out) < count)
+        throw error(error_kind::invalid_argument, "scan", "the output is shorter than the input",
+                    "make room for one result an element");
+    const auto from = first_of(in);
+    const auto to = first_of(out);
+    check_overlap("scan", from, to, count);
+    const gpu::current_device current(target.device());
+    gpu::check_place(target, "scan", from, count);
+    gpu::check_place(target, "scan", to, count);
+    gpu::scan<Kind, accumulator>(target, from, to, count, op, static_cast<const accumulator*>(&init)...);
+}
+
+} // namespace detail
+
+// The same on a GPU, in order of the stream: the call does not wait. One kernel, one pass over the input.
+template <input_range In, output_range Out, class Op = plus>
+void inclusive_scan(const cuda& target, In&& in, Out&& out, Op op = {})
+{
+    detail::scan<scan_kind::inclusive>(target, in, out, op);
+}
+
+template <input_range In, output_range Out, class Op = plus>
+void exclusive_scan(const cuda& target, In&& in, Out&& out, Op op = {})
+{
+    detail::scan<scan_kind::exclusive>(target, in, out, op);
+}
+
+template <input_range In, output_range Out, class Op, class Init>
+void exclusive_scan(const cuda& target, In&& in, Out&& out, Op op, const Init& init)
+{
+    using accumulator = scan_accumulator_t<Op, std::ranges::range_value_t<Out>>;
+    detail::scan<scan_kind::exclusive>(target, in, out, op, convert<accumulator>(init));
+}
+
+} // namespace upsweep
