@@ -87,7 +87,7 @@ public:
     {
         const std::lock_guard lock(mutex_);
         const std::size_t large = total_bytes > sizeof(std::uint64_t) ? total_bytes : 0;
-        if (tiles > tiles_ || tiles * large > large_bytes_)
+        if (memory_ == nullptr || tiles > tiles_ || tiles * large > large_bytes_)
             grow(std::max(tiles, tiles_), std::max<std::size_t>(tiles * large, large_bytes_));
         auto* const first = static_cast<std::byte*>(memory_);
         return {reinterpret_cast<board_state*>(first), reinterpret_cast<word128*>(first + state_bytes),

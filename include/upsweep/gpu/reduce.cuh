@@ -248,9 +248,10 @@ __global__ void __launch_bounds__(Shape::threads, 2)
         }
         __syncthreads();
         if (tiles < first + chunk_tiles && tiles >= first) { // the warp of the last chunk, which is not whole
-            Acc total;
-            total = fold_part(folded[0], of_tiles, static_cast<int>(tiles - first), total, op);
-            total = after.fold_after(total, left, op);
+            Acc beyond;
+            const chunk_tree<Acc> last(of_tiles, op);
+            const Acc of_tiles_before = last.fold(folded[0], static_cast<int>(tiles - first), beyond, op);
+            const Acc total = after.fold_after(of_tiles_before, left, op);
             if (lane_id() == 0) {
                 *result = convert<Result>(count != 0 ? total : nothing);
                 if (tiles != 0)

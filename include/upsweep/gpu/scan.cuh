@@ -27,17 +27,19 @@
 // one hop from any block to any other, and no chain of blocks that wait. One barrier a tile.
 namespace upsweep::gpu {
 
-template <class In, class Out, int Rows, int Stages, int Ahead>
+template <class In, class Out, int Rows, int Chunks, int Stages, int Ahead>
 struct scan_shape {
-    static constexpr int warps = 16;                     // that scan
-    static constexpr int threads = (warps + 1) * lanes;  // and one that speaks to other blocks
-    static constexpr int rows = Rows;                    // of a warp, in a tile
-    static constexpr int stages = Stages;                // of the ring
-    static constexpr int ahead = Ahead;                  // tiles from a total to its scan
+    static constexpr int warps = 16;                    // that scan
+    static constexpr int threads = (warps + 1) * lanes; // and one that speaks to other blocks
+    static constexpr int rows = Rows;                   // of a chunk, which a warp takes at once
+    static constexpr int chunks_of_warp = Chunks;       // in a tile
+    static constexpr int chunks = Chunks * warps;       // in a tile: at most one a lane of the warp that speaks
+    static constexpr int stages = Stages;               // of the ring
+    static constexpr int ahead = Ahead;                 // tiles from a total to its scan
     static constexpr int elements = vector_elements<std::max(sizeof(std::iter_value_t<In>), sizeof(std::iter_value_t<Out>))>;
     static constexpr int row = elements * lanes;
-    static constexpr int chunk = row * rows; // of a warp
-    static constexpr int tile = chunk * warps;
+    static constexpr int chunk = row * rows;
+    static constexpr int tile = chunk * chunks;
     static constexpr std::size_t shared_bytes = sizeof(std::iter_value_t<In>) * tile * stages;
 };
 
@@ -60,8 +62,8 @@ class scan_block {
 
 public:
     struct shared_memory {
-        raw_array<Acc, stages * Shape::warps> totals;      // of the warps' chunks
-        raw_array<Acc, stages*(Shape::warps + 1)> folds;   // before them, and after the last
+        raw_array<Acc, stages * Shape::chunks> totals;     // of the chunks
+        raw_array<Acc, stages*(Shape::chunks + 1)> folds; // before them, and after the last
         std::uint64_t tiles[stages + 2];
         typename look_back<Acc, Op>::memory stack;
     };
@@ -126,27 +128,23 @@ private:
     // Whether there is a tile to scan in step i, or still one to come. A block has at least one.
     __device__ bool goes_on(int i) const { return i <= 0 || tile_of(i) < tiles_; }
 
-    // The next tile that nobody has. By lane 0.
+    // The next tile that nobody has; one is taken for each tile, after which the counter is at zero again. By lane 0.
     __device__ std::uint64_t draw(board_state* state) const
     {
-        if (lane_id() != 0)
-            return 0;
-        const std::uint32_t ticket = atomicAdd(&state->ticket, 1U);
-        if (ticket + 1 == tiles_) // one is taken for each tile, so this is the last
-            state->ticket = 0;
-        return ticket + std::uint64_t{stages} * gridDim.x;
+        return lane_id() == 0 ? atomicInc(&state->ticket, static_cast<unsigned>(tiles_ - 1)) + std::uint64_t{stages} * gridDim.x : 0;
     }
 
-    __device__ int warp() const { return static_cast<int>(threadIdx.x) / lanes; }
+    // The first of this warp's chunks in a tile.
+    __device__ int first_chunk() const { return static_cast<int>(threadIdx.x) / lanes * Shape::chunks_of_warp; }
 
-    // Where the elements of this thread are: in the arrays, for its first row, and in the ring.
-    __device__ std::uint64_t place(std::uint64_t tile) const
+    // Where the elements of this thread are: in the arrays, for the first row of a chunk, and in the ring.
+    __device__ std::uint64_t place(std::uint64_t tile, int chunk) const
     {
-        return tile * Shape::tile + static_cast<unsigned>(warp() * Shape::chunk + lane_id() * elements);
+        return tile * Shape::tile + static_cast<unsigned>(chunk * Shape::chunk + lane_id() * elements);
     }
-    __device__ element* place_in_ring(int i, int row) const
+    __device__ element* place_in_ring(int i, int chunk, int row) const
     {
-        return ring_ + (i % stages * Shape::tile + warp() * Shape::chunk + row * Shape::row + lane_id() * elements);
+        return ring_ + (i % stages * Shape::tile + chunk * Shape::chunk + row * Shape::row + lane_id() * elements);
     }
     __device__ bool is_whole(std::uint64_t tile) const { return (tile + 1) * Shape::tile <= count_; }
 
@@ -156,131 +154,148 @@ private:
         constexpr std::size_t bytes = elements * sizeof(element);
         const std::uint64_t tile = tile_of(i);
         if (tile < tiles_) {
-            const std::uint64_t from = place(tile);
-            bool started = false;
-            if constexpr (has_words<elements, In> && bytes >= 4) {
-                if (in_aligned_ && is_whole(tile)) {
+            if (has_words<elements, In> && bytes >= 4 && in_aligned_ && is_whole(tile)) {
+#pragma unroll
+                for (int c = 0; c < Shape::chunks_of_warp; ++c)
 #pragma unroll
                     for (int r = 0; r < Shape::rows; ++r)
-                        __pipeline_memcpy_async(place_in_ring(i, r), in_ + from + r * Shape::row, bytes);
-                    started = true;
-                }
-            }
-            if (!started) {
-                for (int r = 0; r < Shape::rows; ++r)
-                    for (int j = 0; j < elements; ++j)
-                        if (from + r * Shape::row + j < count_)
-                            place_in_ring(i, r)[j] = in_[from + r * Shape::row + j];
+                        copy_vector<bytes>(place_in_ring(i, first_chunk() + c, r),
+                                           in_ + (place(tile, first_chunk() + c) + r * Shape::row));
+            } else {
+                for (int c = first_chunk(); c < first_chunk() + Shape::chunks_of_warp; ++c)
+                    for (int r = 0; r < Shape::rows; ++r)
+                        for (int j = 0; j < elements; ++j) {
+                            const std::uint64_t from = place(tile, c) + r * Shape::row + j;
+                            place_in_ring(i, c, r)[j] = from < count_ ? static_cast<element>(in_[from]) : element{};
+                        }
             }
         }
         __pipeline_commit();
     }
 
-    // Row r of tile i in registers; beyond the end of the array the identity.
-    __device__ void load(int i, int r, std::uint64_t tile, Acc (&to)[elements]) const
+    template <std::size_t Bytes>
+    __device__ static void copy_vector(element* to, In from)
     {
-        const element* from = place_in_ring(i, r);
-        if (is_whole(tile)) {
-            element whole[elements];
-            if constexpr (has_words<elements, const element*>) {
-                const auto word = *reinterpret_cast<const word_t<elements * sizeof(element)>*>(from);
-                std::memcpy(whole, &word, sizeof(word));
-            } else {
-#pragma unroll
-                for (int j = 0; j < elements; ++j)
-                    whole[j] = from[j];
-            }
-#pragma unroll
-            for (int j = 0; j < elements; ++j)
-                to[j] = convert<Acc>(whole[j]);
+        if constexpr (std::is_pointer_v<In> && (Bytes == 4 || Bytes == 8 || Bytes == 16))
+            __pipeline_memcpy_async(to, from, Bytes);
+    }
+
+    // Row r of a chunk in registers; beyond the end of the array the identity.
+    __device__ void load(int i, int chunk, int r, std::uint64_t tile, Acc (&to)[elements]) const
+    {
+        const element* from = place_in_ring(i, chunk, r);
+        lane_vector<element, elements> vector;
+        if constexpr (has_words<elements, const element*>) {
+            vector.memory = *reinterpret_cast<const decltype(vector.memory)*>(from);
         } else {
-            const std::uint64_t first = place(tile) + r * Shape::row;
 #pragma unroll
             for (int j = 0; j < elements; ++j)
-                to[j] = first + j < count_ ? convert<Acc>(from[j]) : op_.template identity<Acc>();
+                vector.memory.element[j] = from[j];
+        }
+#pragma unroll
+        for (int j = 0; j < elements; ++j)
+            to[j] = convert<Acc>(vector[j]);
+        if (!is_whole(tile)) {
+            const std::uint64_t first = place(tile, chunk) + r * Shape::row;
+#pragma unroll
+            for (int j = 0; j < elements; ++j)
+                replace_if(first + j >= count_, to[j], op_.template identity<Acc>());
         }
     }
 
     // The total of this thread's elements of row r.
-    __device__ Acc total(int i, int r, std::uint64_t tile) const
+    __device__ Acc total(int i, int chunk, int r, std::uint64_t tile) const
     {
         if constexpr (packed)
             if (is_whole(tile))
-                return packed_total<Acc>(*reinterpret_cast<const uint4*>(place_in_ring(i, r)));
+                return packed_total<Acc>(*reinterpret_cast<const uint4*>(place_in_ring(i, chunk, r)));
         Acc of_row[elements];
-        load(i, r, tile, of_row);
+        load(i, chunk, r, tile, of_row);
         return lane_total<elements>(of_row, op_);
     }
 
-    // The total of this warp's chunk of tile i.
+    // The totals of this warp's chunks of tile i.
     __device__ void total(int i)
     {
         const std::uint64_t tile = tile_of(i);
         __pipeline_wait_prior(stages - 1 - Shape::ahead);
         if (tile >= tiles_)
             return;
-        Acc totals[Shape::rows];
 #pragma unroll
-        for (int r = 0; r < Shape::rows; ++r)
-            totals[r] = total(i, r, tile);
-        const Acc of_chunk = warp_total(totals, op_);
-        if (lane_id() == 0)
-            shared_.totals[i % stages * Shape::warps + warp()] = of_chunk;
+        for (int c = 0; c < Shape::chunks_of_warp; ++c) {
+            Acc totals[Shape::rows];
+#pragma unroll
+            for (int r = 0; r < Shape::rows; ++r)
+                totals[r] = total(i, first_chunk() + c, r, tile);
+            const Acc of_chunk = warp_total(totals, op_);
+            if (lane_id() == 0)
+                shared_.totals[i % stages * Shape::chunks + first_chunk() + c] = of_chunk;
+        }
     }
 
-    __device__ auto tree_of_warps(int i)
+    __device__ auto tree_of_chunks(int i)
     {
-        constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::warps));
-        return warp_tree<Acc, levels>(shared_.totals[i % stages * Shape::warps + lane_id() % Shape::warps], op_);
+        constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::chunks));
+        return warp_tree<Acc, levels>(shared_.totals[i % stages * Shape::chunks + lane_id() % Shape::chunks], op_);
     }
 
     __device__ void publish(int i, const board<Acc>& totals)
     {
-        const Acc of_tile = tree_of_warps(i).total;
+        const Acc of_tile = tree_of_chunks(i).total;
         if (lane_id() == 0)
             totals.publish(tile_of(i), of_tile);
     }
 
-    // The folds before and after each warp's chunk of tile i, once the totals of all tiles before it are on the board.
+    // The folds before and after each chunk of tile i, once the totals of all tiles before it are on the board.
     __device__ void fold(int i, look_back<Acc, Op>& folds)
     {
-        const auto tree = tree_of_warps(i);
+        const auto tree = tree_of_chunks(i);
         Acc after;
         const Acc before = folds.fold(tile_of(i), tree.total, after);
-        const Acc mine = tree.fold_before(before, op_);
-        if (lane_id() <= Shape::warps)
-            shared_.folds[i % stages * (Shape::warps + 1) + lane_id()] = lane_id() < Shape::warps ? mine : after;
+        const int first = i % stages * (Shape::chunks + 1);
+        if (lane_id() < Shape::chunks)
+            shared_.folds[first + lane_id()] = tree.fold_before(before, op_);
+        if (lane_id() == 0)
+            shared_.folds[first + Shape::chunks] = after;
     }
 
-    // Writes the results of this warp's chunk of tile i.
+    // Writes the results of this warp's chunks of tile i.
     __device__ void scan(int i)
     {
         const std::uint64_t tile = tile_of(i);
+#pragma unroll 1
+        for (int c = first_chunk(); c < first_chunk() + Shape::chunks_of_warp; ++c)
+            scan(i, c, tile);
+    }
+
+    __device__ void scan(int i, int chunk, std::uint64_t tile)
+    {
         warp_tree<Acc> tree[Shape::rows];
         Acc totals[Shape::rows];
         Acc folds[Shape::rows];
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
-            tree[r] = warp_tree<Acc>(total(i, r, tile), op_);
+            tree[r] = warp_tree<Acc>(total(i, chunk, r, tile), op_);
             totals[r] = tree[r].total;
         }
-        const int place_of_fold = i % stages * (Shape::warps + 1) + warp();
+        const int place_of_fold = i % stages * (Shape::chunks + 1) + chunk;
         lane_folds<Shape::rows>(shared_.folds[place_of_fold], totals, folds, op_);
         const Acc after = shared_.folds[place_of_fold + 1];
 
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
             const Acc before_lane = tree[r].fold_before(folds[r], op_);
+            const std::uint64_t to = place(tile, chunk) + r * Shape::row;
             if constexpr (packed) {
                 if (out_aligned_ && is_whole(tile)) {
                     const Acc before = start_.has_init ? op_(start_.first, before_lane) : before_lane;
-                    const uint4 word = *reinterpret_cast<const uint4*>(place_in_ring(i, r));
-                    __stcs(reinterpret_cast<uint4*>(out_ + (place(tile) + r * Shape::row)), packed_scan<Acc, Kind>(word, before));
+                    const uint4 word = *reinterpret_cast<const uint4*>(place_in_ring(i, chunk, r));
+                    __stcs(reinterpret_cast<uint4*>(out_ + to), packed_scan<Acc, Kind>(word, before));
                     continue;
                 }
             }
             Acc of_row[elements]; // again: it is cheaper to read it twice than to keep it
-            load(i, r, tile, of_row);
+            load(i, chunk, r, tile, of_row);
             Acc results[elements + 1]; // before each element, and after the last
             lane_folds<elements>(before_lane, of_row, results, op_);
             if constexpr (Kind == scan_kind::inclusive) {
@@ -288,13 +303,12 @@ private:
                 replace_if(lane_id() == lanes - 1, results[elements],
                            r + 1 < Shape::rows ? folds[(r + 1) % Shape::rows] : after);
             }
-            store(tile, r, results + (Kind == scan_kind::inclusive ? 1 : 0));
+            store(to, is_whole(tile), results + (Kind == scan_kind::inclusive ? 1 : 0));
         }
     }
 
-    __device__ void store(std::uint64_t tile, int r, const Acc* folds)
+    __device__ void store(std::uint64_t to, bool whole, const Acc* folds)
     {
-        const std::uint64_t to = place(tile) + r * Shape::row;
         result results[elements];
 #pragma unroll
         for (int j = 0; j < elements; ++j)
@@ -304,7 +318,7 @@ private:
                 results[0] = convert<result>(start_.first);
 
         if constexpr (has_words<elements, Out>) {
-            if (out_aligned_ && is_whole(tile)) {
+            if (out_aligned_ && whole) {
                 store_vector(out_ + to, results);
                 return;
             }
@@ -345,8 +359,13 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 template <scan_kind Kind, class Acc, class In, class Out, class Op>
 void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr)
 {
-    using large = scan_shape<In, Out, 4, 6, 2>;
-    using small = scan_shape<In, Out, 1, 3, 1>;
+    #ifdef L1
+#define LARGE L1, L2, L3, L4
+#else
+#define LARGE 4, 2, 3, 1
+#endif
+    using large = scan_shape<In, Out, LARGE>;
+    using small = scan_shape<In, Out, 1, 1, 3, 1>;
     const scan_start<Acc> start{init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr};
     const auto with = [&]<class Shape>(Shape) {
         constexpr auto kernel = scan_kernel<Shape, Kind, Acc, In, Out, Op>;

@@ -52,11 +52,11 @@ public:
     template <int Rows>
     __device__ void peek(std::uint64_t first, std::uint64_t end, word128 (&notices)[Rows]) const
     {
+        // Without a branch, so that all are on their way at once and none is waited for; beyond the end any will do.
         const std::uint64_t mine = first + static_cast<unsigned>(lane_id());
 #pragma unroll
         for (int r = 0; r < Rows; ++r)
-            if (mine + r * lanes < end)
-                notices[r] = load_relaxed(notices_ + mine + r * lanes);
+            notices[r] = load_relaxed(notices_ + (mine + r * lanes < end ? mine + r * lanes : 0));
     }
 
     // Waits for the same totals, of which peek saw the notices, and gets them; beyond `end` it gets `otherwise`.
@@ -66,11 +66,11 @@ public:
     {
         const std::uint64_t mine = first + static_cast<unsigned>(lane_id());
         for (;;) {
-            bool missing = false;
+            unsigned missing = 0;
 #pragma unroll
             for (int r = 0; r < Rows; ++r)
-                missing = missing || (mine + r * lanes < end && notices[r].high != epoch_);
-            if (!__any_sync(all_lanes, missing))
+                missing |= mine + r * lanes < end && notices[r].high != epoch_ ? 1U : 0U;
+            if (__any_sync(all_lanes, missing != 0) == 0)
                 break;
             peek(first, end, notices);
         }
@@ -105,36 +105,55 @@ struct raw_array {
 inline constexpr int chunk_rows = 4;
 inline constexpr int chunk_tiles = chunk_rows * lanes;
 
-// before (+) the fold of the first `count` of the totals of a chunk, of which this lane holds number 32 r + lane in
-// totals[r]; count < 128. `after` is the same for count + 1, if that is less than 128. By one warp: every lane gets both.
-template <class T, class Op>
-__device__ T fold_part(const T& before, const T (&totals)[chunk_rows], int count, T& after, const Op& op)
-{
-    const int row = count / lanes;
-    T row_total[chunk_rows];
-    warp_tree<T> last;
+// A chunk of totals, of which each lane of a warp holds number 32 r + lane for every r, as a tree.
+template <class T>
+struct chunk_tree {
+    warp_tree<T> row[chunk_rows];
+
+    template <class Op>
+    __device__ chunk_tree(const T* totals, const Op& op)
+    {
 #pragma unroll
-    for (int r = 0; r < chunk_rows; ++r) {
-        const warp_tree<T> tree(totals[r], op);
-        row_total[r] = tree.total;
-#pragma unroll
-        for (int k = 0; k < lane_levels; ++k)
-            replace_if(r == row, last.sibling[k], tree.sibling[k]);
+        for (int r = 0; r < chunk_rows; ++r)
+            row[r] = warp_tree<T>(totals[r], op);
     }
-    T before_row[chunk_rows];
-    lane_folds<chunk_rows>(before, row_total, before_row, op);
-    T mine = before_row[0];
-    T next_row = before_row[1];
-#pragma unroll
-    for (int r = 1; r < chunk_rows; ++r) {
-        replace_if(r == row, mine, before_row[r]);
-        replace_if(r == row + 1, next_row, before_row[r]);
+
+    template <class Op>
+    __device__ T total(const Op& op) const
+    {
+        return op(op(row[0].total, row[1].total), op(row[2].total, row[3].total));
     }
-    mine = last.fold_before(mine, op);
-    after = shuffle(mine, (count + 1) % lanes);
-    replace_if((count + 1) % lanes == 0, after, next_row);
-    return shuffle(mine, count % lanes);
-}
+
+    // before (+) the fold of the first `count` totals, count < 128, for every lane; `after` is the same for count + 1, if
+    // that is less than 128.
+    template <class Op>
+    __device__ T fold(const T& before, int count, T& after, const Op& op) const
+    {
+        T totals[chunk_rows];
+        T before_row[chunk_rows];
+#pragma unroll
+        for (int r = 0; r < chunk_rows; ++r)
+            totals[r] = row[r].total;
+        lane_folds<chunk_rows>(before, totals, before_row, op);
+
+        const int last = count / lanes;
+        T mine = before_row[0];
+        T next_row = before_row[1];
+        warp_tree<T> last_row = row[0];
+#pragma unroll
+        for (int r = 1; r < chunk_rows; ++r) {
+            replace_if(r == last, mine, before_row[r]);
+            replace_if(r == last + 1, next_row, before_row[r]);
+#pragma unroll
+            for (int k = 0; k < lane_levels; ++k)
+                replace_if(r == last, last_row.sibling[k], row[r].sibling[k]);
+        }
+        mine = last_row.fold_before(mine, op);
+        after = shuffle(mine, (count + 1) % lanes);
+        replace_if((count + 1) % lanes == 0, after, next_row);
+        return shuffle(mine, count % lanes);
+    }
+};
 
 // The chunks folded so far, as the totals of their aligned blocks: a binary counter whose digits are totals, as fold_stack
 // is, in shared memory. For one warp: every lane calls, every lane gets the results.
@@ -193,31 +212,31 @@ public:
     // identity (+) fold(tiles); `after` is fold(tiles + 1), where the total of the tile number `tiles` is `next`.
     __device__ T fold(std::uint64_t tiles, const T& next, T& after)
     {
-        T totals[chunk_rows];
         for (;;) {
-            T two[2 * chunk_rows];
-            totals_.read(first(), end(tiles), next, notices_, two);
-            const bool first_is_whole = tiles >= first() + chunk_tiles;
+            T totals[2 * chunk_rows];
+            totals_.read(first(), end(tiles), next, notices_, totals); // `next` lies where it belongs, and beyond
+            const bool one_is_whole = tiles >= first() + chunk_tiles;
             const bool both_are_whole = tiles >= first() + 2 * chunk_tiles;
-            if (first_is_whole)
-                push(two);
+            if (one_is_whole) {
+                stack_.push(chunk_tree<T>(totals, op_).total(op_));
 #pragma unroll
-            for (int r = 0; r < chunk_rows; ++r) {
-                totals[r] = two[r];
-                replace_if(first_is_whole, totals[r], two[chunk_rows + r]);
+                for (int r = 0; r < chunk_rows; ++r)
+                    totals[r] = totals[chunk_rows + r];
             }
-            if (!both_are_whole)
-                break;
-            push(totals);
-            expect(tiles);
+            const chunk_tree<T> last(totals, op_);
+            if (both_are_whole) {
+                stack_.push(last.total(op_));
+                expect(tiles);
+                continue;
+            }
+            const int left = static_cast<int>(tiles % chunk_tiles);
+            const T result = last.fold(stack_.fold(), left, after, op_);
+            if (left + 1 == chunk_tiles) {
+                stack_.push(last.total(op_));
+                after = stack_.fold();
+            }
+            return result;
         }
-        const int left = static_cast<int>(tiles % chunk_tiles);
-        const T result = fold_part(stack_.fold(), totals, left, after, op_); // `next` lies where it belongs, and beyond
-        if (left + 1 == chunk_tiles) {
-            push(totals);
-            after = stack_.fold();
-        }
-        return result;
     }
 
 private:
@@ -227,17 +246,6 @@ private:
     {
         const std::uint64_t most = first() + 2 * chunk_tiles;
         return tiles < most ? tiles : most;
-    }
-
-    // Pushes the chunk in the first rows.
-    template <int Rows>
-    __device__ void push(const T (&totals)[Rows])
-    {
-        T of_chunk[chunk_rows];
-#pragma unroll
-        for (int r = 0; r < chunk_rows; ++r)
-            of_chunk[r] = totals[r];
-        stack_.push(warp_total(of_chunk, op_));
     }
 
     board<T> totals_;
