@@ -220,7 +220,7 @@ void launch(const cuda& target, std::string_view call, void (*kernel)(Parameters
     config.dynamicSmemBytes = shared_bytes;
     config.stream = target.stream();
     config.attrs = &together;
-    config.numAttrs = blocks > 1 && !getenv("NOCOOP") ? 1 : 0;
+    config.numAttrs = blocks > 1 ? 1 : 0;
     check(call, cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
 }
 

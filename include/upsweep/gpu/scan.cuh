@@ -30,10 +30,10 @@ namespace upsweep::gpu {
 template <class In, class Out, int Rows, int Chunks, int Stages, int Ahead>
 struct scan_shape {
     static constexpr int warps = 16;                    // that scan
-    static constexpr int threads = (warps + 1) * lanes; // and one that speaks to other blocks
+    static constexpr int threads = (warps + 2) * lanes; // and two that speak to other blocks
     static constexpr int rows = Rows;                   // of a chunk, which a warp takes at once
     static constexpr int chunks_of_warp = Chunks;       // in a tile
-    static constexpr int chunks = Chunks * warps;       // in a tile: at most one a lane of the warp that speaks
+    static constexpr int chunks = Chunks * warps;       // in a tile: at most one a lane
     static constexpr int stages = Stages;               // of the ring
     static constexpr int ahead = Ahead;                 // tiles from a total to its scan
     static constexpr int elements = vector_elements<std::max(sizeof(std::iter_value_t<In>), sizeof(std::iter_value_t<Out>))>;
@@ -91,30 +91,35 @@ public:
         }
     }
 
-    // What the last warp does meanwhile: it speaks to other blocks.
-    __device__ void speak(const board_memory& memory)
+    // What the next warp does meanwhile: it puts totals on the board and takes tiles.
+    __device__ void announce(const board_memory& memory)
     {
         const bool handed_out = tiles_ > std::uint64_t{stages} * gridDim.x; // else every block knows its tiles
-        const std::uint64_t epoch = tiles_ > 1 ? load_relaxed(&memory.state->epoch) + 1 : 0;
-        const board<Acc> totals(memory, epoch);
-        look_back<Acc, Op> folds(totals, shared_.stack, op_);
-        folds.expect(tile_of(0));
+        const board<Acc> totals(memory, epoch(memory));
+        for (int i = -Shape::ahead; goes_on(i); ++i) {
+            if (i >= 0 && lane_id() == 0)
+                shared_.tiles[(i + stages) % (stages + 2)] = handed_out ? draw(memory.state) : tiles_;
+            block_barrier();
+            if (tile_of(i + Shape::ahead) + 1 < tiles_)
+                publish(i + Shape::ahead, totals);
+        }
+    }
 
+    // And the last warp: it folds the totals of other blocks.
+    __device__ void listen(const board_memory& memory)
+    {
+        look_back<Acc, Op> folds(board<Acc>(memory, epoch(memory)), shared_.stack, op_);
+        folds.expect(tile_of(0));
         for (int i = -Shape::ahead; goes_on(i); ++i) {
             if (i >= 0) {
-                const std::uint64_t drawn = handed_out ? draw(memory.state) : tiles_; // on its way while we fold
                 fold(i, folds);
-                if (lane_id() == 0)
-                    shared_.tiles[(i + stages) % (stages + 2)] = drawn;
+                // The totals before the last tile are known, so every block that has tiles has read the epoch.
+                if (tiles_ > 1 && tile_of(i) + 1 == tiles_ && lane_id() == 0)
+                    store_relaxed(&memory.state->epoch, epoch(memory));
                 if (tile_of(i + 1) < tiles_)
                     folds.expect(tile_of(i + 1));
             }
             block_barrier();
-            if (tile_of(i + Shape::ahead) + 1 < tiles_)
-                publish(i + Shape::ahead, totals);
-            // The totals before the last tile are known, so every block that has tiles has read the epoch.
-            if (i >= 0 && tiles_ > 1 && tile_of(i) + 1 == tiles_ && lane_id() == 0)
-                store_relaxed(&memory.state->epoch, epoch);
         }
     }
 
@@ -125,13 +130,19 @@ private:
         return i < stages ? blockIdx.x + std::uint64_t{static_cast<unsigned>(i)} * gridDim.x : shared_.tiles[i % (stages + 2)];
     }
 
+    // Of this kernel, if it needs a board.
+    __device__ std::uint64_t epoch(const board_memory& memory) const
+    {
+        return tiles_ > 1 ? load_relaxed(&memory.state->epoch) + 1 : 0;
+    }
+
     // Whether there is a tile to scan in step i, or still one to come. A block has at least one.
     __device__ bool goes_on(int i) const { return i <= 0 || tile_of(i) < tiles_; }
 
-    // The next tile that nobody has; one is taken for each tile, after which the counter is at zero again. By lane 0.
+    // The next tile that nobody has; one is taken for each tile, after which the counter is at zero again.
     __device__ std::uint64_t draw(board_state* state) const
     {
-        return lane_id() == 0 ? atomicInc(&state->ticket, static_cast<unsigned>(tiles_ - 1)) + std::uint64_t{stages} * gridDim.x : 0;
+        return atomicInc(&state->ticket, static_cast<unsigned>(tiles_ - 1)) + std::uint64_t{stages} * gridDim.x;
     }
 
     // The first of this warp's chunks in a tile.
@@ -270,12 +281,21 @@ private:
 
     __device__ void scan(int i, int chunk, std::uint64_t tile)
     {
+        // Few elements are kept in registers meanwhile; many are cheaper to read twice.
+        constexpr bool keep = elements <= 4;
+        Acc kept[keep ? Shape::rows : 1][elements];
         warp_tree<Acc> tree[Shape::rows];
         Acc totals[Shape::rows];
         Acc folds[Shape::rows];
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
-            tree[r] = warp_tree<Acc>(total(i, chunk, r, tile), op_);
+            if constexpr (keep) {
+                load(i, chunk, r, tile, kept[r]);
+                totals[r] = lane_total<elements>(kept[r], op_);
+            } else {
+                totals[r] = total(i, chunk, r, tile);
+            }
+            tree[r] = warp_tree<Acc>(totals[r], op_);
             totals[r] = tree[r].total;
         }
         const int place_of_fold = i % stages * (Shape::chunks + 1) + chunk;
@@ -294,8 +314,9 @@ private:
                     continue;
                 }
             }
-            Acc of_row[elements]; // again: it is cheaper to read it twice than to keep it
-            load(i, chunk, r, tile, of_row);
+            if constexpr (!keep)
+                load(i, chunk, r, tile, kept[0]);
+            Acc (&of_row)[elements] = kept[keep ? r : 0];
             Acc results[elements + 1]; // before each element, and after the last
             lane_folds<elements>(before_lane, of_row, results, op_);
             if constexpr (Kind == scan_kind::inclusive) {
@@ -349,22 +370,20 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     extern __shared__ uint4 ring[];
     __shared__ typename block::shared_memory shared;
     block self(in, out, count, op, start, shared, reinterpret_cast<std::iter_value_t<In>*>(ring));
-    if (threadIdx.x / lanes < Shape::warps)
+    const int warp = static_cast<int>(threadIdx.x) / lanes;
+    if (warp < Shape::warps)
         self.work();
+    else if (warp == Shape::warps)
+        self.announce(memory);
     else
-        self.speak(memory);
+        self.listen(memory);
 }
 
 // Writes the results of `count` elements in order of the stream. Elements are read once.
 template <scan_kind Kind, class Acc, class In, class Out, class Op>
 void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr)
 {
-    #ifdef L1
-#define LARGE L1, L2, L3, L4
-#else
-#define LARGE 4, 2, 3, 1
-#endif
-    using large = scan_shape<In, Out, LARGE>;
+        using large = scan_shape<In, Out, 4, 1, 6, 3>;
     using small = scan_shape<In, Out, 1, 1, 3, 1>;
     const scan_start<Acc> start{init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr};
     const auto with = [&]<class Shape>(Shape) {
@@ -376,8 +395,8 @@ void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op,
     };
     if (count == 0)
         return;
-    // Large tiles once every processor has some.
-    if (count >= std::uint64_t{large::tile} * 2 * static_cast<unsigned>(target.workspace().processors()) &&
+    // Large tiles once they are enough to keep the GPU busy.
+    if (count >= std::uint64_t{large::tile} * 64 &&
         large::shared_bytes + 4096 <= target.workspace().shared_bytes())
         with(large{});
     else
