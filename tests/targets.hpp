@@ -49,6 +49,13 @@ private:
     std::size_t size_;
 };
 
+// The parameter of a typed test: a target and an element type.
+template <class Target, class T>
+struct on {
+    using target = Target;
+    using element = T;
+};
+
 template <class Target>
 struct target_traits;
 
@@ -74,6 +81,51 @@ struct target_traits<cpu> {
     };
 };
 
+#ifdef __CUDACC__
+template <>
+struct target_traits<cuda> {
+    static std::vector<cuda> variants() { return {cuda{}}; }
+    static std::string name(const cuda&) { return "cuda{}"; }
+
+    template <class T>
+    class array {
+    public:
+        explicit array(std::size_t size) : size_(size)
+        {
+            gpu::check("cudaMalloc", cudaMalloc(&data_, std::max<std::size_t>(size * sizeof(T), 1)));
+            if (size != 0)
+                gpu::check("cudaMemset", cudaMemset(data_, 0xee, size * sizeof(T)));
+        }
+        explicit array(std::span<const T> values) : array(values.size())
+        {
+            if (size_ != 0)
+                gpu::check("cudaMemcpy", cudaMemcpy(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice));
+        }
+        array(const array&) = delete;
+        array& operator=(const array&) = delete;
+        ~array() { cudaFree(data_); }
+
+        std::span<T> span() { return {data_, size_}; }
+        std::span<const T> const_span() const { return {data_, size_}; }
+        host_array<T> to_host() const
+        {
+            host_array<T> values(size_);
+            if (size_ != 0)
+                gpu::check("cudaMemcpy", cudaMemcpy(values.begin(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost));
+            return values;
+        }
+
+    private:
+        T* data_ = nullptr;
+        std::size_t size_;
+    };
+};
+
+// TYPED_TEST_SUITE(suite, on_gpu<float, double>)
+template <class... Ts>
+using on_gpu = ::testing::Types<on<cuda, Ts>...>;
+#endif
+
 template <class Target, class T>
 using target_array = typename target_traits<Target>::template array<T>;
 
@@ -86,13 +138,6 @@ void on_every_variant(F f)
         f(target);
     }
 }
-
-// The parameter of a typed test: a target and an element type.
-template <class Target, class T>
-struct on {
-    using target = Target;
-    using element = T;
-};
 
 // TYPED_TEST_SUITE(suite, every<float, double>): each element type on each target.
 template <class... Ts>

@@ -9,3 +9,7 @@ struct cpu {
 };
 
 } // namespace upsweep
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/cuda.hpp>
+#endif

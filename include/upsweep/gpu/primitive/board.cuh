@@ -81,7 +81,7 @@ public:
             totals[r] = otherwise;
             if (mine + r * lanes < end) {
                 if constexpr (is_small)
-                    std::memcpy(&totals[r], &notices[r].low, sizeof(T));
+                    std::memcpy(static_cast<void*>(&totals[r]), &notices[r].low, sizeof(T));
                 else
                     totals[r] = large_[mine + r * lanes];
             }
@@ -166,29 +166,25 @@ public:
         raw_array<T, levels + 1> above; // [k]: identity (+) the fold of the blocks larger than 2^k chunks
     };
 
-    // A barrier of the warp must follow before the first push.
-    __device__ chunk_stack(memory& blocks, const Op& op) : blocks_(blocks), op_(op), fold_(op.template identity<T>())
-    {
-        for (int k = lane_id(); k < levels; k += lanes)
-            blocks_.above[k] = fold_;
-    }
+    __device__ chunk_stack(memory& blocks, const Op& op) : blocks_(blocks), op_(op), fold_(op.template identity<T>()) {}
 
     __device__ std::uint64_t chunks() const { return chunks_; }
     __device__ const T& fold() const { return fold_; } // identity (+) the fold of all chunks
 
     __device__ void push(T total)
     {
-        __syncwarp();
         int level = 0;
         for (std::uint64_t digits = chunks_; (digits & 1) != 0; digits >>= 1, ++level)
             total = op_(blocks_.total[level], total);
         ++chunks_;
-        fold_ = op_(blocks_.above[level], total);
+        const bool is_largest = chunks_ >> level == 1; // nothing is above it
+        fold_ = op_(is_largest ? op_.template identity<T>() : blocks_.above[level], total);
         __syncwarp();
         if (lane_id() == 0)
             blocks_.total[level] = total;
         for (int k = lane_id(); k < level; k += lanes) // the smaller digits are zero now
             blocks_.above[k] = fold_;
+        __syncwarp();
     }
 
 private:

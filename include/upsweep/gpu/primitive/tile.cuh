@@ -53,7 +53,7 @@ struct lane_vector {
     __device__ T operator[](int i) const
     {
         elements all;
-        std::memcpy(&all, &memory, sizeof(all));
+        std::memcpy(static_cast<void*>(&all), &memory, sizeof(all));
         return all.element[i];
     }
 };
@@ -62,7 +62,7 @@ struct lane_vector {
 template <int Count, class It>
 __device__ auto load_vector(It from)
 {
-    lane_vector<std::iter_value_t<It>, Count> vector;
+    lane_vector<std::iter_value_t<It>, Count> vector{};
     if constexpr (has_words<Count, It>)
         vector.memory = __ldcs(reinterpret_cast<const decltype(vector.memory)*>(from));
     return vector;
@@ -79,7 +79,7 @@ __device__ auto gather_vector(It from, int end = Count)
         if (j < end)
             all.element[j] = from[j];
     vector_t vector;
-    std::memcpy(&vector.memory, &all, sizeof(all));
+    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
     return vector;
 }
 

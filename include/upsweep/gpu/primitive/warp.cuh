@@ -28,7 +28,7 @@ __device__ T exchange_words(const T& value, F exchange)
     for (int k = 0; k < words; ++k)
         word[k] = exchange(word[k]);
     T result;
-    std::memcpy(&result, word, sizeof(T));
+    std::memcpy(static_cast<void*>(&result), word, sizeof(T));
     return result;
 }
 

@@ -31,7 +31,7 @@ enum class exchange : std::uint8_t {
     bit_or,
     bit_xor
 };
-enum class barrier_vote : std::uint8_t { none, count, all, any };
+enum class barrier_vote : std::uint8_t { none, count, all, any, anywhere }; // anywhere: none, and from different places
 enum class barrier_level : std::uint8_t { block, cluster, grid };
 
 struct index3 {

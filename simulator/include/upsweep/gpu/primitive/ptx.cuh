@@ -77,6 +77,12 @@ struct alignas(16) word128 {
 // Orders what this thread has read and written before with what it reads and writes after, for all threads of the GPU.
 UPSWEEP_INLINE void fence() { simulator::device::fence(simulator::device::scope::device); }
 
+// __syncthreads for warps that stand at different places of the kernel, which that does not allow.
+UPSWEEP_INLINE void block_barrier()
+{
+    simulator::device::barrier(simulator::device::barrier_level::block, simulator::device::barrier_vote::anywhere, 0);
+}
+
 // Indivisible, between all threads of the device.
 template <class T>
 UPSWEEP_INLINE T load_relaxed(const T* address)

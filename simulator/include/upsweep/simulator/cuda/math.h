@@ -49,6 +49,18 @@ inline unsigned __brev(unsigned v)
     v = (v >> 4 & 0x0f0f0f0fu) | (v & 0x0f0f0f0fu) << 4;
     return __builtin_bswap32(v);
 }
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum)
+{
+    for (unsigned i = 0; i < 32; i += 8)
+        sum += (a >> i & 0xff) * (b >> i & 0xff);
+    return sum;
+}
+inline int __dp4a(int a, int b, int sum)
+{
+    for (unsigned i = 0; i < 32; i += 8)
+        sum += static_cast<signed char>(a >> i) * static_cast<signed char>(b >> i);
+    return sum;
+}
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
 {
     const std::uint64_t bytes = std::uint64_t{b} << 32 | a;

@@ -21,6 +21,7 @@
 #define __restrict__ __restrict
 // One copy for each block: see simulator/assembler.
 #define __shared__ __attribute__((tls_model("global-dynamic"))) thread_local
+#define __CUDACC__ 1
 #define __CUDACC_SIMULATED__ 1
 
 #define UPSWEEP_VECTOR_TYPES(name, type, align2, align4)                                                               \

@@ -1,0 +1,149 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of the GPU engine in the simulator: right under every schedule, without a finding, and as cheap as they are
+// meant to be.
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <upsweep/upsweep.hpp>
+
+#include "../expected.hpp"
+#include "../samples.hpp"
+#include "../targets.hpp"
+#include "upsweep/simulator/simulator.h"
+
+namespace up = upsweep;
+namespace sim = upsweep::simulator;
+using namespace upsweep::test;
+
+namespace {
+
+// A few processors are enough for blocks to wait for one another.
+class few_processors : public ::testing::Environment {
+    void SetUp() override { sim::current_options().machine.sms = 3; }
+};
+const auto* const environment = ::testing::AddGlobalTestEnvironment(new few_processors);
+
+std::vector<sim::schedule> schedules(unsigned count)
+{
+    std::vector<sim::schedule> all{{sim::schedule::order::in_order, 0, 0},
+                                   {sim::schedule::order::reversed, 0, 0},
+                                   {sim::schedule::order::round_robin, 0, 0}};
+    for (unsigned i = 0; i < count; ++i)
+        all.push_back(i % 4 == 3 ? sim::schedule::lanes_apart(seed() + i) : sim::schedule::random(seed() + i));
+    return all;
+}
+
+// Runs f() under each schedule and reports what the simulator finds.
+template <class F>
+void under_schedules(unsigned count, F f)
+{
+    for (const sim::schedule& schedule : schedules(count)) {
+        SCOPED_TRACE(schedule.name() + ", seed " + std::to_string(schedule.seed));
+        sim::options options = sim::current_options();
+        options.schedule = schedule;
+        const sim::with_options with(options);
+        const sim::recording recorded;
+        f();
+        for (const auto& finding : recorded.findings())
+            ADD_FAILURE() << finding.text();
+        if (::testing::Test::HasFailure())
+            return;
+    }
+}
+
+template <class F>
+sim::counters counted(F f)
+{
+    const sim::recording recorded;
+    f();
+    for (const auto& finding : recorded.findings())
+        ADD_FAILURE() << finding.text();
+    return recorded.launches().back().total;
+}
+
+// Some tiles and a piece of one: of reduce 65536 bytes, of scan 8192 where it is small.
+TEST(simulated, reduce_under_200_schedules)
+{
+    auto random = generator();
+    const host_array<float> values = random_array<float>(random, 5 * 16384 + 1234);
+    const float expected = literal_fold(values.span(), up::plus{});
+    under_schedules(200, [&] {
+        const target_array<up::cuda, float> in(values.span());
+        EXPECT_TRUE(bits_equal(up::reduce(up::cuda{}, in.const_span()), expected));
+    });
+}
+
+TEST(simulated, scan_under_200_schedules)
+{
+    auto random = generator();
+    const host_array<float> values = random_array<float>(random, 9 * 2048 + 321);
+    const host_array<float> expected = literal_folds(values.span(), up::plus{});
+    under_schedules(200, [&] {
+        const target_array<up::cuda, float> in(values.span());
+        target_array<up::cuda, float> out(values.size());
+        up::inclusive_scan(up::cuda{}, in.const_span(), out.span());
+        EXPECT_TRUE(bits_equal(out.to_host(), expected));
+    });
+}
+
+// The large tiles, of which a block takes the next when it has finished one.
+TEST(simulated, scan_of_many_large_tiles)
+{
+    auto random = generator();
+    const host_array<std::int32_t> values = random_array<std::int32_t>(random, 70 * 8192 + 5);
+    const host_array<std::int32_t> expected = literal_folds(values.span(), up::plus{});
+    under_schedules(4, [&] {
+        target_array<up::cuda, std::int32_t> array(values.span());
+        up::inclusive_scan(up::cuda{}, array.const_span(), array.span());
+        EXPECT_TRUE(bits_equal(array.to_host(), expected));
+    });
+}
+
+// A workspace is used again without being cleared: what an earlier call left there is not taken for news.
+TEST(simulated, one_target_for_many_calls)
+{
+    auto random = generator();
+    const up::cuda gpu;
+    for (int call = 0; call < 20; ++call) {
+        const host_array<double> values = random_array<double>(random, 1 + random() % 60000);
+        const target_array<up::cuda, double> in(values.span());
+        target_array<up::cuda, double> out(values.size());
+        const auto folds = literal_folds(values.span(), up::plus{});
+        EXPECT_TRUE(bits_equal(up::reduce(gpu, in.const_span()), folds[values.size() - 1]));
+        up::inclusive_scan(gpu, in.const_span(), out.span());
+        EXPECT_TRUE(bits_equal(out.to_host(), folds));
+    }
+}
+
+// Each byte of the input is read once, by full transactions, and nothing but the result and the totals is written.
+TEST(simulated, reduce_reads_each_byte_once)
+{
+    auto random = generator();
+    constexpr std::uint64_t bytes = 8 * 65536;
+    const target_array<up::cuda, float> in(random_array<float>(random, bytes / sizeof(float)).span());
+    const up::cuda gpu;
+    (void)up::reduce(gpu, in.const_span());
+    const auto cost = counted([&] { (void)up::reduce(gpu, in.const_span()); });
+    constexpr std::uint64_t overhead = 8192; // of the board
+    EXPECT_GE(cost.load_bytes, bytes);
+    EXPECT_LE(cost.load_bytes_moved, bytes + overhead);
+    EXPECT_LE(cost.store_bytes, 8 * 16 + 64);
+    EXPECT_EQ(cost.bank_conflicts, 0U);
+}
+
+TEST(simulated, scan_reads_and_writes_each_byte_once)
+{
+    auto random = generator();
+    constexpr std::uint64_t bytes = 80 * 32768;
+    target_array<up::cuda, float> array(random_array<float>(random, bytes / sizeof(float)).span());
+    const up::cuda gpu;
+    up::inclusive_scan(gpu, array.const_span(), array.span());
+    const auto cost = counted([&] { up::inclusive_scan(gpu, array.const_span(), array.span()); });
+    EXPECT_GE(cost.load_bytes, bytes);
+    EXPECT_LE(cost.store_bytes_moved, bytes + 80 * 32 + 64);
+    EXPECT_EQ(cost.bank_conflicts, 0U);
+}
+
+} // namespace
