@@ -59,8 +59,9 @@ __global__ void fill_kernel(T* out, std::size_t n)
         out[i] = random_element<T>(i);
 }
 
-// Whether two results are the same but for rounding. Values that two orders of addition give differ by about
-// sqrt(n) roundings of a sum that is about sqrt(n) itself, spread over the sums before it.
+// Whether two results are the same but for rounding, which `slack` allows. A sum of n of these elements is about
+// sqrt(n) / 7, and CUB rounds it once for every tile, so that what two orders differ by grows like sqrt(n), too; at most
+// sizes one element too few or too many is more than that.
 template <class T>
 __host__ __device__ bool close(const T& a, const T& b, double slack)
 {
@@ -183,7 +184,16 @@ typename peer_element<T>::type* to_peer(T* first)
     return reinterpret_cast<typename peer_element<T>::type*>(first);
 }
 
-// CUB adds up in the type of Upsweep's result: 64 bits for integers, float for the 16-bit floats.
+// CUB's sum in the type of Upsweep's result: 64 bits for integers, float for 16-bit floats, which Sum cannot add to it.
+template <class T, class Total>
+cudaError_t peer_reduce(void* storage, std::size_t& bytes, const T* in, Total* out, std::size_t n, cudaStream_t stream)
+{
+    if constexpr (sizeof(T) == 2 && std::same_as<Total, float>)
+        return cub::DeviceReduce::Reduce(storage, bytes, in, out, n, cuda::std::plus<float>{}, 0.0f, stream);
+    else
+        return cub::DeviceReduce::Sum(storage, bytes, in, out, n, stream);
+}
+
 template <class T>
 void measure_reduce(session& run, const std::string& type)
 {
@@ -213,10 +223,9 @@ void measure_reduce(session& run, const std::string& type)
         contenders.push_back({"upsweep", "up::reduce", UPSWEEP_VERSION,
                               [=] { up::reduce(gpu, elements, out, up::plus{}); },
                               [=] { return is_sum() && has_bits_of_cpu(); }});
-        contenders.push_back({"cub", "DeviceReduce::Reduce", cub_version(),
-                              with_storage([=](void* storage, std::size_t& bytes) {
-                                  return cub::DeviceReduce::Reduce(storage, bytes, to_peer(in), out, n,
-                                                                   cuda::std::plus<total>{}, total{}, stream);
+        contenders.push_back({"cub", up::sub_word_float<T> ? "DeviceReduce::Reduce" : "DeviceReduce::Sum",
+                              cub_version(), with_storage([=](void* storage, std::size_t& bytes) {
+                                  return peer_reduce(storage, bytes, to_peer(in), out, n, stream);
                               }),
                               is_sum});
         run.measure({"reduce", type, "sum", n, n * sizeof(T)}, {result.data(), result.bytes()}, contenders);
@@ -274,7 +283,7 @@ void measure_scan(session& run, const std::string& type, const std::string& vari
             return std::memcmp(expected.data(), to_host(out, n).data(), n * sizeof(T)) == 0;
         };
         const auto is_close = [=] {
-            // CUB adds 16-bit floats in 16 bits: its results mean little after some thousand elements.
+            // CUB adds 16-bit floats in 16 bits: its results mean little once the running sum is large.
             if constexpr (up::sub_word_float<T>) {
                 return true;
             } else {
