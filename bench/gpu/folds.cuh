@@ -60,8 +60,8 @@ __global__ void fill_kernel(T* out, std::size_t n)
 }
 
 // Whether two results are the same but for rounding, which `slack` allows. A sum of n of these elements is about
-// sqrt(n) / 7, and CUB rounds it once for every tile, so that what two orders differ by grows like sqrt(n), too; at most
-// sizes one element too few or too many is more than that.
+// sqrt(n) / 7, and CUB rounds it once for every tile, so that two orders differ by less than this for all n here;
+// up to 2^24 floats one element too few or too many is more.
 template <class T>
 __host__ __device__ bool close(const T& a, const T& b, double slack)
 {

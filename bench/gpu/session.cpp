@@ -111,7 +111,7 @@ void session::measure(const subject& what, std::span<std::byte> result, const st
     std::vector<record> records(contenders.size());
     for (int round = 0; round < cold_rounds; ++round)
         for (std::size_t k = 0; k < contenders.size(); ++k) {
-            // Long enough that the host is ahead of the GPU when the clock starts: launches on the host are not measured.
+            // Takes so long that the host is ahead when the clock starts: launches on the host are not measured.
             check(cudaMemsetAsync(scratch_->data(), round, scratch_bytes, stream_), "cudaMemsetAsync");
             records[k].cold.push_back(milliseconds(contenders[k].launch));
         }

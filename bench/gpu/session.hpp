@@ -12,7 +12,7 @@
 
 #include "device.hpp"
 
-// One run of benchmarks on a GPU: contenders are measured in interleaved rounds on the same data, by the GPU's own clock.
+// One run of benchmarks on a GPU: contenders are measured in interleaved rounds on the same data, by the GPU's clock.
 namespace bench {
 
 // What is measured. `bytes` is what the algorithm must move, `n` its elements.
