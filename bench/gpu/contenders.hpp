@@ -1,0 +1,16 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "session.hpp"
+
+namespace bench {
+
+// Each in a file of its own, so that they are compiled side by side.
+void measure_narrow_integers(session& run);
+void measure_wide_integers(session& run);
+void measure_half_floats(session& run);
+void measure_floats(session& run);
+void measure_max_plus(session& run);
+void measure_affine(session& run);
+
+} // namespace bench

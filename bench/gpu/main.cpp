@@ -1,0 +1,85 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Measures Upsweep, CUB and the roofs of a GPU side by side.
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "contenders.hpp"
+
+namespace {
+
+const std::vector<std::string> all_types{"i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "2xf32"};
+
+// "10:30"
+void set_sizes(bench::settings& chosen, const std::string& sizes)
+{
+    constexpr unsigned most = 34;
+    char end = 0;
+    if (std::sscanf(sizes.c_str(), "%u:%u%c", &chosen.lowest, &chosen.highest, &end) != 2 || chosen.lowest < 4 ||
+        chosen.lowest > chosen.highest || chosen.highest > most)
+        throw CLI::ValidationError("--sizes",
+                                   fmt::format("{}: not two exponents LO:HI with 4 <= LO <= HI <= {}", sizes, most));
+}
+
+bool run(bench::settings chosen, std::FILE* rows)
+{
+    cudaDeviceProp gpu{};
+    bench::check(cudaGetDeviceProperties(&gpu, 0), "no GPU");
+    if (chosen.machine.empty())
+        chosen.machine = gpu.name;
+    bench::session session(std::move(chosen), rows);
+    bench::measure_narrow_integers(session);
+    bench::measure_wide_integers(session);
+    bench::measure_half_floats(session);
+    bench::measure_floats(session);
+    bench::measure_max_plus(session);
+    bench::measure_affine(session);
+    session.print_summary();
+    return session.all_right();
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    bench::settings chosen;
+    std::string sizes = "10:30";
+    std::string out;
+    std::FILE* rows = nullptr;
+
+    CLI::App app("Measures Upsweep, CUB and the roofs of a GPU side by side, in interleaved rounds.");
+    app.name("upsweep-bench-gpu");
+    app.add_option("--types", chosen.types,
+                   "i8,i16,i32,i64,f16,bf16,f32,f64,2xf32; 2xf32 is what operators of the user have")
+        ->delimiter(',')
+        ->check(CLI::IsMember(all_types));
+    app.add_option("--algorithms", chosen.algorithms, "reduce,scan")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"reduce", "scan"}));
+    app.add_option("--sizes", sizes, "LO:HI, for 2^LO, 2^(LO+2), ... elements up to 2^HI")->capture_default_str();
+    app.add_option("--machine", chosen.machine, "its name in the rows; the name of the GPU if it is not given");
+    app.add_option("--commit", chosen.commit, "its name in the rows");
+    app.add_option("--out", out, "where the rows go, as JSON, one a line");
+    try {
+        app.parse(argc, argv);
+        set_sizes(chosen, sizes);
+    } catch (const CLI::ParseError& problem) {
+        return app.exit(problem);
+    }
+
+    try {
+        if (!out.empty() && (rows = std::fopen(out.c_str(), "w")) == nullptr)
+            throw std::runtime_error("cannot write " + out);
+        const bool right = run(std::move(chosen), rows);
+        if (rows != nullptr && std::fclose(rows) != 0)
+            throw std::runtime_error("cannot write " + out);
+        return right ? 0 : 1;
+    } catch (const std::exception& problem) {
+        fmt::print(stderr, "upsweep-bench-gpu: {}\n", problem.what());
+        return 1;
+    }
+}

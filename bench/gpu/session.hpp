@@ -1,0 +1,97 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device.hpp"
+
+// One run of benchmarks on a GPU: contenders are measured in interleaved rounds on the same data, by the GPU's clock.
+namespace bench {
+
+// What is measured. `bytes` is what the algorithm must move, `n` its elements.
+struct subject {
+    std::string algorithm; // reduce, scan
+    std::string type;
+    std::string variant; // the operator
+    std::size_t n = 0;
+    std::size_t bytes = 0;
+};
+
+struct contender {
+    std::string library; // "roof" and "upsweep" are special; of several roofs the fastest counts
+    std::string call;
+    std::string version;
+
+    // Puts the work on the session's stream.
+    std::function<void()> launch;
+
+    // Whether what the launch wrote is right. Asked once, after the result was overwritten and the work done again.
+    std::function<bool()> right = [] { return true; };
+};
+
+struct settings {
+    std::vector<std::string> algorithms{"reduce", "scan"};
+    std::vector<std::string> types; // all where it is empty
+    unsigned lowest = 10;           // sizes are 2^lowest, 2^(lowest + 2), ... up to 2^highest
+    unsigned highest = 30;
+    std::string machine;
+    std::string commit;
+};
+
+class session {
+public:
+    // Rows go to `rows` as JSON, one a line, where it is not null.
+    session(settings chosen, std::FILE* rows);
+    session(const session&) = delete;
+    session& operator=(const session&) = delete;
+    ~session();
+
+    bool wants(const std::string& algorithm, const std::string& type) const;
+    std::vector<std::size_t> sizes() const;
+    std::size_t largest() const { return std::size_t{1} << settings_.highest; }
+    cudaStream_t stream() const { return stream_; }
+
+    // The contenders write their result to `result`.
+    void measure(const subject& what, std::span<std::byte> result, const std::vector<contender>& contenders);
+
+    // The geometric means, and whether all results were right.
+    void print_summary() const;
+    bool all_right() const { return wrong_ == 0; }
+
+private:
+    struct record {
+        std::vector<double> cold; // milliseconds
+        std::vector<double> hot;
+    };
+    struct times {
+        double cold;
+        double hot;
+    };
+    struct comparison {
+        subject what;
+        times roof;
+        times ours;
+        times peer;
+    };
+
+    bool is_right(const contender& one, std::span<std::byte> result);
+    double milliseconds(const std::function<void()>& work);
+    void print(const comparison& one);
+
+    settings settings_;
+    std::FILE* rows_;
+    cudaStream_t stream_ = nullptr;
+    std::array<cudaEvent_t, 2> events_{};
+    std::unique_ptr<device_memory> scratch_;
+    std::vector<comparison> comparisons_;
+    std::size_t wrong_ = 0;
+};
+
+} // namespace bench
