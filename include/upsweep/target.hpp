@@ -11,5 +11,5 @@ struct cpu {
 } // namespace upsweep
 
 #ifdef __CUDACC__
-#include <upsweep/gpu/cuda.hpp>
+#include <upsweep/gpu/cuda.cuh>
 #endif

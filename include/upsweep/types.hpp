@@ -14,8 +14,28 @@ namespace upsweep {
 
 namespace detail {
 
+#ifdef __CUDA_ARCH__
+// The GPU has an instruction for each, with the same results.
+__device__ inline float device_float_of_f16(std::uint16_t half)
+{
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
+    return value;
+}
+__device__ inline std::uint16_t device_f16_of_float(float value)
+{
+    std::uint16_t half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
+    return half;
+}
+#endif
+
 UPSWEEP_HOST_DEVICE constexpr float float_of_f16(std::uint16_t half)
 {
+#ifdef __CUDA_ARCH__
+    if (!std::is_constant_evaluated())
+        return device_float_of_f16(half);
+#endif
     // Scaling by 2^112 turns the re-biased half, denormal or not, into the float it stands for.
     const std::uint32_t magnitude = static_cast<std::uint32_t>(half & 0x7fffU) << 13;
     const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16;
@@ -27,6 +47,10 @@ UPSWEEP_HOST_DEVICE constexpr float float_of_f16(std::uint16_t half)
 
 UPSWEEP_HOST_DEVICE constexpr std::uint16_t f16_of_float(float value)
 {
+#ifdef __CUDA_ARCH__
+    if (!std::is_constant_evaluated())
+        return device_f16_of_float(value);
+#endif
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = bits & 0x80000000U;
     const std::uint32_t magnitude = bits ^ sign;

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <ranges>
 
-#include <upsweep/gpu/cuda.hpp>
+#include <upsweep/gpu/cuda.cuh>
 #include <upsweep/gpu/primitive/board.cuh>
 #include <upsweep/gpu/primitive/packed.cuh>
 #include <upsweep/gpu/primitive/tile.cuh>

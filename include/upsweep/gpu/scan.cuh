@@ -9,7 +9,7 @@
 
 #include <cuda_pipeline.h>
 
-#include <upsweep/gpu/cuda.hpp>
+#include <upsweep/gpu/cuda.cuh>
 #include <upsweep/gpu/primitive/board.cuh>
 #include <upsweep/gpu/primitive/packed.cuh>
 #include <upsweep/gpu/primitive/tile.cuh>
