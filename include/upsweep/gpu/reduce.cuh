@@ -20,14 +20,22 @@ namespace upsweep::gpu {
 
 template <class Acc, class It, class Op>
 struct reduce_shape {
-    static constexpr int warps = 16;
+    static constexpr int warps = 8;
     static constexpr int threads = warps * lanes;
+    static constexpr int blocks = 4; // of a processor: together they have 128 KiB on their way
     static constexpr int rows = 8;
     static constexpr int elements = vector_elements<sizeof(std::iter_value_t<It>)>; // of a lane, in a row
     static constexpr int row = elements * lanes;
     static constexpr int chunk = row * rows; // of a warp
     static constexpr int tile = chunk * warps;
 };
+
+// The tiles that are put on the board. What is left needs no other block, nor does a single tile.
+template <class Shape>
+UPSWEEP_HOST_DEVICE std::uint64_t tiles_of(std::uint64_t count)
+{
+    return count <= Shape::tile ? 0 : count / Shape::tile;
+}
 
 // The type in which a lane adds up its elements of a chunk: sums of narrow integers fit into 32 bits there.
 template <class Op, class Acc, class T>
@@ -84,92 +92,89 @@ __device__ Acc chunk_total(It in, bool aligned, const Op& op)
     }
 }
 
-// The elements after the last whole tile, as the totals of the blocks that the binary digits of their number cut them into.
+// The elements that no other block folds, a tile at most, as the totals of the blocks that the binary digits of their number cut them into:
+// whole chunks, of the last chunk the whole rows, of the last row the whole vectors, of the last vector the elements.
 template <class Shape, class Acc, class It, class Op>
 struct tail {
-    static constexpr int element_level = 0;
     static constexpr int lane_level = std::countr_zero(static_cast<unsigned>(Shape::elements));
     static constexpr int row_level = lane_level + lane_levels;
-    static constexpr int chunk_level = row_level + std::countr_zero(static_cast<unsigned>(Shape::rows));
+    static_assert(Shape::rows <= Shape::warps, "each row of the last chunk has a warp");
 
-    raw_array<Acc, Shape::warps> chunks; // totals of the whole chunks
-    raw_array<Acc, chunk_level> digits;  // [k]: the block of 2^k elements, where digit k of the number is one
+    raw_array<Acc, Shape::warps> chunks;
+    raw_array<Acc, Shape::rows> rows;
+    raw_array<Acc, row_level> digits; // [k]: the block of 2^k elements, where digit k of the number is one
 
     // By all threads of a block; a barrier must follow.
     __device__ void fold(It in, int count, bool aligned, const Op& op)
     {
         const int warp = static_cast<int>(threadIdx.x) / lanes;
-        const int first = warp * Shape::chunk;
-        if (first + Shape::chunk <= count) {
-            const Acc total = chunk_total<Shape, Acc>(in + first, aligned, op);
-            if (lane_id() == 0)
-                chunks[warp] = total;
-        } else {
-            if (lane_id() == 0)
-                chunks[warp] = op.template identity<Acc>();
-            if (first < count)
-                fold_part(in + first, count - first, op);
+        const int whole = count / Shape::chunk;
+        Acc of_chunk = op.template identity<Acc>();
+        if (warp < whole)
+            of_chunk = chunk_total<Shape, Acc>(in + warp * Shape::chunk, aligned, op);
+        if (lane_id() == 0)
+            chunks[warp] = of_chunk;
+        const int row = Shape::warps - 1 - warp; // by warps that have no chunk, where there are enough
+        if (row < Shape::rows && count % Shape::chunk != 0) {
+            const int first = whole * Shape::chunk + row * Shape::row;
+            fold_row(in + first, row, count - first, aligned, op);
         }
     }
 
     // before (+) the blocks, largest first. By one warp, after the barrier.
     __device__ Acc fold_after(const Acc& before, int count, const Op& op)
     {
-        constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::warps));
-        const warp_tree<Acc, levels> tree(chunks[lane_id() % Shape::warps], op);
-        Acc result = shuffle(tree.fold_before(before, op), count / Shape::chunk);
-        for (int k = chunk_level - 1; k >= 0; --k)
+        constexpr int levels_of_chunks = std::countr_zero(static_cast<unsigned>(2 * Shape::warps)); // all may be whole
+        constexpr int levels_of_rows = std::countr_zero(static_cast<unsigned>(Shape::rows));
+        const warp_tree<Acc, levels_of_chunks> tree_of_chunks(chunks[lane_id() % Shape::warps], op);
+        Acc result = shuffle(tree_of_chunks.fold_before(before, op), count / Shape::chunk);
+        if (count % Shape::chunk == 0)
+            return result;
+        const warp_tree<Acc, levels_of_rows> tree_of_rows(rows[lane_id() % Shape::rows], op);
+        if constexpr (is_any_order<Op, Acc>)
+            return op(result, tree_of_rows.total);
+        result = shuffle(tree_of_rows.fold_before(result, op), count % Shape::chunk / Shape::row);
+#pragma unroll
+        for (int k = row_level - 1; k >= 0; --k)
             if ((count >> k & 1) != 0)
                 result = op(result, digits[k]);
         return result;
     }
 
 private:
-    // The digits of count < Shape::chunk elements. By one warp.
-    __device__ void fold_part(It in, int count, const Op& op)
+    // A row, of which `count` elements exist: all of them, some or none. By one warp.
+    __device__ void fold_row(It in, int row, int count, bool aligned, const Op& op)
     {
         constexpr int elements = Shape::elements;
-        const Acc identity = op.template identity<Acc>();
-        const int last_row = count / Shape::row;
-        const int last_lane = count % Shape::row / elements;
-        const It from = in + lane_id() * elements;
-        lane_vector<std::iter_value_t<It>, elements> vectors[Shape::rows]; // all on their way before one is used
+        const int mine = count - lane_id() * elements; // of this lane
+        const auto vector = aligned && mine >= elements ? load_vector<elements>(in + lane_id() * elements)
+                                                        : gather_vector<elements>(in + lane_id() * elements, mine);
+        if constexpr (is_any_order<Op, Acc>) {
+            Acc of_lane[1] = {op.template identity<Acc>()};
 #pragma unroll
-        for (int r = 0; r < Shape::rows; ++r)
-            vectors[r] = gather_vector<elements>(from + r * Shape::row, count - lane_id() * elements - r * Shape::row);
-
-        Acc mine = identity;         // lane r: the total of row r
-        Acc last_elements[elements]; // of the last row
-        warp_tree<Acc> last_tree;
+            for (int j = 0; j < elements; ++j)
+                replace_if(j < mine, of_lane[0], op(of_lane[0], convert<Acc>(vector[j])));
+            const Acc total = warp_total(of_lane, op);
+            if (lane_id() == 0)
+                rows[row] = total;
+            return;
+        }
+        Acc of_lane[elements];
 #pragma unroll
-        for (int r = 0; r < Shape::rows; ++r) {
-            Acc of_row[elements];
-#pragma unroll
-            for (int j = 0; j < elements; ++j) {
-                of_row[j] = identity;
-                replace_if(r * Shape::row + lane_id() * elements + j < count, of_row[j], convert<Acc>(vectors[r][j]));
-                replace_if(r == last_row, last_elements[j], of_row[j]);
-            }
-            const warp_tree<Acc> row(lane_total<elements>(of_row, op), op);
-            replace_if(lane_id() == r, mine, row.total);
+        for (int j = 0; j < elements; ++j) {
+            of_lane[j] = op.template identity<Acc>();
+            replace_if(j < mine, of_lane[j], convert<Acc>(vector[j]));
+        }
+        const warp_tree<Acc> tree(lane_total<elements>(of_lane, op), op);
+        if (lane_id() == 0)
+            rows[row] = tree.total;
+        if (mine > 0 && mine < elements)
+            element_digits<0>(of_lane, mine, op);
+        if (count >= 0 && count < Shape::row && lane_id() == count / elements) {
 #pragma unroll
             for (int k = 0; k < lane_levels; ++k)
-                replace_if(r == last_row, last_tree.sibling[k], row.sibling[k]);
-        }
-        const warp_tree<Acc> rows(mine, op);
-
-        if (lane_id() == last_row) {
-#pragma unroll
-            for (int k = 0; row_level + k < chunk_level; ++k)
-                if ((last_row >> k & 1) != 0)
-                    digits[row_level + k] = rows.sibling[k];
-        }
-        if (lane_id() == last_lane) {
-#pragma unroll
-            for (int k = 0; k < lane_levels; ++k)
-                if ((last_lane >> k & 1) != 0)
-                    digits[lane_level + k] = last_tree.sibling[k];
-            element_digits<0>(last_elements, count % Shape::elements, op);
+                if ((lane_id() >> k & 1) != 0)
+                    digits[lane_level + k] = tree.sibling[k];
         }
     }
 
@@ -191,30 +196,30 @@ private:
 };
 
 template <class Shape, class Acc, class It, class Op, class Result>
-__global__ void __launch_bounds__(Shape::threads, 2)
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     reduce_kernel(It in, std::uint64_t count, Op op, Result* result, Acc nothing, board_memory memory)
 {
-    __shared__ raw_array<Acc, 2 * Shape::warps> tile_totals;
+    constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::warps));
+    __shared__ raw_array<Acc, 2 * Shape::warps> of_warps; // one half is read while the other is written
     __shared__ tail<Shape, Acc, It, Op> after;
     __shared__ typename chunk_stack<Acc, Op>::memory stack_memory;
     __shared__ raw_array<Acc, 1> folded;
 
-    const std::uint64_t tiles = count / Shape::tile;
+    const std::uint64_t tiles = tiles_of<Shape>(count);
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     const bool aligned = is_aligned<Shape::elements>(in);
     const bool speaks = (warp == 0 || blockIdx.x == 0) && tiles != 0;
     const board<Acc> totals(memory, speaks ? load_relaxed(&memory.state->epoch) + 1 : 0);
+    int half = 0;
 
     if (blockIdx.x != 0) {
-        int half = 0; // the totals of one tile are read while those of the next are written
         for (std::uint64_t tile = blockIdx.x - 1; tile < tiles; tile += gridDim.x - 1, half ^= Shape::warps) {
             const Acc total = chunk_total<Shape, Acc>(in + tile * Shape::tile + warp * Shape::chunk, aligned, op);
             if (lane_id() == 0)
-                tile_totals[half + warp] = total;
+                of_warps[half + warp] = total;
             __syncthreads();
             if (warp == 0) {
-                constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::warps));
-                const warp_tree<Acc, levels> tree(tile_totals[half + lane_id() % Shape::warps], op);
+                const warp_tree<Acc, levels> tree(of_warps[half + lane_id() % Shape::warps], op);
                 if (lane_id() == 0)
                     totals.publish(tile, tree.total);
             }
@@ -222,44 +227,60 @@ __global__ void __launch_bounds__(Shape::threads, 2)
         return;
     }
 
-    const int left = static_cast<int>(count % Shape::tile);
+    // Each warp folds a chunk of totals at a time; the totals of whole rounds go on a stack.
+    constexpr int round = Shape::warps * chunk_tiles;
+    const int left = static_cast<int>(count - tiles * Shape::tile);
+    word128 notices[chunk_rows];
+    if (tiles != 0)
+        totals.peek(static_cast<unsigned>(warp * chunk_tiles), tiles, notices);
     after.fold(in + tiles * Shape::tile, left, aligned, op);
-
-    // Each warp folds a chunk of totals at a time; what the first warp pushes on the stack is in order.
     chunk_stack<Acc, Op> stack(stack_memory, op);
-    for (std::uint64_t done = 0;; done += Shape::warps * chunk_tiles) {
-        const std::uint64_t first = done + warp * chunk_tiles;
-        const std::uint64_t end = tiles < first + chunk_tiles ? tiles : first + chunk_tiles;
-        word128 notices[chunk_rows] = {};
+    if (threadIdx.x == 0)
+        folded[0] = stack.fold();
+    __syncthreads();
+
+    Acc total = op.template identity<Acc>();
+    int last_warp = 0; // which gets the fold of all tiles
+    for (std::uint64_t done = 0; done < tiles; done += round, half ^= Shape::warps) {
+        const std::uint64_t first = done + static_cast<unsigned>(warp * chunk_tiles);
         Acc of_tiles[chunk_rows];
-        totals.peek(first, end, notices);
-        totals.read(first, end, op.template identity<Acc>(), notices, of_tiles);
-        if (first + chunk_tiles <= tiles) {
-            const Acc of_chunk = warp_total(of_tiles, op);
-            if (lane_id() == 0)
-                tile_totals[warp] = of_chunk;
-        }
+        totals.read(first, tiles < first + chunk_tiles ? tiles : first + chunk_tiles, op.template identity<Acc>(),
+                    notices, of_tiles);
+        Acc copy[chunk_rows];
+#pragma unroll
+        for (int r = 0; r < chunk_rows; ++r)
+            copy[r] = of_tiles[r];
+        const Acc of_chunk = warp_total(copy, op);
+        if (lane_id() == 0)
+            of_warps[half + warp] = of_chunk;
         __syncthreads();
-        if (warp == 0) {
-            for (int w = 0; w < Shape::warps && done + (w + 1) * chunk_tiles <= tiles; ++w)
-                stack.push(tile_totals[w]);
-            if (lane_id() == 0)
-                folded[0] = stack.fold();
-        }
-        __syncthreads();
-        if (tiles < first + chunk_tiles && tiles >= first) { // the warp of the last chunk, which is not whole
-            Acc beyond;
-            const chunk_tree<Acc> last(of_tiles, op);
-            const Acc of_tiles_before = last.fold(folded[0], static_cast<int>(tiles - first), beyond, op);
-            const Acc total = after.fold_after(of_tiles_before, left, op);
-            if (lane_id() == 0) {
-                *result = convert<Result>(count != 0 ? total : nothing);
-                if (tiles != 0)
-                    store_relaxed(&memory.state->epoch, load_relaxed(&memory.state->epoch) + 1);
+        if (tiles < done + round)
+            last_warp = static_cast<int>(tiles % round / chunk_tiles);
+        if (warp == last_warp) {
+            const warp_tree<Acc, levels> chunks(of_warps[half + lane_id() % Shape::warps], op);
+            if (tiles < done + round) {
+                Acc beyond;
+                total = shuffle(chunks.fold_before(folded[0], op), warp);
+                if (tiles % chunk_tiles != 0)
+                    total = fold_in_chunk(total, of_tiles, static_cast<int>(tiles % chunk_tiles), beyond, op);
+            } else {
+                stack.push(chunks.total);
+                total = stack.fold();
+                if (lane_id() == 0)
+                    folded[0] = total;
             }
         }
-        if (tiles < done + Shape::warps * chunk_tiles)
-            return;
+        if (done + round < tiles)
+            totals.peek(first + round, tiles, notices);
+    }
+    if (warp == last_warp) {
+        if (left != 0)
+            total = after.fold_after(total, left, op);
+        if (lane_id() == 0) {
+            *result = convert<Result>(count != 0 ? total : nothing);
+            if (tiles != 0)
+                store_relaxed(&memory.state->epoch, totals.epoch());
+        }
     }
 }
 
@@ -269,10 +290,10 @@ void reduce(const cuda& target, It in, std::uint64_t count, const Op& op, Result
 {
     using shape = reduce_shape<Acc, It, Op>;
     constexpr auto kernel = reduce_kernel<shape, Acc, It, Op, Result>;
-    const std::uint64_t tiles = count / shape::tile;
+    const std::uint64_t tiles = tiles_of<shape>(count);
     const std::uint64_t workers = resident_blocks<kernel>(target, shape::threads, 0) - 1;
-    launch(target, "reduce", kernel, 1 + static_cast<unsigned>(std::min(tiles, workers)), shape::threads, 0, in, count, op,
-           result, fold_of_nothing<Acc>(op), target.workspace().board(tiles, sizeof(Acc)));
+    launch(target, "reduce", kernel, 1 + static_cast<unsigned>(std::min(tiles, workers)), shape::threads, 0, in, count,
+           op, result, fold_of_nothing<Acc>(op), target.workspace().board(tiles, sizeof(Acc)));
 }
 
 } // namespace upsweep::gpu
@@ -286,8 +307,9 @@ void reduce(const cuda& target, R&& in, Result* result, Op op)
 {
     using element = std::ranges::range_value_t<R>;
     using accumulator = accumulator_t<Op, element>;
-    static_assert(monoid_over<Op, accumulator>,
-                  "the operator is not a monoid over the element type: it needs op(a, b) and an identity (see up::monoid)");
+    static_assert(
+        monoid_over<Op, accumulator>,
+        "the operator is not a monoid over the element type: it needs op(a, b) and an identity (see up::monoid)");
     const std::size_t count = detail::size_of(in);
     if constexpr (detail::is_extremum<Op>)
         if (count == 0)

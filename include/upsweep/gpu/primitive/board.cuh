@@ -35,6 +35,8 @@ public:
     {
     }
 
+    __device__ std::uint64_t epoch() const { return epoch_; }
+
     // By one thread. 16 bytes are written as one, so that a small total needs no fence.
     __device__ void publish(std::uint64_t tile, const T& total) const
     {
@@ -105,55 +107,35 @@ struct raw_array {
 inline constexpr int chunk_rows = 4;
 inline constexpr int chunk_tiles = chunk_rows * lanes;
 
-// A chunk of totals, of which each lane of a warp holds number 32 r + lane for every r, as a tree.
-template <class T>
-struct chunk_tree {
-    warp_tree<T> row[chunk_rows];
-
-    template <class Op>
-    __device__ chunk_tree(const T* totals, const Op& op)
-    {
+// before (+) the fold of the first `count` totals of a chunk, count < 128, of which this lane holds number 32 r + lane for
+// every r. Every lane gets it; `after` is the same for count + 1, if that is less than 128.
+template <class T, class Op>
+__device__ T fold_in_chunk(const T& before, const T (&totals)[chunk_rows], int count, T& after, const Op& op)
+{
+    T of_row[chunk_rows];
+    T before_row[chunk_rows];
 #pragma unroll
-        for (int r = 0; r < chunk_rows; ++r)
-            row[r] = warp_tree<T>(totals[r], op);
+    for (int r = 0; r < chunk_rows; ++r) {
+        T row[1] = {totals[r]};
+        of_row[r] = warp_total(row, op);
     }
+    lane_folds<chunk_rows>(before, of_row, before_row, op);
 
-    template <class Op>
-    __device__ T total(const Op& op) const
-    {
-        return op(op(row[0].total, row[1].total), op(row[2].total, row[3].total));
+    const int last = count / lanes;
+    T mine = totals[0];
+    T result = before_row[0];
+    T next_row = before_row[1];
+#pragma unroll
+    for (int r = 1; r < chunk_rows; ++r) {
+        replace_if(r == last, mine, totals[r]);
+        replace_if(r == last, result, before_row[r]);
+        replace_if(r == last + 1, next_row, before_row[r]);
     }
-
-    // before (+) the fold of the first `count` totals, count < 128, for every lane; `after` is the same for count + 1, if
-    // that is less than 128.
-    template <class Op>
-    __device__ T fold(const T& before, int count, T& after, const Op& op) const
-    {
-        T totals[chunk_rows];
-        T before_row[chunk_rows];
-#pragma unroll
-        for (int r = 0; r < chunk_rows; ++r)
-            totals[r] = row[r].total;
-        lane_folds<chunk_rows>(before, totals, before_row, op);
-
-        const int last = count / lanes;
-        T mine = before_row[0];
-        T next_row = before_row[1];
-        warp_tree<T> last_row = row[0];
-#pragma unroll
-        for (int r = 1; r < chunk_rows; ++r) {
-            replace_if(r == last, mine, before_row[r]);
-            replace_if(r == last + 1, next_row, before_row[r]);
-#pragma unroll
-            for (int k = 0; k < lane_levels; ++k)
-                replace_if(r == last, last_row.sibling[k], row[r].sibling[k]);
-        }
-        mine = last_row.fold_before(mine, op);
-        after = shuffle(mine, (count + 1) % lanes);
-        replace_if((count + 1) % lanes == 0, after, next_row);
-        return shuffle(mine, count % lanes);
-    }
-};
+    result = warp_tree<T>(mine, op).fold_before(result, op);
+    after = shuffle(result, (count + 1) % lanes);
+    replace_if((count + 1) % lanes == 0, after, next_row);
+    return shuffle(result, count % lanes);
+}
 
 // The chunks folded so far, as the totals of their aligned blocks: a binary counter whose digits are totals, as fold_stack
 // is, in shared memory. For one warp: every lane calls, every lane gets the results.
@@ -213,22 +195,25 @@ public:
             totals_.read(first(), end(tiles), next, notices_, totals); // `next` lies where it belongs, and beyond
             const bool one_is_whole = tiles >= first() + chunk_tiles;
             const bool both_are_whole = tiles >= first() + 2 * chunk_tiles;
+            T last[chunk_rows];
+#pragma unroll
+            for (int r = 0; r < chunk_rows; ++r)
+                last[r] = totals[r];
             if (one_is_whole) {
-                stack_.push(chunk_tree<T>(totals, op_).total(op_));
+                push(last);
 #pragma unroll
                 for (int r = 0; r < chunk_rows; ++r)
-                    totals[r] = totals[chunk_rows + r];
+                    last[r] = totals[chunk_rows + r];
             }
-            const chunk_tree<T> last(totals, op_);
             if (both_are_whole) {
-                stack_.push(last.total(op_));
+                push(last);
                 expect(tiles);
                 continue;
             }
             const int left = static_cast<int>(tiles % chunk_tiles);
-            const T result = last.fold(stack_.fold(), left, after, op_);
+            const T result = fold_in_chunk(stack_.fold(), last, left, after, op_);
             if (left + 1 == chunk_tiles) {
-                stack_.push(last.total(op_));
+                push(last);
                 after = stack_.fold();
             }
             return result;
@@ -236,6 +221,15 @@ public:
     }
 
 private:
+    __device__ void push(const T (&totals)[chunk_rows])
+    {
+        T rows[chunk_rows];
+#pragma unroll
+        for (int r = 0; r < chunk_rows; ++r)
+            rows[r] = totals[r];
+        stack_.push(warp_total(rows, op_));
+    }
+
     // The totals that are read at once: two chunks, since blocks are rarely further ahead.
     __device__ std::uint64_t first() const { return stack_.chunks() * chunk_tiles; }
     __device__ std::uint64_t end(std::uint64_t tiles) const
