@@ -271,8 +271,8 @@ void reduce(const cuda& target, It in, std::uint64_t count, const Op& op, Result
     constexpr auto kernel = reduce_kernel<shape, Acc, It, Op, Result>;
     const std::uint64_t tiles = count / shape::tile;
     const std::uint64_t workers = resident_blocks<kernel>(target, shape::threads, 0) - 1;
-    launch(target, "reduce", kernel, 1 + static_cast<unsigned>(std::min(tiles, workers)), shape::threads, 0, in, count, op,
-           result, fold_of_nothing<Acc>(op), target.workspace().board(tiles, sizeof(Acc)));
+    launch(target, "reduce", kernel, 1 + static_cast<unsigned>(std::min(tiles, workers)), shape::threads, 0, in, count,
+           op, result, fold_of_nothing<Acc>(op), target.workspace().board(tiles, sizeof(Acc)));
 }
 
 } // namespace upsweep::gpu
@@ -286,8 +286,9 @@ void reduce(const cuda& target, R&& in, Result* result, Op op)
 {
     using element = std::ranges::range_value_t<R>;
     using accumulator = accumulator_t<Op, element>;
-    static_assert(monoid_over<Op, accumulator>,
-                  "the operator is not a monoid over the element type: it needs op(a, b) and an identity (see up::monoid)");
+    static_assert(
+        monoid_over<Op, accumulator>,
+        "the operator is not a monoid over the element type: it needs op(a, b) and an identity (see up::monoid)");
     const std::size_t count = detail::size_of(in);
     if constexpr (detail::is_extremum<Op>)
         if (count == 0)
