@@ -70,7 +70,8 @@ auto with_type(upsweep_dtype dtype, F f)
     case UPSWEEP_F32: return f(std::type_identity<float>{});
     case UPSWEEP_F64: return f(std::type_identity<double>{});
     }
-    throw error(error_kind::invalid_argument, "upsweep", "dtype " + std::to_string(static_cast<int>(dtype)) + " does not exist",
+    throw error(error_kind::invalid_argument, "upsweep",
+                "dtype " + std::to_string(static_cast<int>(dtype)) + " does not exist",
                 "pass one of enum upsweep_dtype");
 }
 
@@ -89,8 +90,8 @@ auto with_op(upsweep_op op, F f)
     case UPSWEEP_LOGICAL_AND: return f(logical_and{});
     case UPSWEEP_LOGICAL_OR: return f(logical_or{});
     }
-    throw error(error_kind::invalid_argument, "upsweep", "operator " + std::to_string(static_cast<int>(op)) + " does not exist",
-                "pass one of enum upsweep_op");
+    throw error(error_kind::invalid_argument, "upsweep",
+                "operator " + std::to_string(static_cast<int>(op)) + " does not exist", "pass one of enum upsweep_op");
 }
 
 // Whether the operator is defined for the type: bit operators are for bool and integers.

@@ -148,7 +148,8 @@ struct upsweep_scanner {
         converted.resize(std::min(piece, count) * upsweep_dtype_size(accumulator));
         for (std::size_t i = 0; i < count; i += piece) {
             const std::size_t size = std::min(piece, count - i);
-            convert_elements(in_dtype, static_cast<const std::byte*>(in) + i * in_size, accumulator, converted.data(), size);
+            convert_elements(in_dtype, static_cast<const std::byte*>(in) + i * in_size, accumulator, converted.data(),
+                             size);
             scan->feed_accumulators(converted.data(), static_cast<std::byte*>(out) + i * out_size, size);
         }
     }
@@ -169,8 +170,11 @@ upsweep_scanner make_scanner_for(upsweep_target target, upsweep_op op, bool excl
 {
     const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
     engine(in_dtype); // is it a dtype?
-    upsweep_scanner scanner{engine(out_dtype).scanner(op, {cpu_of(target), kind, init}), in_dtype, out_dtype,
-                            scan_accumulator_dtype(op, out_dtype), {}};
+    upsweep_scanner scanner{engine(out_dtype).scanner(op, {cpu_of(target), kind, init}),
+                            in_dtype,
+                            out_dtype,
+                            scan_accumulator_dtype(op, out_dtype),
+                            {}};
     if (!scanner.scan)
         throw_undefined(op, out_dtype);
     if (!is_convertible(in_dtype, out_dtype))
@@ -193,7 +197,8 @@ void add_histogram(AddTyped add, upsweep_target target, const void* in, std::uin
                    std::uint64_t* counts, std::size_t bin_count, upsweep_outside* beside)
 {
     check_input("histogram", in, count);
-    require(counts != nullptr && beside != nullptr, "histogram", "a result is a null pointer", "pass room for the counts");
+    require(counts != nullptr && beside != nullptr, "histogram", "a result is a null pointer",
+            "pass room for the counts");
     outside totals = to_outside(*beside);
     add(cpu_of(target), in, count, bins, std::span(counts, bin_count), totals);
     *beside = {totals.below, totals.above, totals.nan};
@@ -255,8 +260,8 @@ upsweep_status upsweep_reduce(upsweep_target target, upsweep_op op, upsweep_dtyp
     });
 }
 
-upsweep_status upsweep_scan(upsweep_target target, upsweep_op op, bool exclusive, upsweep_dtype in_dtype, const void* in,
-                            upsweep_dtype out_dtype, void* out, uint64_t count, const void* init)
+upsweep_status upsweep_scan(upsweep_target target, upsweep_op op, bool exclusive, upsweep_dtype in_dtype,
+                            const void* in, upsweep_dtype out_dtype, void* out, uint64_t count, const void* init)
 {
     return guarded([&] {
         check_input("scan", in, count);
@@ -273,7 +278,8 @@ upsweep_status upsweep_scan(upsweep_target target, upsweep_op op, bool exclusive
     });
 }
 
-upsweep_status upsweep_reducer_create(upsweep_target target, upsweep_op op, upsweep_dtype dtype, upsweep_reducer** reducer)
+upsweep_status upsweep_reducer_create(upsweep_target target, upsweep_op op, upsweep_dtype dtype,
+                                      upsweep_reducer** reducer)
 {
     return guarded([&] {
         require(reducer != nullptr, "reduce", "the reducer is a null pointer", "pass a pointer to a pointer");
@@ -293,7 +299,8 @@ upsweep_status upsweep_reducer_feed(upsweep_reducer* reducer, const void* in, ui
 upsweep_status upsweep_reducer_result(const upsweep_reducer* reducer, void* result)
 {
     return guarded([&] {
-        require(reducer != nullptr && result != nullptr, "reduce", "a null pointer was passed", "pass room for the result");
+        require(reducer != nullptr && result != nullptr, "reduce", "a null pointer was passed",
+                "pass room for the result");
         reducer->fold->result(result);
     });
 }
@@ -321,8 +328,8 @@ upsweep_status upsweep_scanner_feed(upsweep_scanner* scanner, const void* in, vo
 
 void upsweep_scanner_destroy(upsweep_scanner* scanner) { delete scanner; }
 
-upsweep_status upsweep_histogram_even(upsweep_target target, upsweep_dtype dtype, const void* in, uint64_t count, double lo,
-                                      double hi, uint64_t bins, uint64_t* counts, upsweep_outside* outside)
+upsweep_status upsweep_histogram_even(upsweep_target target, upsweep_dtype dtype, const void* in, uint64_t count,
+                                      double lo, double hi, uint64_t bins, uint64_t* counts, upsweep_outside* outside)
 {
     return guarded([&] {
         add_histogram(engine(dtype).histogram_even, target, in, count, even_bins{lo, hi, bins}, counts, bins, outside);
@@ -330,10 +337,12 @@ upsweep_status upsweep_histogram_even(upsweep_target target, upsweep_dtype dtype
 }
 
 upsweep_status upsweep_histogram_edges(upsweep_target target, upsweep_dtype dtype, const void* in, uint64_t count,
-                                       const double* edges, uint64_t edge_count, uint64_t* counts, upsweep_outside* outside)
+                                       const double* edges, uint64_t edge_count, uint64_t* counts,
+                                       upsweep_outside* outside)
 {
     return guarded([&] {
-        require(edges != nullptr || edge_count == 0, "histogram", "the edges are a null pointer", "pass at least two edges");
+        require(edges != nullptr || edge_count == 0, "histogram", "the edges are a null pointer",
+                "pass at least two edges");
         const upsweep::edges bins(std::span(edges, edge_count));
         const std::size_t bin_count = edge_count == 0 ? 0 : edge_count - 1;
         add_histogram(engine(dtype).histogram_edges, target, in, count, bins, counts, bin_count, outside);
@@ -345,7 +354,8 @@ upsweep_status upsweep_histogram_letters(upsweep_target target, const void* text
 {
     return guarded([&] {
         check_input("histogram", text, bytes);
-        require(counts != nullptr && others != nullptr, "histogram", "a result is a null pointer", "pass room for the counts");
+        require(counts != nullptr && others != nullptr, "histogram", "a result is a null pointer",
+                "pass room for the counts");
         require(group >= 1 && group <= 26, "histogram", "a group has 1 to 26 letters", "ask for 4, say");
         const auto letter_group = [group](std::uint8_t byte) {
             const int letter = (byte | 0x20) - 'a'; // either case

@@ -38,9 +38,7 @@ struct edges {
     edges(std::initializer_list<double> list) : values(list) {}
     template <std::ranges::input_range R>
         requires(!std::same_as<std::remove_cvref_t<R>, edges>)
-    explicit edges(R&& range) : values(std::ranges::begin(range), std::ranges::end(range))
-    {
-    }
+    explicit edges(R&& range) : values(std::ranges::begin(range), std::ranges::end(range)) {}
 };
 
 // Bin k counts the integer first + k.
@@ -227,7 +225,8 @@ public:
         : guess_(bins), uppers_(bins.count + outside_slots, std::numeric_limits<E>::quiet_NaN())
     {
         // NaN stays for the last bin, which is closed, and for the slots behind it: nothing is moved up from there.
-        std::transform(edges.begin() + 1, edges.end() - 1, uppers_.begin(), [](double edge) { return static_cast<E>(edge); });
+        std::transform(edges.begin() + 1, edges.end() - 1, uppers_.begin(),
+                       [](double edge) { return static_cast<E>(edge); });
     }
 
     std::size_t count() const { return static_cast<std::size_t>(guess_.bins); }
@@ -303,11 +302,13 @@ inline void check_bins(const edges& bins)
 {
     const std::vector<double>& values = bins.values;
     if (values.size() < 2)
-        throw error(error_kind::invalid_argument, "histogram", "fewer than two edges bound no bin", "give at least two edges");
+        throw error(error_kind::invalid_argument, "histogram", "fewer than two edges bound no bin",
+                    "give at least two edges");
     check_bin_count(values.size() - 1);
     for (std::size_t k = 0; k < values.size(); ++k) {
         if (std::isnan(values[k]))
-            throw error(error_kind::invalid_argument, "histogram", "edge " + std::to_string(k) + " is NaN", "give numbers");
+            throw error(error_kind::invalid_argument, "histogram", "edge " + std::to_string(k) + " is NaN",
+                        "give numbers");
         if (k > 0 && !(values[k - 1] < values[k]))
             throw error(error_kind::invalid_argument, "histogram",
                         "edges are not ascending: edge " + std::to_string(k) + " is not above the one before it",

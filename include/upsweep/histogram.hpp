@@ -38,9 +38,11 @@ outside add_histogram(cpu target, R&& in, const Bins& bins, std::span<std::uint6
             cpu_engine::histogram_onto(target, first_of(in), size_of(in), slots, totals);
         });
     } catch (const std::bad_alloc&) {
-        const std::size_t bytes = size * sizeof(std::uint64_t) + cpu_engine::private_table::bytes_for(size) *
-                                      static_cast<std::size_t>(cpu_engine::thread_count(target));
-        throw error(error_kind::out_of_memory, "histogram", "no memory for " + std::to_string(bytes) + " bytes of counters",
+        const std::size_t bytes =
+            size * sizeof(std::uint64_t) +
+            cpu_engine::private_table::bytes_for(size) * static_cast<std::size_t>(cpu_engine::thread_count(target));
+        throw error(error_kind::out_of_memory, "histogram",
+                    "no memory for " + std::to_string(bytes) + " bytes of counters",
                     "ask for fewer bins or fewer threads");
     }
     for (std::size_t k = 0; k < counts.size(); ++k)

@@ -210,15 +210,14 @@ monoid(F, T) -> monoid<F, T, ordered_t>;
 template <class F, class T, class Order>
 monoid(F, T, Order) -> monoid<F, T, Order>;
 
+// clang-format 14 does not know compound requirements.
+// clang-format off
 template <class Op, class T>
 concept monoid_over = std::copyable<T> && std::default_initializable<T> && requires(const Op op, const T a, const T b) {
-    {
-        op(a, b)
-    } -> std::convertible_to<T>;
-    {
-        op.template identity<T>()
-    } -> std::convertible_to<T>;
+    { op(a, b) } -> std::convertible_to<T>;
+    { op.template identity<T>() } -> std::convertible_to<T>;
 };
+// clang-format on
 
 namespace detail {
 
@@ -268,7 +267,7 @@ struct scan_accumulator<monoid<F, A, Order>, Out> {
 
 // Whether every order of the operands gives the same bits, so that an engine may take the one it likes best.
 template <class Op, class T>
-inline constexpr bool is_exact = std::integral<T> && is_builtin<Op>;
+inline constexpr bool is_exact = (std::integral<T> && is_builtin<Op>);
 
 } // namespace detail
 

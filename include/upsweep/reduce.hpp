@@ -23,8 +23,9 @@ template <class T, class Op = plus>
 class reducer {
 public:
     using accumulator = accumulator_t<Op, T>;
-    static_assert(monoid_over<Op, accumulator>,
-                  "the operator is not a monoid over the element type: it needs op(a, b) and an identity (see up::monoid)");
+    static_assert(
+        monoid_over<Op, accumulator>,
+        "the operator is not a monoid over the element type: it needs op(a, b) and an identity (see up::monoid)");
 
     explicit reducer(cpu target, Op op = {}) : target_(target), op_(op), stack_(op) {}
 

@@ -24,8 +24,9 @@ template <class Out, class Op = plus>
 class scanner {
 public:
     using accumulator = scan_accumulator_t<Op, Out>;
-    static_assert(monoid_over<Op, accumulator>,
-                  "the operator is not a monoid over the result type: it needs op(a, b) and an identity (see up::monoid)");
+    static_assert(
+        monoid_over<Op, accumulator>,
+        "the operator is not a monoid over the result type: it needs op(a, b) and an identity (see up::monoid)");
 
     // With `init`, every result is init (+) what it would be without.
     explicit scanner(cpu target, scan_kind kind, Op op = {}, std::optional<accumulator> init = std::nullopt)

@@ -33,7 +33,10 @@ public:
     explicit typed_scanner(const scan_request& request) : scan_(request.target, request.kind, {}, init_of(request)) {}
 
     void feed(const void* in, void* out, std::size_t count) override { feed_as<T>(in, out, count); }
-    void feed_accumulators(const void* in, void* out, std::size_t count) override { feed_as<accumulator>(in, out, count); }
+    void feed_accumulators(const void* in, void* out, std::size_t count) override
+    {
+        feed_as<accumulator>(in, out, count);
+    }
 
 private:
     static std::optional<accumulator> init_of(const scan_request& request)
@@ -91,8 +94,8 @@ std::unique_ptr<any_scanner> make_typed_scanner(upsweep_op op, const scan_reques
 }
 
 template <class T, class Bins>
-void add_typed_histogram(cpu target, const void* in, std::size_t count, const Bins& bins, std::span<std::uint64_t> counts,
-                         outside& beside)
+void add_typed_histogram(cpu target, const void* in, std::size_t count, const Bins& bins,
+                         std::span<std::uint64_t> counts, outside& beside)
 {
     histogram_accumulate(target, std::span(static_cast<const T*>(in), count), bins, counts, beside);
 }
@@ -100,8 +103,8 @@ void add_typed_histogram(cpu target, const void* in, std::size_t count, const Bi
 template <class T>
 const dtype_engine& engine_of()
 {
-    static constexpr dtype_engine engine{make_typed_reducer<T>, make_typed_scanner<T>, add_typed_histogram<T, even_bins>,
-                                         add_typed_histogram<T, edges>};
+    static constexpr dtype_engine engine{make_typed_reducer<T>, make_typed_scanner<T>,
+                                         add_typed_histogram<T, even_bins>, add_typed_histogram<T, edges>};
     return engine;
 }
 

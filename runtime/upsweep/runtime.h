@@ -126,8 +126,8 @@ typedef struct upsweep_outside {
 /* Counts samples in `bins` bins of equal width over [lo, hi], the last bin closed: NumPy's rule (docs/histogram.md).
  * Adds to counts[0..bins) and to *outside, so that an array may come in pieces: the caller clears them first. */
 UPSWEEP_API upsweep_status upsweep_histogram_even(upsweep_target target, upsweep_dtype dtype, const void* in,
-                                                  uint64_t count, double lo, double hi, uint64_t bins,
-                                                  uint64_t* counts, upsweep_outside* outside);
+                                                  uint64_t count, double lo, double hi, uint64_t bins, uint64_t* counts,
+                                                  upsweep_outside* outside);
 
 /* The same with bin k = [edges[k], edges[k+1]), the last one closed; edges strictly ascending, edge_count >= 2,
  * edge_count - 1 counts. */

@@ -51,7 +51,8 @@ TEST(gpu_scan_of, host_memory_is_refused)
 TEST(gpu_scan_of, spans_that_overlap_by_half_are_refused)
 {
     target_array<up::cuda, int> memory(100);
-    EXPECT_THROW(up::inclusive_scan(up::cuda{}, memory.const_span().first(50), memory.span().subspan(1, 50)), up::error);
+    EXPECT_THROW(up::inclusive_scan(up::cuda{}, memory.const_span().first(50), memory.span().subspan(1, 50)),
+                 up::error);
 }
 
 } // namespace

@@ -40,7 +40,8 @@ inline const Acc* load_block(In in, Acc* __restrict buffer)
 {
     if constexpr (std::is_pointer_v<In> && std::same_as<std::iter_value_t<In>, Acc>) {
         return in;
-    } else if constexpr (std::is_pointer_v<In> && std::same_as<std::iter_value_t<In>, f16> && std::same_as<Acc, float>) {
+    } else if constexpr (std::is_pointer_v<In> && std::same_as<std::iter_value_t<In>, f16> &&
+                         std::same_as<Acc, float>) {
         widen<Count>(in, buffer);
         return buffer;
     } else {

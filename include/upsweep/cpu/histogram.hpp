@@ -108,7 +108,8 @@ void count_block(private_table& table, In in, const detail::even_arithmetic<E>& 
     if (certain)
         table.count<size>([&](std::size_t j) { return static_cast<detail::slot>(guesses[j]); });
     else
-        table.count<size>([&](std::size_t j) { return slots.corrected(static_cast<detail::slot>(guesses[j]), samples[j]); });
+        table.count<size>(
+            [&](std::size_t j) { return slots.corrected(static_cast<detail::slot>(guesses[j]), samples[j]); });
 }
 
 template <class T, class In, class E>

@@ -46,10 +46,11 @@ void for_each_index(const cpu& target, std::size_t count, F f)
     for_each_index_on_plain_threads(thread_count(target), count, f);
 #else
     in_arena(target, [&] {
-        tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1), [&](const tbb::blocked_range<std::size_t>& range) {
-            for (std::size_t k = range.begin(); k != range.end(); ++k)
-                f(k);
-        });
+        tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1),
+                          [&](const tbb::blocked_range<std::size_t>& range) {
+                              for (std::size_t k = range.begin(); k != range.end(); ++k)
+                                  f(k);
+                          });
     });
 #endif
 }

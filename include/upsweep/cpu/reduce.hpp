@@ -72,7 +72,8 @@ void fold_onto(const cpu& target, fold_stack<Acc, Op>& stack, In in, std::size_t
     const auto totals = std::make_unique<Acc[]>(largest_batch); // a vector of bool would share bytes among threads
     for (std::size_t first = 0; first < grains; first += largest_batch) {
         const std::size_t batch = std::min(largest_batch, grains - first);
-        for_each_index(target, batch, [&](std::size_t k) { totals[k] = grain_total<Acc>(in + (first + k) * grain, op); });
+        for_each_index(target, batch,
+                       [&](std::size_t k) { totals[k] = grain_total<Acc>(in + (first + k) * grain, op); });
         for (std::size_t k = 0; k < batch; ++k)
             stack.push(totals[k], level_of<grain>);
     }

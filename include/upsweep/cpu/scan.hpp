@@ -29,7 +29,8 @@ struct scan_options {
 template <class Acc, class Op, class In, class Out>
 class serial_scan {
 public:
-    serial_scan(fold_stack<Acc, Op>& stack, const Acc& before, const Acc* end, const Op& op, const scan_options<Acc>& options)
+    serial_scan(fold_stack<Acc, Op>& stack, const Acc& before, const Acc* end, const Op& op,
+                const scan_options<Acc>& options)
         : stack_(stack), before_(before), end_(end), op_(op), options_(options), fold_(before)
     {
     }
@@ -46,8 +47,9 @@ public:
             const std::size_t left = count - i;
             const bool whole = left >= large && stack_.count() % large == 0;
             const bool part = left >= small && stack_.count() % small == 0;
-            i += whole ? scan_block<large>(in + i, out + i, left) : part ? scan_block<small>(in + i, out + i, left)
-                                                                         : scan_block<1>(in + i, out + i, left);
+            i += whole  ? scan_block<large>(in + i, out + i, left)
+                 : part ? scan_block<small>(in + i, out + i, left)
+                        : scan_block<1>(in + i, out + i, left);
         }
     }
 

@@ -14,7 +14,7 @@ namespace upsweep::cpu_engine {
 
 // Whether results of type Acc go to `out` as they are.
 template <class Acc, class Out>
-inline constexpr bool is_direct = std::contiguous_iterator<Out> && std::same_as<std::iter_value_t<Out>, Acc>;
+inline constexpr bool is_direct = (std::contiguous_iterator<Out> && std::same_as<std::iter_value_t<Out>, Acc>);
 
 // Writes `count` results, each converted (f16 and bf16: rounded to nearest even) to the output's type.
 template <class Acc, class Out>

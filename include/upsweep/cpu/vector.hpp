@@ -74,15 +74,16 @@ inline void stream_fence()
 
 // Types and operators for which a vector operation is the operation of its lanes.
 template <class Op, class T>
-inline constexpr bool is_vector_monoid =
-    std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8) &&
-    (detail::is_arithmetic<Op> || detail::is_extremum<Op> || (std::integral<T> && detail::is_bitwise<Op>));
+inline constexpr bool is_vector_monoid = std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8) &&
+                                         (detail::is_arithmetic<Op> || detail::is_extremum<Op> ||
+                                          (std::integral<T> && detail::is_bitwise<Op>));
 
 // The unsigned integer of the same size.
 template <class T>
-using unsigned_t = std::conditional_t<sizeof(T) == 1, std::uint8_t,
-                                      std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                                                         std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+using unsigned_t =
+    std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                       std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                          std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
 template <class Op, class T>
 UPSWEEP_ALWAYS_INLINE inline vector_t<T> apply(vector_t<T> a, vector_t<T> b)
@@ -156,9 +157,9 @@ inline auto narrow_sum(const E* in)
 {
     constexpr bool pairs = sizeof(E) < 4;
     constexpr int half = sizeof(E) == 1 ? 8 : 16;
-    using lane = std::conditional_t<
-        std::signed_integral<E>, std::conditional_t<sizeof(E) == 1, std::int16_t, std::int32_t>,
-        std::conditional_t<sizeof(E) == 1, std::uint16_t, std::uint32_t>>;
+    using lane =
+        std::conditional_t<std::signed_integral<E>, std::conditional_t<sizeof(E) == 1, std::int16_t, std::int32_t>,
+                           std::conditional_t<sizeof(E) == 1, std::uint16_t, std::uint32_t>>;
     using sum = std::conditional_t<std::signed_integral<E>, std::int64_t, std::uint64_t>;
     using bits = vector_t<unsigned_t<lane>>;
     using vector = vector_t<lane>;
@@ -215,12 +216,15 @@ public:
         rows[0] = folds;
         down_steps<Op, 2>(rows, lefts);
         if constexpr (Kind == scan_kind::inclusive) { // the exclusive results shifted by one
-            for_each_row<side - 1>([&](auto v) __attribute__((always_inline)) { rows[v] = shifted(rows[v], rows[v + 1], lane_indices{}); });
+            for_each_row<side - 1>([&](auto v) __attribute__((always_inline)) {
+                rows[v] = shifted(rows[v], rows[v + 1], lane_indices{});
+            });
             vector_t<T> last{};
             last[0] = next;
             rows[side - 1] = shifted(rows[side - 1], last, lane_indices{});
         }
-        for_each_row<side>([&](auto v) __attribute__((always_inline)) { store_vector<T, Store>(rows[v], out + v * side); });
+        for_each_row<side>([&](auto v)
+                               __attribute__((always_inline)) { store_vector<T, Store>(rows[v], out + v * side); });
     }
 
 private:
@@ -233,9 +237,12 @@ private:
     template <std::size_t Count, class F>
     UPSWEEP_ALWAYS_INLINE static void for_each_row(F f)
     {
+        // clang-format 14 does not know lambdas with attributes.
+        // clang-format off
         [&]<std::size_t... V>(std::index_sequence<V...>) __attribute__((always_inline)) {
             (f(std::integral_constant<std::size_t, V>{}), ...);
         }(std::make_index_sequence<Count>{});
+        // clang-format on
     }
 
     UPSWEEP_ALWAYS_INLINE static rows_t load_rows(const T* in)

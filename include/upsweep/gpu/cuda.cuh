@@ -26,7 +26,8 @@ namespace gpu {
 {
     const bool none = code == cudaErrorNoDevice || code == cudaErrorInsufficientDriver;
     throw error(none ? error_kind::no_device : error_kind::device, call, cudaGetErrorString(code),
-                none ? "use the target cpu, or install a driver for the GPU" : "check the calls before it on this stream");
+                none ? "use the target cpu, or install a driver for the GPU"
+                     : "check the calls before it on this stream");
 }
 
 inline void check(std::string_view call, cudaError_t code)
@@ -116,7 +117,8 @@ private:
         cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
         check("up::cuda", cudaStreamIsCapturing(stream_, &capture));
         if (capture != cudaStreamCaptureStatusNone)
-            throw error(error_kind::invalid_argument, "up::cuda", "the workspace cannot grow while the stream is captured",
+            throw error(error_kind::invalid_argument, "up::cuda",
+                        "the workspace cannot grow while the stream is captured",
                         "make the same call once before the capture");
 
         tiles = std::max(tiles, least_tiles);
@@ -126,7 +128,8 @@ private:
         if (code == cudaErrorMemoryAllocation) {
             cudaGetLastError();
             throw error(error_kind::out_of_memory, "up::cuda",
-                        "the GPU has no " + std::to_string(bytes) + " bytes left for a workspace", "free some of its memory");
+                        "the GPU has no " + std::to_string(bytes) + " bytes left for a workspace",
+                        "free some of its memory");
         }
         check("cudaMallocAsync", code);
         check("cudaMemsetAsync", cudaMemsetAsync(memory, 0, bytes, stream_));

@@ -9,11 +9,11 @@
 
 #include <cuda_pipeline.h>
 
+#include <upsweep/fold_order.hpp>
 #include <upsweep/gpu/cuda.cuh>
 #include <upsweep/gpu/primitive/board.cuh>
 #include <upsweep/gpu/primitive/packed.cuh>
 #include <upsweep/gpu/primitive/tile.cuh>
-#include <upsweep/fold_order.hpp>
 #include <upsweep/op.hpp>
 #include <upsweep/range.hpp>
 
@@ -36,7 +36,8 @@ struct scan_shape {
     static constexpr int chunks = Chunks * warps;       // in a tile: at most one a lane
     static constexpr int stages = Stages;               // of the ring
     static constexpr int ahead = Ahead;                 // tiles from a total to its scan
-    static constexpr int elements = vector_elements<std::max(sizeof(std::iter_value_t<In>), sizeof(std::iter_value_t<Out>))>;
+    static constexpr int elements =
+        vector_elements<std::max(sizeof(std::iter_value_t<In>), sizeof(std::iter_value_t<Out>))>;
     static constexpr int row = elements * lanes;
     static constexpr int chunk = row * rows;
     static constexpr int tile = chunk * chunks;
@@ -62,14 +63,14 @@ class scan_block {
 
 public:
     struct shared_memory {
-        raw_array<Acc, stages * Shape::chunks> totals;     // of the chunks
+        raw_array<Acc, stages * Shape::chunks> totals;    // of the chunks
         raw_array<Acc, stages*(Shape::chunks + 1)> folds; // before them, and after the last
         std::uint64_t tiles[stages + 2];
         typename look_back<Acc, Op>::memory stack;
     };
 
-    __device__ scan_block(In in, Out out, std::uint64_t count, const Op& op, const scan_start<Acc>& start, shared_memory& shared,
-                          element* ring)
+    __device__ scan_block(In in, Out out, std::uint64_t count, const Op& op, const scan_start<Acc>& start,
+                          shared_memory& shared, element* ring)
         : in_(in), out_(out), count_(count), op_(op), start_(start), shared_(shared), ring_(ring),
           tiles_((count + Shape::tile - 1) / Shape::tile), in_aligned_(is_aligned<elements>(in)),
           out_aligned_(is_aligned<elements>(out))
@@ -127,7 +128,8 @@ private:
     // The number of this block's i-th tile. The first ones are known; the others go to the block that comes first.
     __device__ std::uint64_t tile_of(int i) const
     {
-        return i < stages ? blockIdx.x + std::uint64_t{static_cast<unsigned>(i)} * gridDim.x : shared_.tiles[i % (stages + 2)];
+        return i < stages ? blockIdx.x + std::uint64_t{static_cast<unsigned>(i)} * gridDim.x
+                          : shared_.tiles[i % (stages + 2)];
     }
 
     // Of this kernel, if it needs a board.
@@ -316,7 +318,7 @@ private:
             }
             if constexpr (!keep)
                 load(i, chunk, r, tile, kept[0]);
-            Acc (&of_row)[elements] = kept[keep ? r : 0];
+            Acc(&of_row)[elements] = kept[keep ? r : 0];
             Acc results[elements + 1]; // before each element, and after the last
             lane_folds<elements>(before_lane, of_row, results, op_);
             if constexpr (Kind == scan_kind::inclusive) {
@@ -383,21 +385,20 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 template <scan_kind Kind, class Acc, class In, class Out, class Op>
 void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr)
 {
-        using large = scan_shape<In, Out, 4, 1, 6, 3>;
+    using large = scan_shape<In, Out, 4, 1, 6, 3>;
     using small = scan_shape<In, Out, 1, 1, 3, 1>;
     const scan_start<Acc> start{init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr};
     const auto with = [&]<class Shape>(Shape) {
         constexpr auto kernel = scan_kernel<Shape, Kind, Acc, In, Out, Op>;
         const std::uint64_t tiles = (count + Shape::tile - 1) / Shape::tile;
         const std::uint64_t blocks = resident_blocks<kernel>(target, Shape::threads, Shape::shared_bytes);
-        launch(target, "scan", kernel, static_cast<unsigned>(std::min(tiles, blocks)), Shape::threads, Shape::shared_bytes,
-               in, out, count, op, start, target.workspace().board(tiles, sizeof(Acc)));
+        launch(target, "scan", kernel, static_cast<unsigned>(std::min(tiles, blocks)), Shape::threads,
+               Shape::shared_bytes, in, out, count, op, start, target.workspace().board(tiles, sizeof(Acc)));
     };
     if (count == 0)
         return;
     // Large tiles once they are enough to keep the GPU busy.
-    if (count >= std::uint64_t{large::tile} * 64 &&
-        large::shared_bytes + 4096 <= target.workspace().shared_bytes())
+    if (count >= std::uint64_t{large::tile} * 64 && large::shared_bytes + 4096 <= target.workspace().shared_bytes())
         with(large{});
     else
         with(small{});
@@ -413,8 +414,9 @@ template <scan_kind Kind, class In, class Out, class Op, class... Init>
 void scan(const cuda& target, In&& in, Out&& out, const Op& op, const Init&... init)
 {
     using accumulator = scan_accumulator_t<Op, std::ranges::range_value_t<Out>>;
-    static_assert(monoid_over<Op, accumulator>,
-                  "the operator is not a monoid over the result type: it needs op(a, b) and an identity (see up::monoid)");
+    static_assert(
+        monoid_over<Op, accumulator>,
+        "the operator is not a monoid over the result type: it needs op(a, b) and an identity (see up::monoid)");
     const std::size_t count = size_of(in);
     if (size_of(out) < count)
         throw error(error_kind::invalid_argument, "scan", "the output is shorter than the input",

@@ -10,10 +10,12 @@ __global__ void sum_blocks(const int* in, int* out, int n)
     tile[t] = i < n ? in[i] : 0;
     __syncthreads();
     for (int s = Block / 2; s > 0; s /= 2) {
-        if (t < s) tile[t] += tile[t + s];
+        if (t < s)
+            tile[t] += tile[t + s];
         __syncthreads();
     }
-    if (t == 0) atomicAdd(out, tile[0]);
+    if (t == 0)
+        atomicAdd(out, tile[0]);
 }
 
 template <class T>
@@ -33,7 +35,8 @@ int main()
     cudaMemset(out, 0, sizeof(int));
     sum_blocks<128><<<(n + 127) / 128, 128>>>(in, out, n);
     scale<<<1, 1>>>(out, 3);
-    if (cudaGetLastError() != cudaSuccess) return 2;
+    if (cudaGetLastError() != cudaSuccess)
+        return 2;
     cudaMemcpy(&total, out, sizeof(int), cudaMemcpyDeviceToHost);
     cudaFree(in);
     cudaFree(out);

@@ -12,7 +12,8 @@
 namespace upsweep::gpu {
 
 template <class Op, class Acc>
-inline constexpr bool is_packed = std::is_same_v<Op, plus> && std::is_integral_v<Acc> && sizeof(Acc) <= 2 && !std::is_same_v<Acc, bool>;
+inline constexpr bool is_packed =
+    !std::is_same_v<Acc, bool> && std::is_same_v<Op, plus> && std::is_integral_v<Acc> && sizeof(Acc) <= 2;
 
 // The sum of the elements in four words, modulo 2^8 or 2^16.
 template <class T>
@@ -20,7 +21,8 @@ __device__ T packed_total(const uint4& word)
 {
     if constexpr (sizeof(T) == 1) {
         constexpr unsigned ones = 0x01010101U;
-        return static_cast<T>(__dp4a(word.x, ones, __dp4a(word.y, ones, __dp4a(word.z, ones, __dp4a(word.w, ones, 0U)))));
+        return static_cast<T>(
+            __dp4a(word.x, ones, __dp4a(word.y, ones, __dp4a(word.z, ones, __dp4a(word.w, ones, 0U)))));
     } else {
         const unsigned low = word.x + word.y + word.z + word.w;
         const unsigned high = (word.x >> 16) + (word.y >> 16) + (word.z >> 16) + (word.w >> 16);

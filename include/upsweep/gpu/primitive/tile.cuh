@@ -23,13 +23,14 @@ inline constexpr int vector_elements = static_cast<int>(std::bit_floor(std::max<
 template <std::size_t Bytes>
 using word_t = std::conditional_t<
     Bytes == 16, uint4,
-    std::conditional_t<Bytes == 8, uint2,
-                       std::conditional_t<Bytes == 4, unsigned, std::conditional_t<Bytes == 2, unsigned short, unsigned char>>>>;
+    std::conditional_t<
+        Bytes == 8, uint2,
+        std::conditional_t<Bytes == 4, unsigned, std::conditional_t<Bytes == 2, unsigned short, unsigned char>>>>;
 
 // Whether vectors of Count elements can be words: of contiguous elements with a suitable size.
 template <int Count, class It>
-inline constexpr bool has_words =
-    std::is_pointer_v<It> && std::has_single_bit(sizeof(std::iter_value_t<It>)) && sizeof(std::iter_value_t<It>) * Count <= 16;
+inline constexpr bool has_words = sizeof(std::iter_value_t<It>) * Count <= 16 &&
+                                  std::has_single_bit(sizeof(std::iter_value_t<It>)) && std::is_pointer_v<It>;
 
 // Whether they are aligned, too; the elements of a span may begin anywhere.
 template <int Count, class It>
@@ -93,6 +94,7 @@ __device__ void store_vector(T* to, const T (&from)[Count])
 
 // Whether every order of the operands gives the same bits, so that the cheapest may be taken.
 template <class Op, class Acc>
-inline constexpr bool is_any_order = detail::is_exact<Op, Acc> || (detail::is_extremum<Op> && std::is_floating_point_v<Acc>);
+inline constexpr bool is_any_order = detail::is_exact<Op, Acc> ||
+                                     (detail::is_extremum<Op> && std::is_floating_point_v<Acc>);
 
 } // namespace upsweep::gpu

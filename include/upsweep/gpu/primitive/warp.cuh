@@ -20,7 +20,8 @@ __device__ inline int lane_id() { return static_cast<int>(threadIdx.x % lanes); 
 template <class T, class F>
 __device__ T exchange_words(const T& value, F exchange)
 {
-    static_assert(std::is_trivially_copyable_v<T>, "a fold on a GPU passes values between threads: they must be trivially copyable");
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "a fold on a GPU passes values between threads: they must be trivially copyable");
     constexpr int words = (sizeof(T) + 3) / 4;
     std::uint32_t word[words] = {};
     std::memcpy(word, &value, sizeof(T));
@@ -158,7 +159,8 @@ __device__ void lane_folds(const T& before, const T* elements, T* folds, const O
         folds[0] = before;
     } else {
         lane_folds<Count / 2>(before, elements, folds, op);
-        lane_folds<Count / 2>(op(before, lane_total<Count / 2>(elements, op)), elements + Count / 2, folds + Count / 2, op);
+        lane_folds<Count / 2>(op(before, lane_total<Count / 2>(elements, op)), elements + Count / 2, folds + Count / 2,
+                              op);
     }
 }
 
