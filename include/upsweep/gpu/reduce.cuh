@@ -227,6 +227,8 @@ __global__ void __launch_bounds__(Shape::threads, 2)
 
     // Each warp folds a chunk of totals at a time; what the first warp pushes on the stack is in order.
     chunk_stack<Acc, Op> stack(stack_memory, op);
+    if (warp == 0)
+        stack.start(op.template identity<Acc>());
     for (std::uint64_t done = 0;; done += Shape::warps * chunk_tiles) {
         const std::uint64_t first = done + warp * chunk_tiles;
         const std::uint64_t end = tiles < first + chunk_tiles ? tiles : first + chunk_tiles;
