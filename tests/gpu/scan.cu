@@ -8,6 +8,7 @@
 
 namespace up = upsweep;
 using namespace upsweep::test;
+using upsweep::scan_kind;
 
 namespace {
 
@@ -34,6 +35,43 @@ TEST(gpu_scan_of, monoids_of_the_user)
 {
     expect_prefix_folds<up::cuda, affine, affine>(composition);
     expect_prefix_folds<up::cuda, matrix, matrix>(product);
+}
+
+// Of a larger array that is cut at multiples of `length`, a power of two, all but the last result of each piece.
+template <scan_kind Kind, class T, class Op>
+void expect_pieces(std::size_t count, std::size_t length, const Op& op, const T* init = nullptr)
+{
+    auto random = generator();
+    const host_array<T> values = random_array<T>(random, count);
+    const host_array<T> folds = literal_folds(values.span(), op);
+    const target_array<up::cuda, T> in(values.span());
+    target_array<up::cuda, T> out(count);
+    const up::cuda gpu;
+    for (std::size_t at = 0; at < count; at += length) {
+        const T* const before = at != 0 ? &folds[at - 1] : nullptr;
+        up::gpu::scan<Kind, T>(gpu, in.const_span().data() + at, out.span().data() + at,
+                               std::min(length, count - at) - 1, op, init, before);
+    }
+    const host_array<T> results = out.to_host();
+    for (std::size_t i = 0; i < count; ++i) {
+        if ((i + 1) % length == 0 || i + 1 == count)
+            continue;
+        const std::size_t folded = Kind == scan_kind::inclusive ? i + 1 : i;
+        T expected = folded != 0 ? folds[folded - 1] : up::fold_of_nothing<T>(op);
+        if (init != nullptr)
+            expected = folded != 0 ? op(*init, expected) : *init;
+        ASSERT_TRUE(bits_equal(results[i], expected)) << "result " << i;
+    }
+}
+
+TEST(gpu_scan_of, pieces_of_a_larger_array)
+{
+    const float init = 1.1F;
+    expect_pieces<scan_kind::inclusive, float>(7 * 8192 - 100, 8192, up::plus{});
+    expect_pieces<scan_kind::exclusive, float>(7 * 8192 - 100, 8192, up::plus{}, &init);
+    expect_pieces<scan_kind::inclusive, float>(820000, 1 << 19, up::plus{}); // more tiles than are folded at once
+    expect_pieces<scan_kind::exclusive, affine>(5 * 4096 + 7, 4096, composition);
+    expect_pieces<scan_kind::inclusive, matrix>(5 * 4096 + 7, 4096, product);
 }
 
 TEST(gpu_scan_of, nothing_writes_nothing)

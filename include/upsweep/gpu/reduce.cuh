@@ -233,10 +233,13 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     word128 notices[chunk_rows];
     if (tiles != 0)
         totals.peek(static_cast<unsigned>(warp * chunk_tiles), tiles, notices);
-    after.fold(in + tiles * Shape::tile, left, aligned, op);
     chunk_stack<Acc, Op> stack(stack_memory, op);
-    if (threadIdx.x == 0)
-        folded[0] = stack.fold();
+    if (tiles != 0 && warp == 0) {
+        stack.start(op.template identity<Acc>());
+        if (lane_id() == 0)
+            folded[0] = stack.fold();
+    }
+    after.fold(in + tiles * Shape::tile, left, aligned, op);
     __syncthreads();
 
     Acc total = op.template identity<Acc>();

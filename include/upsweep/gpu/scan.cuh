@@ -44,11 +44,13 @@ struct scan_shape {
     static constexpr std::size_t shared_bytes = sizeof(std::iter_value_t<In>) * tile * stages;
 };
 
-// What an exclusive scan begins with, and whether it is put before every result.
+// What lies before the first element.
 template <class Acc>
 struct scan_start {
-    Acc first;
-    bool has_init;
+    Acc before;    // the fold of earlier elements, or the identity
+    Acc first;     // what the exclusive scan of an array begins with
+    bool has_init; // whether that is put before every result
+    bool is_piece; // whether there are earlier elements
 };
 
 template <class Shape, scan_kind Kind, class Acc, class In, class Out, class Op>
@@ -109,7 +111,7 @@ public:
     // And the last warp: it folds the totals of other blocks.
     __device__ void listen(const board_memory& memory)
     {
-        look_back<Acc, Op> folds(board<Acc>(memory, epoch(memory)), shared_.stack, op_);
+        look_back<Acc, Op> folds(board<Acc>(memory, epoch(memory)), shared_.stack, start_.before, op_);
         folds.expect(tile_of(0));
         for (int i = -Shape::ahead; goes_on(i); ++i) {
             if (i >= 0) {
@@ -337,7 +339,7 @@ private:
         for (int j = 0; j < elements; ++j)
             results[j] = convert<result>(start_.has_init ? op_(start_.first, folds[j]) : folds[j]);
         if constexpr (Kind == scan_kind::exclusive)
-            if (to == 0)
+            if (to == 0 && !start_.is_piece)
                 results[0] = convert<result>(start_.first);
 
         if constexpr (has_words<elements, Out>) {
@@ -381,13 +383,16 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         self.listen(memory);
 }
 
-// Writes the results of `count` elements in order of the stream. Elements are read once.
+// Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array comes
+// with `before`, the fold of the elements before it: their number is a multiple of a power of two that exceeds `count`.
 template <scan_kind Kind, class Acc, class In, class Out, class Op>
-void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr)
+void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr,
+          const Acc* before = nullptr)
 {
     using large = scan_shape<In, Out, 4, 1, 6, 3>;
     using small = scan_shape<In, Out, 1, 1, 3, 1>;
-    const scan_start<Acc> start{init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr};
+    const scan_start<Acc> start{before != nullptr ? *before : op.template identity<Acc>(),
+                                init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr, before != nullptr};
     const auto with = [&]<class Shape>(Shape) {
         constexpr auto kernel = scan_kernel<Shape, Kind, Acc, In, Out, Op>;
         const std::uint64_t tiles = (count + Shape::tile - 1) / Shape::tile;

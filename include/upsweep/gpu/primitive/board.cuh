@@ -145,13 +145,22 @@ public:
     static constexpr int levels = 57; // of chunks of 128 tiles
     struct memory {
         raw_array<T, levels + 1> total; // [k]: of the block of 2^k chunks, where digit k of their number is one
-        raw_array<T, levels + 1> above; // [k]: identity (+) the fold of the blocks larger than 2^k chunks
+        raw_array<T, levels + 1> above; // [k]: before (+) the fold of the blocks larger than 2^k chunks
     };
 
-    __device__ chunk_stack(memory& blocks, const Op& op) : blocks_(blocks), op_(op), fold_(op.template identity<T>()) {}
+    __device__ chunk_stack(memory& blocks, const Op& op) : blocks_(blocks), op_(op) {}
+
+    // The first call: `before` is the fold of what lies before the first chunk.
+    __device__ void start(const T& before)
+    {
+        fold_ = before;
+        for (int k = lane_id(); k <= levels; k += lanes) // nothing is above what becomes the largest block
+            blocks_.above[k] = before;
+        __syncwarp();
+    }
 
     __device__ std::uint64_t chunks() const { return chunks_; }
-    __device__ const T& fold() const { return fold_; } // identity (+) the fold of all chunks
+    __device__ const T& fold() const { return fold_; } // before (+) the fold of all chunks
 
     __device__ void push(T total)
     {
@@ -159,8 +168,7 @@ public:
         for (std::uint64_t digits = chunks_; (digits & 1) != 0; digits >>= 1, ++level)
             total = op_(blocks_.total[level], total);
         ++chunks_;
-        const bool is_largest = chunks_ >> level == 1; // nothing is above it
-        fold_ = op_(is_largest ? op_.template identity<T>() : blocks_.above[level], total);
+        fold_ = op_(blocks_.above[level], total);
         __syncwarp();
         if (lane_id() == 0)
             blocks_.total[level] = total;
@@ -182,12 +190,16 @@ class look_back {
 public:
     using memory = typename chunk_stack<T, Op>::memory;
 
-    __device__ look_back(board<T> totals, memory& stack, const Op& op) : totals_(totals), stack_(stack, op), op_(op) {}
+    __device__ look_back(board<T> totals, memory& stack, const T& before, const Op& op)
+        : totals_(totals), stack_(stack, op), op_(op)
+    {
+        stack_.start(before);
+    }
 
     // Sends for the totals that fold(tiles) will need, so that they are on their way meanwhile.
     __device__ void expect(std::uint64_t tiles) { totals_.peek(first(), end(tiles), notices_); }
 
-    // identity (+) fold(tiles); `after` is fold(tiles + 1), where the total of the tile number `tiles` is `next`.
+    // before (+) fold(tiles); `after` is fold(tiles + 1), where the total of the tile number `tiles` is `next`.
     __device__ T fold(std::uint64_t tiles, const T& next, T& after)
     {
         for (;;) {
