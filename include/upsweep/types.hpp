@@ -15,7 +15,7 @@ namespace upsweep {
 namespace detail {
 
 #ifdef __CUDA_ARCH__
-// The GPU has an instruction for each, with the same results.
+// The GPU has instructions for them, with the same results but for the payload of a NaN.
 __device__ inline float device_float_of_f16(std::uint16_t half)
 {
     float value;
@@ -28,6 +28,14 @@ __device__ inline std::uint16_t device_f16_of_float(float value)
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
     return half;
 }
+#if __CUDA_ARCH__ >= 800
+__device__ inline std::uint16_t device_bf16_of_float(float value)
+{
+    std::uint16_t upper_half;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(upper_half) : "f"(value));
+    return upper_half;
+}
+#endif
 #endif
 
 UPSWEEP_HOST_DEVICE constexpr float float_of_f16(std::uint16_t half)
@@ -74,6 +82,10 @@ UPSWEEP_HOST_DEVICE constexpr float float_of_bf16(std::uint16_t upper_half)
 
 UPSWEEP_HOST_DEVICE constexpr std::uint16_t bf16_of_float(float value)
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if (!std::is_constant_evaluated())
+        return device_bf16_of_float(value);
+#endif
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
     const bool is_nan = (bits & 0x7fffffffU) > 0x7f800000U;

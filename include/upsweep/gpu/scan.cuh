@@ -163,40 +163,53 @@ private:
     }
     __device__ bool is_whole(std::uint64_t tile) const { return (tile + 1) * Shape::tile <= count_; }
 
-    // Starts to copy the elements into the ring.
+    // Starts to copy the elements into the ring. Beyond the end of the array it repeats the last one: a result depends on no
+    // element behind it, and the operator gets only what is in the array.
     __device__ void copy(int i)
     {
-        constexpr std::size_t bytes = elements * sizeof(element);
         const std::uint64_t tile = tile_of(i);
         if (tile < tiles_) {
-            if (has_words<elements, In> && bytes >= 4 && in_aligned_ && is_whole(tile)) {
+            if (in_aligned_ && is_whole(tile)) {
 #pragma unroll
                 for (int c = 0; c < Shape::chunks_of_warp; ++c)
 #pragma unroll
                     for (int r = 0; r < Shape::rows; ++r)
-                        copy_vector<bytes>(place_in_ring(i, first_chunk() + c, r),
-                                           in_ + (place(tile, first_chunk() + c) + r * Shape::row));
+                        copy_vector(place_in_ring(i, first_chunk() + c, r),
+                                    place(tile, first_chunk() + c) + r * Shape::row);
             } else {
+#pragma unroll 1
                 for (int c = first_chunk(); c < first_chunk() + Shape::chunks_of_warp; ++c)
-                    for (int r = 0; r < Shape::rows; ++r)
-                        for (int j = 0; j < elements; ++j) {
-                            const std::uint64_t from = place(tile, c) + r * Shape::row + j;
-                            place_in_ring(i, c, r)[j] = from < count_ ? static_cast<element>(in_[from]) : element{};
-                        }
+#pragma unroll 1
+                    for (int r = 0; r < Shape::rows; ++r) {
+                        const std::uint64_t from = place(tile, c) + r * Shape::row;
+                        if (in_aligned_ && from + elements <= count_)
+                            copy_vector(place_in_ring(i, c, r), from);
+                        else
+                            copy_elements(place_in_ring(i, c, r), from);
+                    }
             }
         }
         __pipeline_commit();
     }
 
-    template <std::size_t Bytes>
-    __device__ static void copy_vector(element* to, In from)
+    __device__ void copy_vector(element* to, std::uint64_t from) const
     {
-        if constexpr (std::is_pointer_v<In> && (Bytes == 4 || Bytes == 8 || Bytes == 16))
-            __pipeline_memcpy_async(to, from, Bytes);
+        constexpr std::size_t bytes = elements * sizeof(element);
+        if constexpr (has_words<elements, In> && bytes >= 4)
+            __pipeline_memcpy_async(to, in_ + from, bytes);
+        else
+            copy_elements(to, from);
     }
 
-    // Row r of a chunk in registers; beyond the end of the array the identity.
-    __device__ void load(int i, int chunk, int r, std::uint64_t tile, Acc (&to)[elements]) const
+    __device__ void copy_elements(element* to, std::uint64_t from) const
+    {
+#pragma unroll
+        for (int j = 0; j < elements; ++j)
+            to[j] = static_cast<element>(in_[from + j < count_ ? from + j : count_ - 1]);
+    }
+
+    // This thread's elements of row r of a chunk, in registers.
+    __device__ void load(int i, int chunk, int r, Acc (&to)[elements]) const
     {
         const element* from = place_in_ring(i, chunk, r);
         lane_vector<element, elements> vector;
@@ -210,23 +223,18 @@ private:
 #pragma unroll
         for (int j = 0; j < elements; ++j)
             to[j] = convert<Acc>(vector[j]);
-        if (!is_whole(tile)) {
-            const std::uint64_t first = place(tile, chunk) + r * Shape::row;
-#pragma unroll
-            for (int j = 0; j < elements; ++j)
-                replace_if(first + j >= count_, to[j], op_.template identity<Acc>());
-        }
     }
 
-    // The total of this thread's elements of row r.
-    __device__ Acc total(int i, int chunk, int r, std::uint64_t tile) const
+    // Their total.
+    __device__ Acc total(int i, int chunk, int r) const
     {
-        if constexpr (packed)
-            if (is_whole(tile))
-                return packed_total<Acc>(*reinterpret_cast<const uint4*>(place_in_ring(i, chunk, r)));
-        Acc of_row[elements];
-        load(i, chunk, r, tile, of_row);
-        return lane_total<elements>(of_row, op_);
+        if constexpr (packed) {
+            return packed_total<Acc>(*reinterpret_cast<const uint4*>(place_in_ring(i, chunk, r)));
+        } else {
+            Acc of_row[elements];
+            load(i, chunk, r, of_row);
+            return lane_total<elements>(of_row, op_);
+        }
     }
 
     // The totals of this warp's chunks of tile i.
@@ -241,7 +249,7 @@ private:
             Acc totals[Shape::rows];
 #pragma unroll
             for (int r = 0; r < Shape::rows; ++r)
-                totals[r] = total(i, first_chunk() + c, r, tile);
+                totals[r] = total(i, first_chunk() + c, r);
             const Acc of_chunk = warp_total(totals, op_);
             if (lane_id() == 0)
                 shared_.totals[i % stages * Shape::chunks + first_chunk() + c] = of_chunk;
@@ -294,10 +302,10 @@ private:
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
             if constexpr (keep) {
-                load(i, chunk, r, tile, kept[r]);
+                load(i, chunk, r, kept[r]);
                 totals[r] = lane_total<elements>(kept[r], op_);
             } else {
-                totals[r] = total(i, chunk, r, tile);
+                totals[r] = total(i, chunk, r);
             }
             tree[r] = warp_tree<Acc>(totals[r], op_);
             totals[r] = tree[r].total;
@@ -306,45 +314,53 @@ private:
         lane_folds<Shape::rows>(shared_.folds[place_of_fold], totals, folds, op_);
         const Acc after = shared_.folds[place_of_fold + 1];
 
+        const bool by_words = out_aligned_ && is_whole(tile);
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
             const Acc before_lane = tree[r].fold_before(folds[r], op_);
             const std::uint64_t to = place(tile, chunk) + r * Shape::row;
             if constexpr (packed) {
-                if (out_aligned_ && is_whole(tile)) {
-                    const Acc before = start_.has_init ? op_(start_.first, before_lane) : before_lane;
-                    const uint4 word = *reinterpret_cast<const uint4*>(place_in_ring(i, chunk, r));
-                    __stcs(reinterpret_cast<uint4*>(out_ + to), packed_scan<Acc, Kind>(word, before));
-                    continue;
+                const uint4 word = *reinterpret_cast<const uint4*>(place_in_ring(i, chunk, r));
+                store(to, by_words, {packed_scan<Acc, Kind>(word, after_init(before_lane))});
+            } else {
+                if constexpr (!keep)
+                    load(i, chunk, r, kept[0]);
+                Acc(&of_row)[elements] = kept[keep ? r : 0];
+                Acc all[elements + 1]; // before each element, and after the last
+                lane_folds<elements>(before_lane, of_row, all, op_);
+                if constexpr (Kind == scan_kind::inclusive) {
+                    all[elements] = shuffle_down(before_lane);
+                    replace_if(lane_id() == lanes - 1, all[elements],
+                               r + 1 < Shape::rows ? folds[(r + 1) % Shape::rows] : after);
                 }
+                result results[elements];
+#pragma unroll
+                for (int j = 0; j < elements; ++j)
+                    results[j] = convert<result>(after_init(all[Kind == scan_kind::inclusive ? j + 1 : j]));
+                if constexpr (Kind == scan_kind::exclusive)
+                    if (to == 0 && !start_.is_piece)
+                        results[0] = convert<result>(start_.first);
+                lane_vector<result, elements> vector;
+                std::memcpy(static_cast<void*>(&vector.memory), results, sizeof(results));
+                store(to, by_words, vector);
             }
-            if constexpr (!keep)
-                load(i, chunk, r, tile, kept[0]);
-            Acc(&of_row)[elements] = kept[keep ? r : 0];
-            Acc results[elements + 1]; // before each element, and after the last
-            lane_folds<elements>(before_lane, of_row, results, op_);
-            if constexpr (Kind == scan_kind::inclusive) {
-                results[elements] = shuffle_down(before_lane);
-                replace_if(lane_id() == lanes - 1, results[elements],
-                           r + 1 < Shape::rows ? folds[(r + 1) % Shape::rows] : after);
-            }
-            store(to, is_whole(tile), results + (Kind == scan_kind::inclusive ? 1 : 0));
         }
     }
 
-    __device__ void store(std::uint64_t to, bool whole, const Acc* folds)
+    // init (+) a fold, where an exclusive scan has an init.
+    __device__ Acc after_init(const Acc& fold) const
     {
-        result results[elements];
-#pragma unroll
-        for (int j = 0; j < elements; ++j)
-            results[j] = convert<result>(start_.has_init ? op_(start_.first, folds[j]) : folds[j]);
         if constexpr (Kind == scan_kind::exclusive)
-            if (to == 0 && !start_.is_piece)
-                results[0] = convert<result>(start_.first);
+            if (start_.has_init)
+                return op_(start_.first, fold);
+        return fold;
+    }
 
+    __device__ void store(std::uint64_t to, bool by_words, const lane_vector<result, elements>& results)
+    {
         if constexpr (has_words<elements, Out>) {
-            if (out_aligned_ && whole) {
-                store_vector(out_ + to, results);
+            if (by_words) {
+                store_vector<elements>(out_ + to, results);
                 return;
             }
         }

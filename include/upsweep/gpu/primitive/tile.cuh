@@ -84,12 +84,11 @@ __device__ auto gather_vector(It from, int end = Count)
     return vector;
 }
 
+// To an aligned place.
 template <int Count, class T>
-__device__ void store_vector(T* to, const T (&from)[Count])
+__device__ void store_vector(T* to, const lane_vector<T, Count>& from)
 {
-    word_t<Count * sizeof(T)> word;
-    std::memcpy(&word, from, sizeof(word));
-    __stcs(reinterpret_cast<word_t<Count * sizeof(T)>*>(to), word);
+    __stcs(reinterpret_cast<word_t<Count * sizeof(T)>*>(to), from.memory);
 }
 
 // Whether every order of the operands gives the same bits, so that the cheapest may be taken.
