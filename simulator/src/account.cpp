@@ -243,9 +243,22 @@ void engine::note_progress(warp& w, std::uint32_t mask)
     // One flag after the other and nothing else: a warp that polls several places.
     constexpr std::uint32_t long_enough = 16;
     const bool flag = loads(what) && (what.is_volatile || what.kind == request_kind::atomic);
-    w.flags_read = flag ? w.flags_read + 1 : 0;
-    if (!fresh || w.flags_read > long_enough)
+    w.flag_reads = flag ? w.flag_reads + 1 : 0;
+    if (!fresh || w.flag_reads > long_enough)
         polled_ = true;
+}
+
+void engine::note_flags(warp& w, std::uint32_t mask)
+{
+    const lane* lanes = &w.of->lanes[w.first];
+    const request& what = lanes[std::countr_zero(mask)].pending;
+    if (what.kind == request_kind::write || (what.plain && what.writes)) {
+        ++changes_;
+        w.flags.forget();
+    } else if (what.is_volatile || what.kind == request_kind::atomic) {
+        each_lane(mask, [&](std::uint32_t i) { w.flags.look_at(what.pc, lanes[i].pending.address, what.size); });
+        w.flags.looked();
+    }
 }
 
 void engine::issue_memory(warp& w, std::uint32_t mask)
@@ -268,6 +281,8 @@ void engine::issue_memory(warp& w, std::uint32_t mask)
     const std::uint32_t counted = in_shared | in_global;
     if (stopped_ || counted == 0)
         return;
+    if (is_unfair_)
+        note_flags(w, counted);
 
     counters change;
     const bool updates = what.kind == request_kind::atomic && !what.plain;

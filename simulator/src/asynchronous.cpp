@@ -441,6 +441,7 @@ std::size_t engine::next_copy()
 
 void engine::advance_copy(std::size_t which)
 {
+    ++changes_;
     bulk_copy& copy = copies_[which];
     bulk_stores* stores = nullptr;
     if (auto found = stores_.find(copy.issuer); found != stores_.end() && found->second.agent == copy.agent)
