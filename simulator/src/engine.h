@@ -59,6 +59,7 @@ struct request {
     std::int32_t operand = 0, width = 32;
     std::uint64_t value = 0;
     std::uintptr_t address = 0, pc = 0;
+    std::uintptr_t copied_to = 0; // shared memory, by cp.async
 };
 
 enum class lane_state : std::uint8_t { ready, waiting, exited };
@@ -242,6 +243,7 @@ private:
     void arrive_exchange(warp& w, std::uint32_t mask);
     bool try_exchange(warp& w, std::uint32_t lane_id, bool settle);
     void settle_exchanges(warp& w);
+    static bool will_be_woken(const warp& w);
     void perform_exchange(warp& w, std::uint32_t mask);
     void order_warp(warp& w, std::uint32_t mask);
     void arrive_barrier(warp& w, std::uint32_t mask);
@@ -254,7 +256,7 @@ private:
     void issue_memory(warp& w, std::uint32_t mask);
     bool continues_vector(warp& w, std::uint32_t mask, bool shared, counters& change);
     void count_global(warp& w, std::uint32_t mask, counters& change);
-    void count_shared(warp& w, std::uint32_t mask, counters& change);
+    void count_shared(warp& w, std::uint32_t mask, std::uintptr_t request::*address, counters& change);
     void count_atomic(warp& w, std::uint32_t mask, counters& change);
     void note_progress(warp& w, std::uint32_t mask);
     void note_flags(warp& w, std::uint32_t mask);
@@ -302,9 +304,9 @@ private:
     allocation* near_ = nullptr;    // the last allocation found
     std::uint64_t grid_steps_ = 0, work_ = 0, lane_operations_ = 0;
     std::unordered_map<std::uint64_t, std::uint64_t> block_steps_;
-    bool is_unfair_ = false;               // the schedule keeps one block waiting, or all but one
-    std::uint64_t turns_waited_ = 0;       // by those
-    std::uint64_t changes_ = 0;            // of memory
+    bool is_unfair_ = false;         // the schedule keeps one block waiting, or all but one
+    std::uint64_t turns_waited_ = 0; // by those
+    std::uint64_t changes_ = 0;      // of memory
     bool stopped_ = false, polled_ = false;
     std::string stop_reason_;
     sync_table sync_;

@@ -163,7 +163,7 @@ void engine::start_block(block& b, std::uint64_t linear)
             l.thread = unfold(l.index, launch_.block);
             l.stack = b.stacks + l.index * options_.stack_bytes;
             // Neighbouring stacks would otherwise share cache sets at the same depth.
-            auto* top = l.stack + options_.stack_bytes - (l.index % 128) * 64;
+            auto* top = l.stack + options_.stack_bytes - std::size_t{l.index % 128} * 64;
             l.context = context::make_fcontext(top, options_.stack_bytes - 16384, &engine::lane_main);
         }
         set_ready(fresh, fresh.live);
@@ -368,8 +368,8 @@ void engine::resume_all(warp& w, std::uint32_t mask)
         // Of hundreds of stacks few are in the nearest cache: the next lane's comes while this one runs.
         if (const auto next = mask & (mask - 1); next != 0) {
             const auto* stack = static_cast<const char*>(lanes[std::countr_zero(next)].context);
-            for (int line = 0; line < 4; ++line)
-                __builtin_prefetch(stack + 64 * line);
+            for (std::size_t line = 0; line < 256; line += 64)
+                __builtin_prefetch(stack + line);
         }
         resume(lanes[std::countr_zero(mask)]);
         if (stopped_)
@@ -432,7 +432,7 @@ launch_report engine::run()
             break;
         }
         step(*next);
-        while (next->exchanging != 0 && next->ready == 0 && !stopped_)
+        while (next->exchanging != 0 && next->ready == 0 && !stopped_ && !will_be_woken(*next))
             settle_exchanges(*next);
         if (no_progress_ > options_.patience || only_reads_ / 50 > options_.patience) {
             report_stuck(finding_kind::livelock);
