@@ -24,6 +24,8 @@ std::string beside(const sim::counters& c)
         add("{} loads in {} transactions", c.global_load_accesses, c.load_transactions);
     if (c.global_store_accesses)
         add("{} stores in {} transactions", c.global_store_accesses, c.store_transactions);
+    if (c.bulk_copies)
+        add("{} bulk copies in {} transactions", c.bulk_copies, c.transactions());
     if (c.shared_load_accesses + c.shared_store_accesses)
         add("{} shared", c.shared_load_accesses + c.shared_store_accesses);
     if (c.bank_conflicts)

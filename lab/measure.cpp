@@ -198,6 +198,7 @@ nlohmann::json json_of(const measurement& m)
             {"shared_atomics", c.shared_atomic_accesses},
             {"atomic_replays", c.atomic_replays},
             {"worst_address", c.worst_address},
+            {"bulk_copies", c.bulk_copies},
             {"findings", found}};
 }
 

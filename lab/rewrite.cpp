@@ -1,6 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "rewrite.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <stdexcept>
@@ -106,9 +108,10 @@ std::string rewrite_launches(const std::string& source)
         std::string shown;
         for (char c : kernel)
             shown += c == '\n' ? ' ' : c;
-        out += source.substr(copied, start - copied) + "::upsweep::simulator::cuda::named_launch(\"" + shown +
-               "\", [&](auto... upsweep_arguments) { " + kernel + "(upsweep_arguments...); }, " +
-               source.substr(open + 3, close - open - 3) + ")";
+        out += source.substr(copied, start - copied);
+        out += fmt::format("::upsweep::simulator::cuda::named_launch(\"{}\", [&](auto... upsweep_arguments) "
+                           "{{ {}(upsweep_arguments...); }}, {})",
+                           shown, kernel, source.substr(open + 3, close - open - 3));
         copied = close + 3;
         open = close;
     }

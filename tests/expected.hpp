@@ -71,7 +71,7 @@ template <class T>
 bool same_bits(const T& a, const T& b)
 {
     if constexpr (std::is_floating_point_v<T>)
-        return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
+        return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b); // NOLINT(*-suspicious-memory-comparison)
     else if constexpr (sub_word_float<T>)
         return a.bits == b.bits ||
                (static_cast<float>(a) != static_cast<float>(a) && static_cast<float>(b) != static_cast<float>(b));

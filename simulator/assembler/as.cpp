@@ -120,7 +120,7 @@ void rewrite(const std::vector<std::string>& lines, std::ostream& out)
         }
         if (access != line.npos && !starts_with(name, "_ZSt")) { // the standard library's own stay real
             auto size = known.sizes.find(name);
-            if (!known.labels.count(name))
+            if (!known.labels.contains(name))
                 undefined.insert(name);
             out << "\tmovq\t" << name << "@GOTPCREL(%rip), %rdi\n\tmovl\t$"
                 << (size == known.sizes.end() ? "0" : size->second) << ", %esi\n";

@@ -170,7 +170,7 @@ void engine::count_global(warp& w, std::uint32_t mask, counters& change)
     (load ? change.load_bytes_moved : change.store_bytes_moved) += transactions * machine.transaction_bytes;
 }
 
-void engine::count_shared(warp& w, std::uint32_t mask, counters& change)
+void engine::count_shared(warp& w, std::uint32_t mask, std::uintptr_t request::*address, counters& change)
 {
     const lane* lanes = &w.of->lanes[w.first];
     const auto& machine = options_.machine;
@@ -182,7 +182,7 @@ void engine::count_shared(warp& w, std::uint32_t mask, counters& change)
         each_lane(mask & part_mask(begin, part), [&](std::uint32_t i) {
             const request& r = lanes[i].pending;
             bytes += r.size;
-            for (auto word = r.address / 4; word <= (r.address + r.size - 1) / 4; ++word)
+            for (auto word = r.*address / 4; word <= (r.*address + r.size - 1) / 4; ++word)
                 if (seen.add(word))
                     ++in_bank[word % machine.banks];
         });
@@ -194,7 +194,7 @@ void engine::count_shared(warp& w, std::uint32_t mask, counters& change)
         w.last.conflicts = most - fewest;
     }
     w.last.wavefronts = wavefronts;
-    const bool load = loads(lanes[std::countr_zero(mask)].pending);
+    const bool load = address == &request::address && loads(lanes[std::countr_zero(mask)].pending);
     (load ? change.shared_loads : change.shared_stores) += 1;
     (load ? change.shared_load_accesses : change.shared_store_accesses) += static_cast<unsigned>(std::popcount(mask));
     change.shared_wavefronts += wavefronts;
@@ -243,9 +243,22 @@ void engine::note_progress(warp& w, std::uint32_t mask)
     // One flag after the other and nothing else: a warp that polls several places.
     constexpr std::uint32_t long_enough = 16;
     const bool flag = loads(what) && (what.is_volatile || what.kind == request_kind::atomic);
-    w.flags_read = flag ? w.flags_read + 1 : 0;
-    if (!fresh || w.flags_read > long_enough)
+    w.flag_reads = flag ? w.flag_reads + 1 : 0;
+    if (!fresh || w.flag_reads > long_enough)
         polled_ = true;
+}
+
+void engine::note_flags(warp& w, std::uint32_t mask)
+{
+    const lane* lanes = &w.of->lanes[w.first];
+    const request& what = lanes[std::countr_zero(mask)].pending;
+    if (what.kind == request_kind::write || (what.plain && what.writes)) {
+        ++changes_;
+        w.flags.forget();
+    } else if (what.is_volatile || what.kind == request_kind::atomic) {
+        each_lane(mask, [&](std::uint32_t i) { w.flags.look_at(what.pc, lanes[i].pending.address, what.size); });
+        w.flags.looked();
+    }
 }
 
 void engine::issue_memory(warp& w, std::uint32_t mask)
@@ -268,6 +281,8 @@ void engine::issue_memory(warp& w, std::uint32_t mask)
     const std::uint32_t counted = in_shared | in_global;
     if (stopped_ || counted == 0)
         return;
+    if (is_unfair_)
+        note_flags(w, counted);
 
     counters change;
     const bool updates = what.kind == request_kind::atomic && !what.plain;
@@ -282,7 +297,9 @@ void engine::issue_memory(warp& w, std::uint32_t mask)
         if (in_global != 0)
             count_global(w, in_global, change);
         if (in_shared != 0)
-            count_shared(w, in_shared, change);
+            count_shared(w, in_shared, &request::address, change);
+        if (what.copied_to != 0)
+            count_shared(w, counted, &request::copied_to, change);
         w.last.kind = what.kind;
         w.last.shared = in_shared != 0;
         w.last.pc = what.pc;

@@ -381,7 +381,7 @@ void engine::bulk_passed(lane& self, std::uint32_t may_be_pending, bool only_rea
 void engine::proxy_fence(lane& self, bool global_too)
 {
     silent_hooks silence;
-    constexpr std::size_t kept = 64;
+    constexpr std::size_t kept = 64, kept_whole = 8;
     const warp& w = *self.of;
     auto record = std::make_shared<proxy_fence_record>();
     record->block = w.of->linear;
@@ -397,7 +397,10 @@ void engine::proxy_fence(lane& self, bool global_too)
     fences.push_back(record->own);
     if (global_too)
         self.order.fenced_global = record;
-    self.order.fenced = std::move(record);
+    auto& whole = self.order.fenced;
+    if (whole.size() == kept_whole)
+        whole.erase(whole.begin());
+    whole.push_back(std::move(record));
     ++sites_[sites_.index_of(self.pending.pc)].counts.fences;
 }
 
@@ -441,6 +444,7 @@ std::size_t engine::next_copy()
 
 void engine::advance_copy(std::size_t which)
 {
+    ++changes_;
     bulk_copy& copy = copies_[which];
     bulk_stores* stores = nullptr;
     if (auto found = stores_.find(copy.issuer); found != stores_.end() && found->second.agent == copy.agent)

@@ -161,20 +161,30 @@ private:
         return who_.order.acquired && who_.order.acquired->covers(before.thread, its_block, before.when);
     }
 
-    // A bulk copy sees what a thread wrote when that thread, or the copy's issuer after it, has fenced the proxies.
+    // A bulk copy sees what a thread wrote when there is a proxy fence in between: by that thread, by the issuer, or by
+    // any other thread of the block.
     bool fenced(const stamp& before) const
     {
         if ((before.flags & stamp_copy) || before.when == 0 || launch_of(before.when) != launch_of(now_))
             return true;
         const std::uint64_t its_block = before.thread / grid_.threads_;
-        const auto& own = in_shared_ ? who_.order.fenced : who_.order.fenced_global;
-        if (own && own->covers(before.thread, its_block, before.when))
-            return true;
-        if (!in_shared_ || its_block != owner_->linear)
-            return false;
-        const auto& fences = owner_->lanes[before.thread % grid_.threads_].order.proxy_fences;
-        const auto next = std::lower_bound(fences.begin(), fences.end(), before.when);
-        return next != fences.end() && ordered({*next, before.thread, 0, 0});
+        if (!in_shared_) {
+            const auto& own = who_.order.fenced_global;
+            return own && own->covers(before.thread, its_block, before.when);
+        }
+        if (its_block == owner_->linear) {
+            const auto& fences = owner_->lanes[before.thread % grid_.threads_].order.proxy_fences;
+            const auto next = std::lower_bound(fences.begin(), fences.end(), before.when);
+            if (next != fences.end() && ordered({*next, before.thread, 0, 0}))
+                return true;
+        }
+        const auto fenced_by = [&](const lane& l) {
+            const auto next = std::partition_point(l.order.fenced.begin(), l.order.fenced.end(), [&](const auto& f) {
+                return !f->covers(before.thread, its_block, before.when);
+            });
+            return next != l.order.fenced.end() && ordered({(*next)->own, (*next)->thread, 0, 0});
+        };
+        return fenced_by(who_) || std::any_of(&block_.lanes[0], &block_.lanes[0] + grid_.threads_, fenced_by);
     }
 
     void missing_fence(const stamp& before)

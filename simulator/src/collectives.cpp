@@ -109,6 +109,20 @@ bool engine::try_exchange(warp& w, std::uint32_t lane_id, bool settle)
     return true;
 }
 
+// Whether a lane waits for a copy or for another warp, and may come to an exchange later.
+bool engine::will_be_woken(const warp& w)
+{
+    bool found = false;
+    each_lane(w.live & ~w.exchanging, [&](std::uint32_t i) {
+        const lane& l = w.of->lanes[w.first + i];
+        const auto kind = l.pending.kind;
+        found = found || (l.state == lane_state::waiting &&
+                          (kind == request_kind::mbarrier_wait || kind == request_kind::cluster_wait ||
+                           kind == request_kind::bulk_wait));
+    });
+    return found;
+}
+
 void engine::settle_exchanges(warp& w)
 {
     for (std::uint32_t i = 0; i < w.lanes; ++i)

@@ -322,8 +322,9 @@ void pipeline_copy(void* shared, const void* global, unsigned bytes)
     auto r = at(request_kind::read, CALLER);
     r.address = number(global);
     r.size = bytes;
+    r.copied_to = number(shared);
     running_engine->wait_at(self(), r);
-    running_engine->pipeline_copy(self(), number(shared), r.address, bytes, r.pc);
+    running_engine->pipeline_copy(self(), r.copied_to, r.address, bytes, r.pc);
 }
 
 void pipeline_commit() { running_engine->pipeline_commit(self()); }

@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "order.h"
 #include "sites.h"
+#include "spinning.h"
 #include "upsweep/simulator/device.h"
 #include "upsweep/simulator/simulator.h"
 
@@ -58,6 +59,7 @@ struct request {
     std::int32_t operand = 0, width = 32;
     std::uint64_t value = 0;
     std::uintptr_t address = 0, pc = 0;
+    std::uintptr_t copied_to = 0; // shared memory, by cp.async
 };
 
 enum class lane_state : std::uint8_t { ready, waiting, exited };
@@ -100,7 +102,8 @@ struct warp {
     std::uint32_t all() const { return lanes == 32 ? ~0u : (1u << lanes) - 1; }
     std::uint32_t exchanging = 0; // waiting for the other lanes of an intrinsic
     std::uint32_t slot = 0;
-    std::uint32_t flags_read = 0; // since it last did anything else in memory
+    std::uint32_t flag_reads = 0; // since it last did anything else in memory
+    flags_read flags;             // of the schedules that keep a block waiting
     vector_access last;
     std::uint64_t known[32][32] = {}; // known[t][u]: clock of lane u up to which lane t is ordered after it
 };
@@ -223,6 +226,7 @@ private:
     space space_of(const lane& l, std::uintptr_t address);
     // scheduler.cpp
     warp* next_warp();
+    std::uint32_t next_unfair_slot();
     std::uint32_t next_slot(std::uint32_t from) const;
     void set_ready(warp& w, std::uint32_t mask);
     void clear_ready(warp& w, std::uint32_t mask);
@@ -239,6 +243,7 @@ private:
     void arrive_exchange(warp& w, std::uint32_t mask);
     bool try_exchange(warp& w, std::uint32_t lane_id, bool settle);
     void settle_exchanges(warp& w);
+    static bool will_be_woken(const warp& w);
     void perform_exchange(warp& w, std::uint32_t mask);
     void order_warp(warp& w, std::uint32_t mask);
     void arrive_barrier(warp& w, std::uint32_t mask);
@@ -251,9 +256,10 @@ private:
     void issue_memory(warp& w, std::uint32_t mask);
     bool continues_vector(warp& w, std::uint32_t mask, bool shared, counters& change);
     void count_global(warp& w, std::uint32_t mask, counters& change);
-    void count_shared(warp& w, std::uint32_t mask, counters& change);
+    void count_shared(warp& w, std::uint32_t mask, std::uintptr_t request::*address, counters& change);
     void count_atomic(warp& w, std::uint32_t mask, counters& change);
     void note_progress(warp& w, std::uint32_t mask);
+    void note_flags(warp& w, std::uint32_t mask);
     void count_issue(warp& w, std::uint32_t mask, std::uintptr_t pc);
     counters& interval_of(const block& b);
     bool check_access(lane& l); // false when the access cannot be carried out at all
@@ -298,6 +304,9 @@ private:
     allocation* near_ = nullptr;    // the last allocation found
     std::uint64_t grid_steps_ = 0, work_ = 0, lane_operations_ = 0;
     std::unordered_map<std::uint64_t, std::uint64_t> block_steps_;
+    bool is_unfair_ = false;         // the schedule keeps one block waiting, or all but one
+    std::uint64_t turns_waited_ = 0; // by those
+    std::uint64_t changes_ = 0;      // of memory
     bool stopped_ = false, polled_ = false;
     std::string stop_reason_;
     sync_table sync_;

@@ -73,8 +73,12 @@ void engine::begin_atomic(lane& self, const request& what)
 
 void engine::end_atomic(lane& self, const request& what, bool changed)
 {
-    if (changed)
+    if (changed) {
+        silent_hooks silence;
         no_progress_ = only_reads_ = 0;
+        ++changes_;
+        self.of->flags.forget();
+    }
     if (what.writes)
         leave_at_flag(self, what);
 }

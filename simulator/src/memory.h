@@ -37,16 +37,16 @@ struct cell {
 };
 
 struct shadow {
-    shadow(std::size_t bytes, bool initialised);
+    shadow(std::size_t size, bool init);
     ~shadow();
     shadow(const shadow&) = delete;
     shadow& operator=(const shadow&) = delete;
 
     cell* at(std::size_t offset) { return cells + (offset >> shift); }
-    void split_words();             // from words to bytes
-    void forget(std::size_t bytes); // a new block takes over
-    void initialise(std::size_t offset, std::size_t bytes);
-    void copy_initialised(const shadow& from, std::size_t source, std::size_t target, std::size_t bytes);
+    void split_words();            // from words to bytes
+    void forget(std::size_t used); // a new block takes over
+    void initialise(std::size_t offset, std::size_t count);
+    void copy_initialised(const shadow& from, std::size_t source, std::size_t target, std::size_t count);
     bool initialised(std::size_t offset) const
     {
         return all_initialised || (cells[offset >> shift].write.flags & stamp_initialised);
@@ -86,7 +86,7 @@ public:
     allocation* find(std::uintptr_t address);            // the allocation whose bytes or guard zone hold the address
     allocation* device_variable(std::uintptr_t address); // a __device__ variable: program data, found by its segment
     void host_wrote(void* base, std::size_t bytes);
-    void host_copied(void* target, const void* source, std::size_t bytes);
+    void host_copied(void* to, const void* from, std::size_t bytes);
     std::size_t in_use() const { return in_use_; }
     std::uint64_t next_serial() const { return serial_; }
     std::vector<const allocation*> leaked_since(std::uint64_t serial);

@@ -9,7 +9,7 @@ namespace upsweep::simulator {
 
 namespace {
 
-constexpr std::size_t KiB = 1024;
+constexpr std::size_t kib = 1024;
 
 geometry machine(std::string name, int major, int minor, unsigned sms, unsigned threads_per_sm, unsigned blocks_per_sm,
                  std::size_t opt_in, std::size_t per_sm)
@@ -21,8 +21,8 @@ geometry machine(std::string name, int major, int minor, unsigned sms, unsigned 
     g.sms = sms;
     g.threads_per_sm = threads_per_sm;
     g.blocks_per_sm = blocks_per_sm;
-    g.shared_opt_in = opt_in * KiB;
-    g.shared_per_sm = per_sm * KiB;
+    g.shared_opt_in = opt_in * kib;
+    g.shared_per_sm = per_sm * kib;
     return g;
 }
 
@@ -34,7 +34,7 @@ geometry g80()
     g.lanes_per_access = 16;
     g.transaction_bytes = 64;
     g.threads_per_block = 512;
-    g.shared_per_block = 16 * KiB;
+    g.shared_per_block = 16 * kib;
     g.memory_bytes = std::size_t{768} << 20;
     return g;
 }

@@ -90,7 +90,7 @@ party engine::party_of(const lane& who, std::uintptr_t pc, std::string did) cons
     return {{}, {b.x, b.y, b.z}, {who.thread.x, who.thread.y, who.thread.z}, std::move(did), pc};
 }
 
-party engine::party_of(std::uint32_t global_thread, std::uint32_t at, std::string did) const
+party engine::party_of(std::uint32_t global_thread, std::uint32_t site, std::string did) const
 {
     auto unfold = [](std::uint64_t linear, const extent& of) {
         return extent{static_cast<unsigned>(linear % of.x), static_cast<unsigned>(linear / of.x % of.y),
@@ -100,7 +100,7 @@ party engine::party_of(std::uint32_t global_thread, std::uint32_t at, std::strin
             unfold(global_thread / threads_, launch_.grid),
             unfold(global_thread % threads_, launch_.block),
             std::move(did),
-            sites_[at].pc};
+            sites_[site].pc};
 }
 
 void engine::report(finding_kind kind, const lane& who, std::uintptr_t pc, const std::string& did,

@@ -59,6 +59,7 @@ engine::engine(const launch_request& launch, const options& opts)
     : launch_(launch), options_(opts), launch_number_(launches++ & ((1u << launch_bits) - 1)),
       random_(opts.schedule.seed), began_(std::chrono::steady_clock::now())
 {
+    is_unfair_ = opts.schedule.kind == schedule::order::stall || opts.schedule.kind == schedule::order::starve_others;
     threads_ = static_cast<std::uint32_t>(launch.block.count());
     warps_ = (threads_ + opts.machine.warp_width - 1) / opts.machine.warp_width;
     blocks_total_ = launch.grid.count();
@@ -151,6 +152,7 @@ void engine::start_block(block& b, std::uint64_t linear)
         fresh.ready = fresh.exchanging = 0;
         fresh.slot = b.first_slot + (options_.schedule.kind == schedule::order::reversed ? warps_ - 1 - w : w);
         fresh.last = {};
+        fresh.flags.forget();
         std::fill_n(&fresh.known[0][0], 32 * 32, 0);
         slots_[fresh.slot] = &fresh;
         for (std::uint32_t i = 0; i < fresh.lanes; ++i) {
@@ -161,7 +163,7 @@ void engine::start_block(block& b, std::uint64_t linear)
             l.thread = unfold(l.index, launch_.block);
             l.stack = b.stacks + l.index * options_.stack_bytes;
             // Neighbouring stacks would otherwise share cache sets at the same depth.
-            auto* top = l.stack + options_.stack_bytes - (l.index % 128) * 64;
+            auto* top = l.stack + options_.stack_bytes - std::size_t{l.index % 128} * 64;
             l.context = context::make_fcontext(top, options_.stack_bytes - 16384, &engine::lane_main);
         }
         set_ready(fresh, fresh.live);
@@ -232,6 +234,42 @@ std::uint32_t engine::next_slot(std::uint32_t from) const
     return ~0u;
 }
 
+// The one block runs last, or first, for as long as those that come before it get anywhere: until they only spin. Who spins
+// and is not found out keeps the others waiting for long, and not for ever.
+std::uint32_t engine::next_unfair_slot()
+{
+    constexpr std::uint64_t longest_wait = 8192, turns_after_it = 1024;
+    const bool is_one_first = options_.schedule.kind == schedule::order::starve_others;
+    const bool waited_long = turns_waited_ >= longest_wait;
+    const std::uint32_t begin = next_slot(current_slot_ + 1);
+    quantum_ = 1;
+    if (begin == ~0u || no_progress_ > 4 * slots_.size() + 1000)
+        return begin;
+
+    std::uint32_t first = ~0u, waits = ~0u;
+    std::uint32_t slot = begin;
+    do {
+        warp& w = *slots_[slot];
+        const bool comes_first = (w.of->linear == options_.schedule.block) == is_one_first;
+        std::uint32_t& found = comes_first ? first : waits;
+        if (found == ~0u && !w.flags.spins(changes_))
+            found = slot;
+        slot = next_slot(slot + 1);
+    } while (slot != begin && (first == ~0u || waited_long));
+
+    quantum_ = 64;
+    if (first == ~0u) {
+        turns_waited_ = 0;
+        quantum_ = 8; // and then those that it has given something to do
+    } else if (waits == ~0u || !waited_long || turns_waited_ >= longest_wait + turns_after_it) {
+        turns_waited_ = waited_long && waits != ~0u ? 0 : turns_waited_ + 1;
+        return first;
+    } else {
+        ++turns_waited_;
+    }
+    return waits != ~0u ? waits : begin;
+}
+
 warp* engine::next_warp()
 {
     using order = schedule::order;
@@ -272,19 +310,7 @@ warp* engine::next_warp()
         quantum_ = static_cast<std::uint32_t>(random_() % 12);
         break;
     case order::stall:
-    case order::starve_others: {
-        // The one block runs last, or first, for as long as the others still get anywhere.
-        const bool wanted = how.kind == order::starve_others;
-        const std::uint64_t patience = 4 * slots_.size() + 1000;
-        next = next_slot(current_slot_ + 1);
-        for (std::size_t tried = 0; next != ~0u && tried < slots_.size(); ++tried) {
-            if ((slots_[next]->of->linear == how.block) == wanted || no_progress_ > patience)
-                break;
-            next = next_slot(next + 1);
-        }
-        quantum_ = no_progress_ > patience ? 1 : 64;
-        break;
-    }
+    case order::starve_others: next = next_unfair_slot(); break;
     }
     if (next == ~0u)
         return nullptr;
@@ -342,8 +368,8 @@ void engine::resume_all(warp& w, std::uint32_t mask)
         // Of hundreds of stacks few are in the nearest cache: the next lane's comes while this one runs.
         if (const auto next = mask & (mask - 1); next != 0) {
             const auto* stack = static_cast<const char*>(lanes[std::countr_zero(next)].context);
-            for (int line = 0; line < 4; ++line)
-                __builtin_prefetch(stack + 64 * line);
+            for (std::size_t line = 0; line < 256; line += 64)
+                __builtin_prefetch(stack + line);
         }
         resume(lanes[std::countr_zero(mask)]);
         if (stopped_)
@@ -406,7 +432,7 @@ launch_report engine::run()
             break;
         }
         step(*next);
-        while (next->exchanging != 0 && next->ready == 0 && !stopped_)
+        while (next->exchanging != 0 && next->ready == 0 && !stopped_ && !will_be_woken(*next))
             settle_exchanges(*next);
         if (no_progress_ > options_.patience || only_reads_ / 50 > options_.patience) {
             report_stuck(finding_kind::livelock);

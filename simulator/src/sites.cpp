@@ -140,6 +140,7 @@ location resolve(std::uintptr_t return_address)
         return found;
     Dwarf_Files* files = nullptr;
     dwarf_getsrcfiles(unit, &files, nullptr);
+    // NOLINTNEXTLINE(modernize-loop-convert): clang 14 cannot compile std::views::reverse
     for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
         if (dwarf_tag(&*scope) != DW_TAG_inlined_subroutine)
             continue;

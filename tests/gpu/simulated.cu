@@ -2,6 +2,7 @@
 //
 // The kernels of the GPU engine in the simulator: right under every schedule, without a finding, and as cheap as they are
 // meant to be.
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -35,11 +36,22 @@ std::vector<sim::schedule> schedules(unsigned count)
     return all;
 }
 
+// One block after the other comes last, and first.
+std::vector<sim::schedule> unfair_schedules(unsigned blocks)
+{
+    std::vector<sim::schedule> all;
+    for (unsigned block = 0; block < blocks; ++block) {
+        all.push_back(sim::schedule::stall(block));
+        all.push_back(sim::schedule::starve_others(block));
+    }
+    return all;
+}
+
 // Runs f() under each schedule and reports what the simulator finds.
 template <class F>
-void under_schedules(unsigned count, F f)
+void under_schedules(const std::vector<sim::schedule>& schedules, F f)
 {
-    for (const sim::schedule& schedule : schedules(count)) {
+    for (const sim::schedule& schedule : schedules) {
         SCOPED_TRACE(schedule.name() + ", seed " + std::to_string(schedule.seed));
         sim::options options = sim::current_options();
         options.schedule = schedule;
@@ -51,6 +63,18 @@ void under_schedules(unsigned count, F f)
         if (::testing::Test::HasFailure())
             return;
     }
+}
+
+// Of the largest launch of f().
+template <class F>
+unsigned blocks_of(F f)
+{
+    const sim::recording recorded;
+    f();
+    unsigned blocks = 0;
+    for (const auto& launch : recorded.launches())
+        blocks = std::max(blocks, launch.grid.x);
+    return blocks;
 }
 
 template <class F>
@@ -69,7 +93,7 @@ TEST(simulated, reduce_under_200_schedules)
     auto random = generator();
     const host_array<float> values = random_array<float>(random, 5 * 16384 + 1234);
     const float expected = literal_fold(values.span(), up::plus{});
-    under_schedules(200, [&] {
+    under_schedules(schedules(200), [&] {
         const target_array<up::cuda, float> in(values.span());
         EXPECT_TRUE(bits_equal(up::reduce(up::cuda{}, in.const_span()), expected));
     });
@@ -80,7 +104,7 @@ TEST(simulated, scan_under_200_schedules)
     auto random = generator();
     const host_array<float> values = random_array<float>(random, 9 * 2048 + 321);
     const host_array<float> expected = literal_folds(values.span(), up::plus{});
-    under_schedules(200, [&] {
+    under_schedules(schedules(200), [&] {
         const target_array<up::cuda, float> in(values.span());
         target_array<up::cuda, float> out(values.size());
         up::inclusive_scan(up::cuda{}, in.const_span(), out.span());
@@ -94,11 +118,41 @@ TEST(simulated, scan_of_many_large_tiles)
     auto random = generator();
     const host_array<std::int32_t> values = random_array<std::int32_t>(random, 70 * 8192 + 5);
     const host_array<std::int32_t> expected = literal_folds(values.span(), up::plus{});
-    under_schedules(4, [&] {
+    under_schedules(schedules(4), [&] {
         target_array<up::cuda, std::int32_t> array(values.span());
         up::inclusive_scan(up::cuda{}, array.const_span(), array.span());
         EXPECT_TRUE(bits_equal(array.to_host(), expected));
     });
+}
+
+TEST(simulated, reduce_with_each_block_stalled_and_each_block_first)
+{
+    auto random = generator();
+    const host_array<float> values = random_array<float>(random, 5 * 16384 + 1234);
+    const float expected = literal_fold(values.span(), up::plus{});
+    const auto reduce = [&] {
+        const target_array<up::cuda, float> in(values.span());
+        EXPECT_TRUE(bits_equal(up::reduce(up::cuda{}, in.const_span()), expected));
+    };
+    const unsigned blocks = blocks_of(reduce);
+    EXPECT_GT(blocks, 2U);
+    under_schedules(unfair_schedules(blocks), reduce);
+}
+
+TEST(simulated, scan_with_each_block_stalled_and_each_block_first)
+{
+    auto random = generator();
+    const host_array<float> values = random_array<float>(random, 9 * 2048 + 321);
+    const host_array<float> expected = literal_folds(values.span(), up::plus{});
+    const auto scan = [&] {
+        const target_array<up::cuda, float> in(values.span());
+        target_array<up::cuda, float> out(values.size());
+        up::inclusive_scan(up::cuda{}, in.const_span(), out.span());
+        EXPECT_TRUE(bits_equal(out.to_host(), expected));
+    };
+    const unsigned blocks = blocks_of(scan);
+    EXPECT_GT(blocks, 2U);
+    under_schedules(unfair_schedules(blocks), scan);
 }
 
 // A workspace is used again without being cleared: what an earlier call left there is not taken for news.

@@ -6,6 +6,7 @@
 namespace lab {
 
 // The name of a test says which kernel, not where it lies in memory.
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest asks for it
 static void PrintTo(const rung* r, std::ostream* out) { *out << r->name; }
 
 } // namespace lab
@@ -111,4 +112,19 @@ TEST(explain, shows_the_source_beside_its_counters)
         EXPECT_NE(text.find("| 1280 loads in 160 transactions"), text.npos) << text;
         EXPECT_NE(text.find("__global__ void reduce_shared_tree"), text.npos);
     }
+}
+
+TEST(reports, show_bulk_copies)
+{
+    lab::measurement m;
+    m.of = rungs(false).front();
+    m.counts.bulk_copies = 3;
+    EXPECT_EQ(lab::json_of(m)["bulk_copies"], 3);
+
+    upsweep::simulator::line_report line{{"kernel.cu", "kernel", 7, 1}, m.counts};
+    line.counts.load_transactions = 12;
+    upsweep::simulator::launch_report launch;
+    launch.lines.push_back(line);
+    EXPECT_NE(lab::annotated({launch}, "kernel.cu", "").find("    7  3 bulk copies in 12 transactions"),
+              std::string::npos);
 }

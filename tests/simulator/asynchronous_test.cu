@@ -4,7 +4,6 @@
 // getting it wrong.
 #include <numeric>
 
-#include <cuda_pipeline.h>
 #include <upsweep/gpu/primitive/ptx.cuh>
 
 #include "simulated.h"
@@ -13,35 +12,6 @@ namespace gpu = upsweep::gpu;
 using order = sim::schedule::order;
 
 namespace {
-
-const std::vector<sim::schedule>& schedules()
-{
-    static const auto all = [] {
-        std::vector<sim::schedule> list{{order::in_order, 0, 0},
-                                        {order::reversed, 0, 0},
-                                        {order::round_robin, 0, 0},
-                                        sim::schedule::stall(0),
-                                        sim::schedule::starve_others(1)};
-        for (std::uint64_t seed = 0; seed < 20; ++seed) {
-            list.push_back(sim::schedule::random(seed));
-            list.push_back(sim::schedule::lanes_apart(seed));
-        }
-        return list;
-    }();
-    return all;
-}
-
-template <class F>
-void under_every_schedule(F body)
-{
-    for (const auto& how : schedules()) {
-        SCOPED_TRACE(how.name());
-        sim::options opts;
-        opts.schedule = how;
-        sim::with_options with(opts);
-        body();
-    }
-}
 
 device_array<int> iota(int n)
 {
@@ -260,6 +230,85 @@ TEST(asynchronous, the_writers_or_the_issuer_fence)
     EXPECT_EQ(out.read()[0], 100);
     EXPECT_EQ(out.read()[31], 31);
     EXPECT_FOUND(run(stores_what_others_wrote<false, false>, 1, 32, 0, out), missing_proxy_fence);
+}
+
+// One lane waits for a copy while the others wait for that lane.
+template <bool Comes>
+__global__ void one_lane_waits_for_all(const int* in, int* out)
+{
+    alignas(128) __shared__ int tile[32];
+    __shared__ std::uint64_t full;
+    if (threadIdx.x == 0) {
+        gpu::mbarrier_init(&full, 1);
+        gpu::mbarrier_init_fence();
+        gpu::mbarrier_expect(&full, sizeof tile);
+        if constexpr (Comes)
+            gpu::bulk_load(tile, in, sizeof tile, &full);
+        gpu::mbarrier_wait(&full, 0);
+    }
+    __syncwarp();
+    out[threadIdx.x] = __shfl_xor_sync(~0u, tile[threadIdx.x], 1);
+}
+
+TEST(asynchronous, a_lane_that_waits_for_a_copy_is_not_missing)
+{
+    under_every_schedule([] {
+        const auto in = iota(32);
+        device_array<int> out(32);
+        EXPECT_CLEAN(run(one_lane_waits_for_all<true>, 1, 32, 0, in, out));
+        EXPECT_EQ(out.read()[30], 32);
+        EXPECT_FOUND(run(one_lane_waits_for_all<false>, 1, 32, 0, in, out), deadlock);
+        cudaGetLastError();
+    });
+}
+
+enum class third_fence { none, before_the_write, in_between, after_the_store };
+
+// One thread writes, one fences, and one stores: of three warps, or of one.
+template <third_fence When>
+__global__ void stores_what_a_third_thread_fenced(int* out)
+{
+    alignas(16) __shared__ int tile[4];
+    const unsigned role = threadIdx.x / (blockDim.x / 3);
+    const bool speaks = threadIdx.x % (blockDim.x / 3) == 0;
+    const auto fence_when = [&](third_fence when) {
+        if (role == 1 && speaks && when == When)
+            gpu::async_proxy_fence();
+    };
+    const auto everyone = [] {
+        if (blockDim.x > 32)
+            __syncthreads();
+        else
+            __syncwarp(7);
+    };
+    fence_when(third_fence::before_the_write);
+    everyone();
+    if (role == 0 && speaks)
+        *reinterpret_cast<int4*>(tile) = make_int4(1, 2, 3, 4);
+    everyone();
+    fence_when(third_fence::in_between);
+    everyone();
+    if (role == 2 && speaks) {
+        gpu::bulk_store(out, tile, sizeof tile);
+        gpu::bulk_commit();
+        gpu::bulk_wait<0>();
+    }
+    everyone();
+    fence_when(third_fence::after_the_store);
+}
+
+TEST(asynchronous, or_any_thread_in_between)
+{
+    device_array<int> out(4);
+    for (const unsigned block : {3U, 96U}) {
+        EXPECT_CLEAN(run(stores_what_a_third_thread_fenced<third_fence::in_between>, 1, block, 0, out));
+        EXPECT_EQ(out.read()[3], 4);
+        EXPECT_FOUND(run(stores_what_a_third_thread_fenced<third_fence::none>, 1, block, 0, out), missing_proxy_fence);
+        EXPECT_FOUND(run(stores_what_a_third_thread_fenced<third_fence::before_the_write>, 1, block, 0, out),
+                     missing_proxy_fence);
+        EXPECT_FOUND(run(stores_what_a_third_thread_fenced<third_fence::after_the_store>, 1, block, 0, out),
+                     missing_proxy_fence);
+    }
 }
 
 // The fence of another thread, which nothing orders before the store.
@@ -600,57 +649,6 @@ TEST(asynchronous, copies_are_counted_as_whole_transactions)
     EXPECT_EQ(report.total.load_transactions, tiles * tile_bytes / 32);
     EXPECT_EQ(report.total.store_transactions, tiles * tile_bytes / 32);
     EXPECT_EQ(report.total.efficiency(), 1.0);
-}
-
-// Each thread copies what its neighbour will read, two groups ahead.
-template <int Pending, bool Barrier>
-__global__ void copies_ahead(const int4* in, int* out, int rounds)
-{
-    __shared__ int4 ring[3][64];
-    const unsigned t = threadIdx.x;
-    const auto copy = [&](int i) {
-        if (i < rounds)
-            __pipeline_memcpy_async(&ring[i % 3][t], in + i * 64 + static_cast<int>(t), sizeof(int4));
-        __pipeline_commit();
-    };
-    copy(0);
-    copy(1);
-    int sum = 0;
-    for (int i = 0; i < rounds; ++i) {
-        __pipeline_wait_prior(Pending);
-        if constexpr (Barrier)
-            __syncthreads();
-        const int4 got = ring[i % 3][Barrier ? 63 - t : t];
-        sum += got.x + got.w;
-        copy(i + 2);
-    }
-    out[t] = sum;
-}
-
-__global__ void leaves_copies(const int4* in)
-{
-    __shared__ int4 tile[32];
-    __pipeline_memcpy_async(&tile[threadIdx.x], in + threadIdx.x, sizeof(int4));
-    __pipeline_commit();
-}
-
-TEST(asynchronous, copies_by_the_threads_themselves)
-{
-    constexpr int rounds = 7;
-    under_every_schedule([&] {
-        device_array<int4> in(std::vector<int4>(rounds * 64, make_int4(1, 2, 3, 4)));
-        device_array<int> out(64);
-        const auto report = run(copies_ahead<1, true>, 1, 64, 0, in, out, rounds);
-        EXPECT_CLEAN(report);
-        EXPECT_EQ(out.read(), std::vector<int>(64, 5 * rounds));
-        EXPECT_GE(report.total.load_transactions, rounds * 64u / 2);
-        EXPECT_CLEAN(run(copies_ahead<1, false>, 1, 64, 0, in, out, rounds));
-        EXPECT_FOUND(run(copies_ahead<2, false>, 1, 64, 0, in, out, rounds), race);
-        EXPECT_FOUND(run(leaves_copies, 1, 32, 0, in), unfinished_copy);
-    });
-    device_array<int4> in(std::vector<int4>(rounds * 64, make_int4(1, 2, 3, 4)));
-    device_array<int> out(64);
-    EXPECT_EQ(run(copies_ahead<1, true>, 1, 64, 0, in, out, rounds).total.load_transactions, rounds * 64u / 2);
 }
 
 struct alignas(16) flagged {

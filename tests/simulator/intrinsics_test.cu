@@ -50,7 +50,7 @@ TEST(intrinsics, shuffles_follow_the_programming_guide)
         EXPECT_EQ(got[64 + lane], lane + 3 < 32 ? lane + 3 : lane);
         EXPECT_EQ(got[96 + lane], lane ^ 7);
         EXPECT_EQ(got[128 + lane], lane % 8 == 7 ? lane : lane + 1);
-        EXPECT_EQ(got[160 + lane], static_cast<int>(1.5 * (lane / 16 * 16 + (lane + 1) % 16)));
+        EXPECT_EQ(got[160 + lane], (lane / 16 * 16 + (lane + 1) % 16) * 3 / 2);
     }
 }
 

@@ -96,18 +96,125 @@ TEST(schedules, who_polls_many_flags_gives_up_its_turn)
     EXPECT_LT(report.lane_operations, 1000u);
 }
 
-TEST(schedules, a_livelock_says_who_reads_what)
+// Runs a kernel for each of its blocks as the one that is kept waiting, and as the one that comes first.
+template <class F>
+static void with_each_block_last_and_first(std::uint64_t blocks, F f)
+{
+    for (std::uint64_t b = 0; b < 2 * blocks; ++b) {
+        sim::options opts;
+        opts.schedule = b < blocks ? sim::schedule::stall(b) : sim::schedule::starve_others(b - blocks);
+        SCOPED_TRACE(opts.schedule.name());
+        sim::with_options with(opts);
+        f();
+    }
+}
+
+TEST(schedules, nobody_is_kept_waiting_for_a_block_that_only_spins)
+{
+    with_each_block_last_and_first(9, [] {
+        device_array<int> ready(std::vector<int>(9, 1));
+        auto flags = zeros<int>(8), out = zeros<int>(1);
+        const auto report =
+            run(waits_for_many, 9, 1, 0, ready, static_cast<volatile int*>(static_cast<int*>(flags)), out);
+        EXPECT_CLEAN(report);
+        EXPECT_EQ(out.read()[0], 1);
+        EXPECT_LT(report.lane_operations, 300u);
+    });
+}
+
+// Each block waits for the one before it; the last one for nobody.
+__global__ void takes_turns(int* turn, int* ticket, int* order_of)
+{
+    if (blockIdx.x + 1 < gridDim.x)
+        while (atomicCAS(turn, -1, 0) != static_cast<int>(blockIdx.x)) {
+        }
+    order_of[atomicAdd(ticket, 1)] = static_cast<int>(blockIdx.x);
+    __threadfence();
+    if (blockIdx.x + 1 < gridDim.x)
+        atomicAdd(turn, 1);
+}
+
+TEST(schedules, a_stalled_block_waits_for_those_whose_flags_still_change)
 {
     sim::options opts;
-    opts.patience = 20000;
+    opts.schedule = sim::schedule::stall(8);
     sim::with_options with(opts);
-    auto flag = zeros<int>(1), out = zeros<int>(1);
-    auto report = run(waits_for<1>, 3, 1, 0, static_cast<volatile int*>(static_cast<int*>(flag)), out);
-    EXPECT_FALSE(report.completed);
-    ASSERT_EQ(kinds(report.findings), std::vector{sim::finding_kind::livelock});
-    EXPECT_EQ(report.findings[0].parties.at(0).block.x, 0u);
-    EXPECT_NE(report.findings[0].parties[0].where.file.find("schedules_test.cu"), std::string::npos);
-    EXPECT_EQ(cudaGetLastError(), cudaErrorLaunchTimeout);
+    auto turn = zeros<int>(1), ticket = zeros<int>(1);
+    device_array<int> order_of(9);
+    const auto report = run(takes_turns, 9, 1, 0, turn, ticket, order_of);
+    EXPECT_CLEAN(report);
+    EXPECT_EQ(order_of.read(), (std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+    EXPECT_LT(report.lane_operations, 300u);
+}
+
+// The flag of the first loop changes once more, when nobody looks at it any longer.
+__global__ void waits_twice(volatile int* first, volatile int* second, int* out)
+{
+    if (blockIdx.x == 0) {
+        while (*first == 0) {
+        }
+        while (*second == 0) {
+        }
+        *out = 1;
+    } else if (blockIdx.x == 1) {
+        *first = 1;
+        *first = 2;
+    } else {
+        *second = 1;
+    }
+}
+
+TEST(schedules, a_flag_of_an_earlier_loop_says_nothing_about_this_one)
+{
+    with_each_block_last_and_first(3, [] {
+        auto flags = zeros<int>(2), out = zeros<int>(1);
+        volatile int* const first = static_cast<int*>(flags);
+        const auto report = run(waits_twice, 3, 1, 0, first, first + 1, out);
+        EXPECT_CLEAN(report);
+        EXPECT_EQ(out.read()[0], 1);
+        EXPECT_LT(report.lane_operations, 100u);
+    });
+}
+
+// It writes while it waits, so that it does not look as if it only spun.
+__global__ void counts_while_it_waits(volatile int* flag, int* rounds, int steps)
+{
+    if (blockIdx.x != 0) {
+        for (int i = 0; i < steps; ++i)
+            rounds[blockIdx.x] += i;
+        *flag = 1;
+    } else {
+        while (*flag == 0)
+            ++rounds[0];
+    }
+}
+
+TEST(schedules, even_a_block_that_does_not_seem_to_spin_lets_the_others_run)
+{
+    with_each_block_last_and_first(2, [] {
+        auto flag = zeros<int>(1), rounds = zeros<int>(2);
+        EXPECT_CLEAN(
+            run(counts_while_it_waits, 2, 1, 0, static_cast<volatile int*>(static_cast<int*>(flag)), rounds, 1000));
+        EXPECT_EQ(rounds.read()[1], 499500);
+    });
+}
+
+TEST(schedules, a_livelock_says_who_reads_what)
+{
+    for (auto how : {sim::schedule{order::in_order, 0, 0}, sim::schedule::stall(0), sim::schedule::starve_others(0)}) {
+        SCOPED_TRACE(how.name());
+        sim::options opts;
+        opts.patience = 20000;
+        opts.schedule = how;
+        sim::with_options with(opts);
+        auto flag = zeros<int>(1), out = zeros<int>(1);
+        auto report = run(waits_for<1>, 3, 1, 0, static_cast<volatile int*>(static_cast<int*>(flag)), out);
+        EXPECT_FALSE(report.completed);
+        ASSERT_EQ(kinds(report.findings), std::vector{sim::finding_kind::livelock});
+        EXPECT_EQ(report.findings[0].parties.at(0).block.x, 0u);
+        EXPECT_NE(report.findings[0].parties[0].where.file.find("schedules_test.cu"), std::string::npos);
+        EXPECT_EQ(cudaGetLastError(), cudaErrorLaunchTimeout);
+    }
 }
 
 __global__ void waits_for_a_block_that_has_no_place(volatile int* flag)

@@ -57,6 +57,36 @@ sim::launch_report run(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t 
     return here.launches().empty() ? sim::launch_report{} : here.launches().front();
 }
 
+// Each kind of schedule, and some seeds.
+inline const std::vector<sim::schedule>& schedules()
+{
+    static const auto all = [] {
+        std::vector<sim::schedule> list{{sim::schedule::order::in_order, 0, 0},
+                                        {sim::schedule::order::reversed, 0, 0},
+                                        {sim::schedule::order::round_robin, 0, 0},
+                                        sim::schedule::stall(0),
+                                        sim::schedule::starve_others(1)};
+        for (std::uint64_t seed = 0; seed < 20; ++seed) {
+            list.push_back(sim::schedule::random(seed));
+            list.push_back(sim::schedule::lanes_apart(seed));
+        }
+        return list;
+    }();
+    return all;
+}
+
+template <class F>
+void under_every_schedule(F body)
+{
+    for (const auto& how : schedules()) {
+        SCOPED_TRACE(how.name());
+        sim::options opts;
+        opts.schedule = how;
+        sim::with_options with(opts);
+        body();
+    }
+}
+
 inline std::vector<sim::finding_kind> kinds(const std::vector<sim::finding>& findings)
 {
     std::vector<sim::finding_kind> all;
