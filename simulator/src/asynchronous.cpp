@@ -14,6 +14,7 @@ namespace upsweep::simulator {
 namespace {
 
 constexpr std::uint32_t most_arrivals = (1u << 20) - 1, most_bytes = (1u << 20) - 1;
+constexpr std::uint32_t named_barriers = 16; // of a block
 constexpr std::uint64_t mark_of_an_mbarrier = 0x6d62617272696572;
 
 void remove(std::vector<std::uint64_t>& from, std::uint64_t number)
@@ -131,6 +132,34 @@ unsigned engine::mbarrier_arrive(lane& self, std::uintptr_t address, std::uint32
     return parity;
 }
 
+// A named barrier is an mbarrier that no copy completes. Its number stands for its address.
+unsigned engine::named_arrive(lane& self, std::uint32_t id, std::uint32_t threads, std::uintptr_t pc)
+{
+    silent_hooks silence;
+    constexpr auto did = "arrives at a named barrier";
+    if (id >= named_barriers)
+        refuse(self, finding_kind::barrier_divergence, pc, did,
+               "a block has barriers 0 to " + std::to_string(named_barriers - 1) + ", not " + std::to_string(id));
+    if (threads == 0 || threads % options_.machine.warp_width != 0 || threads > threads_)
+        refuse(self, finding_kind::barrier_divergence, pc, did,
+               "a barrier is for whole warps of the block, not for " + counted(threads, "thread"));
+    auto& m = self.of->of->mbarriers[id];
+    if (m.pending == m.expected) {
+        m.expected = m.pending = threads;
+        m.made_at = pc;
+    } else if (m.expected != threads) {
+        refuse(self, finding_kind::barrier_divergence, pc, did,
+               "it is for " + counted(threads, "thread") + ", but others wait here for " + std::to_string(m.expected));
+    }
+    gather(self, m.gathered);
+    const auto parity = static_cast<unsigned>(m.phase & 1);
+    --m.pending;
+    if (m.pending == 0)
+        ++sites_[sites_.index_of(pc)].counts.barriers;
+    complete_phase(m);
+    return parity;
+}
+
 void engine::complete_phase(mbarrier& m)
 {
     if (m.pending != 0 || m.bytes != 0)
@@ -205,7 +234,7 @@ void engine::arrive_wait(warp& w, std::uint32_t mask)
         const request& what = l.pending;
         if (!what.waited) {
             fresh |= 1u << i;
-            if (what.kind == request_kind::mbarrier_wait && options_.check)
+            if (what.kind == request_kind::mbarrier_wait && what.address >= named_barriers && options_.check)
                 check_access(l);
         }
         if (may_pass(l)) {
@@ -248,6 +277,9 @@ std::string engine::what_it_lacks(const lane& l)
     if (what.kind == request_kind::bulk_wait)
         return "waits for its bulk stores";
     const auto& m = l.of->of->mbarriers.at(what.address);
+    if (what.address < named_barriers)
+        return "waits at barrier " + std::to_string(what.address) + " of the block, which lacks " +
+               std::to_string(m.pending) + " of " + counted(m.expected, "thread");
     const location& made = locate(m.made_at);
     return "waits for parity " + std::to_string(what.operand) + " of the mbarrier initialised at line " +
            std::to_string(made.line) + ", whose phase " + std::to_string(m.phase) + " lacks " +

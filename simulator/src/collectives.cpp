@@ -262,7 +262,7 @@ void engine::arrive_barrier(warp& w, std::uint32_t mask)
         state = {};
         state.first_pc = what.pc;
         state.first_lane = w.first + static_cast<std::uint32_t>(std::countr_zero(mask));
-    } else if (what.pc != state.first_pc && what.vote != device::barrier_vote::anywhere && !state.reported) {
+    } else if (what.pc != state.first_pc && !state.reported) {
         const location &here = locate(what.pc), &there = locate(state.first_pc);
         if (here.line != there.line || here.file != there.file) {
             state.reported = true;
@@ -356,8 +356,7 @@ void engine::complete_barrier(block& b, barrier_state& state, const known& also)
         l.state = lane_state::ready;
         l.pending.kind = request_kind::proceed;
         switch (l.pending.vote) {
-        case device::barrier_vote::none:
-        case device::barrier_vote::anywhere: break;
+        case device::barrier_vote::none: break;
         case device::barrier_vote::count: l.result.predicate = static_cast<int>(state.votes); break;
         case device::barrier_vote::all: l.result.predicate = state.votes == state.arrived; break;
         case device::barrier_vote::any: l.result.predicate = state.votes != 0; break;

@@ -288,6 +288,16 @@ void mbarrier_wait(const void* barrier, unsigned parity)
     running_engine->mbarrier_passed(self(), r.address);
 }
 
+void named_barrier(unsigned id, unsigned threads)
+{
+    running_engine->wait_at(self(), at(request_kind::fence, CALLER));
+    auto r = at(request_kind::mbarrier_wait, CALLER);
+    r.address = id;
+    r.operand = static_cast<int>(running_engine->named_arrive(self(), id, threads, r.pc));
+    running_engine->wait_at(self(), r);
+    running_engine->mbarrier_passed(self(), id);
+}
+
 void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier)
 {
     running_engine->wait_at(self(), at(request_kind::fence, CALLER));

@@ -181,6 +181,7 @@ public:
     // asynchronous.cpp
     mbarrier& mbarrier_at(lane& self, std::uintptr_t address, std::uintptr_t pc, const char* did);
     void mbarrier_init(lane& self, std::uintptr_t address, std::uint32_t arrivals, std::uintptr_t pc);
+    unsigned named_arrive(lane& self, std::uint32_t id, std::uint32_t threads, std::uintptr_t pc);
     unsigned mbarrier_arrive(lane& self, std::uintptr_t address, std::uint32_t bytes, std::uintptr_t pc);
     void mbarrier_passed(lane& self, std::uintptr_t address);
     void bulk_load(lane& self, std::uintptr_t target, std::uintptr_t source, std::uint32_t bytes,

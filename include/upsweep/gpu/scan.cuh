@@ -27,15 +27,17 @@
 // one hop from any block to any other, and no chain of blocks that wait. One barrier a tile.
 namespace upsweep::gpu {
 
-template <class In, class Out, int Rows, int Chunks, int Stages, int Ahead>
+template <class In, class Out, int Rows, int Chunks, int Stages, int Ahead, int Listeners>
 struct scan_shape {
-    static constexpr int warps = 16;                    // that scan
-    static constexpr int threads = (warps + 2) * lanes; // and two that speak to other blocks
-    static constexpr int rows = Rows;                   // of a chunk, which a warp takes at once
-    static constexpr int chunks_of_warp = Chunks;       // in a tile
-    static constexpr int chunks = Chunks * warps;       // in a tile: at most one a lane
-    static constexpr int stages = Stages;               // of the ring
-    static constexpr int ahead = Ahead;                 // tiles from a total to its scan
+    static constexpr int warps = 16;                                // that scan
+    static constexpr int listeners = Listeners;                     // that fold the totals of other blocks
+    static constexpr int threads = (warps + 1 + listeners) * lanes; // and one warp that announces those of its own
+    static constexpr int rows = Rows;                               // of a chunk, which a warp takes at once
+    static constexpr int chunks_of_warp = Chunks;                   // in a tile
+    static constexpr int chunks = Chunks * warps;                   // in a tile: at most one a lane
+    static_assert(Listeners <= Ahead, "a listener has passed the barrier after which the totals of its tile are there");
+    static constexpr int stages = Stages; // of the ring
+    static constexpr int ahead = Ahead;   // tiles from a total to its scan
     static constexpr int elements =
         vector_elements<std::max(sizeof(std::iter_value_t<In>), sizeof(std::iter_value_t<Out>))>;
     static constexpr int row = elements * lanes;
@@ -68,7 +70,7 @@ public:
         raw_array<Acc, stages * Shape::chunks> totals;    // of the chunks
         raw_array<Acc, stages*(Shape::chunks + 1)> folds; // before them, and after the last
         std::uint64_t tiles[stages + 2];
-        typename look_back<Acc, Op>::memory stack;
+        typename look_back<Acc, Op>::memory stacks[Shape::listeners];
     };
 
     __device__ scan_block(In in, Out out, std::uint64_t count, const Op& op, const scan_start<Acc>& start,
@@ -82,15 +84,15 @@ public:
     // What the first warps do, from one barrier to the next: the total of one tile, the results of an earlier one.
     __device__ void work()
     {
-        for (int i = 0; i < stages; ++i)
+        for (int i = 0; i < stages - Shape::ahead; ++i)
             copy(i);
         for (int i = -Shape::ahead; goes_on(i); ++i) {
+            __pipeline_wait_prior(stages - 1 - Shape::ahead);
             total(i + Shape::ahead);
-            block_barrier();
-            if (i >= 0) {
+            step(i);
+            if (i >= 0)
                 scan(i);
-                copy(i + stages);
-            }
+            copy(i + stages);
         }
     }
 
@@ -102,31 +104,37 @@ public:
         for (int i = -Shape::ahead; goes_on(i); ++i) {
             if (i >= 0 && lane_id() == 0)
                 shared_.tiles[(i + stages) % (stages + 2)] = handed_out ? draw(memory.state) : tiles_;
-            block_barrier();
+            step(i);
             if (tile_of(i + Shape::ahead) + 1 < tiles_)
                 publish(i + Shape::ahead, totals);
         }
     }
 
-    // And the last warp: it folds the totals of other blocks.
-    __device__ void listen(const board_memory& memory)
+    // And the last warps, by turns: they fold the totals of other blocks.
+    __device__ void listen(const board_memory& memory, int which)
     {
-        look_back<Acc, Op> folds(board<Acc>(memory, epoch(memory)), shared_.stack, start_.before, op_);
-        folds.expect(tile_of(0));
-        for (int i = -Shape::ahead; goes_on(i); ++i) {
+        look_back<Acc, Op> folds(board<Acc>(memory, epoch(memory)), shared_.stacks[which], start_.before, op_);
+        for (int i = which - Shape::ahead; goes_on(i); i += Shape::listeners) {
             if (i >= 0) {
                 fold(i, folds);
                 // The totals before the last tile are known, so every block that has tiles has read the epoch.
                 if (tiles_ > 1 && tile_of(i) + 1 == tiles_ && lane_id() == 0)
                     store_relaxed(&memory.state->epoch, epoch(memory));
-                if (tile_of(i + 1) < tiles_)
-                    folds.expect(tile_of(i + 1));
             }
-            block_barrier();
+            step(i);
+            const int next = i + Shape::listeners;
+            if (next >= 0 && tile_of(next) < tiles_)
+                folds.expect(tile_of(next));
         }
     }
 
 private:
+    // The barrier of step i, for all but the listeners of the steps beside it.
+    __device__ static void step(int i)
+    {
+        named_barrier((i + Shape::ahead) % Shape::listeners, Shape::threads - (Shape::listeners - 1) * lanes);
+    }
+
     // The number of this block's i-th tile. The first ones are known; the others go to the block that comes first.
     __device__ std::uint64_t tile_of(int i) const
     {
@@ -240,9 +248,7 @@ private:
     // The totals of this warp's chunks of tile i.
     __device__ void total(int i)
     {
-        const std::uint64_t tile = tile_of(i);
-        __pipeline_wait_prior(stages - 1 - Shape::ahead);
-        if (tile >= tiles_)
+        if (tile_of(i) >= tiles_)
             return;
 #pragma unroll
         for (int c = 0; c < Shape::chunks_of_warp; ++c) {
@@ -396,7 +402,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     else if (warp == Shape::warps)
         self.announce(memory);
     else
-        self.listen(memory);
+        self.listen(memory, warp - Shape::warps - 1);
 }
 
 // Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array comes
@@ -405,8 +411,8 @@ template <scan_kind Kind, class Acc, class In, class Out, class Op>
 void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr,
           const Acc* before = nullptr)
 {
-    using large = scan_shape<In, Out, 4, 1, 6, 3>;
-    using small = scan_shape<In, Out, 1, 1, 3, 1>;
+    using large = scan_shape<In, Out, 4, 1, 6, 4, 3>;
+    using small = scan_shape<In, Out, 1, 1, 3, 1, 1>;
     const scan_start<Acc> start{before != nullptr ? *before : op.template identity<Acc>(),
                                 init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr, before != nullptr};
     const auto with = [&]<class Shape>(Shape) {

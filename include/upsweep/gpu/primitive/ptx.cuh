@@ -45,7 +45,10 @@ __device__ inline void store_relaxed(std::uint64_t* to, std::uint64_t value)
 // Orders what this thread has read and written before with what it reads and writes after, for all threads of the GPU.
 __device__ inline void fence() { __threadfence(); }
 
-// __syncthreads for warps that stand at different places of the kernel, which that does not allow.
-__device__ inline void block_barrier() { asm volatile("barrier.sync 0;" ::: "memory"); }
+// Barrier number `id` of a block, for so many of its threads: whole warps, which may stand at different places.
+__device__ inline void named_barrier(int id, int threads)
+{
+    asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
 
 } // namespace upsweep::gpu

@@ -31,7 +31,7 @@ enum class exchange : std::uint8_t {
     bit_or,
     bit_xor
 };
-enum class barrier_vote : std::uint8_t { none, count, all, any, anywhere }; // anywhere: none, and from different places
+enum class barrier_vote : std::uint8_t { none, count, all, any };
 enum class barrier_level : std::uint8_t { block, cluster, grid };
 
 struct index3 {
@@ -70,6 +70,9 @@ void mbarrier_init(void* barrier, unsigned arrivals);
 // Announces bytes that are still to come in this phase, and returns its parity.
 unsigned mbarrier_arrive(void* barrier, unsigned bytes);
 UPSWEEP_COLLECTIVE void mbarrier_wait(const void* barrier, unsigned parity);
+
+// Barrier number `id`, below 16, of a block, for so many of its threads: whole warps.
+UPSWEEP_COLLECTIVE void named_barrier(unsigned id, unsigned threads);
 void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier);
 void bulk_store(void* global, const void* shared, unsigned bytes);
 void bulk_commit();

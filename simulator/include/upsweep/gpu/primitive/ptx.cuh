@@ -77,10 +77,10 @@ struct alignas(16) word128 {
 // Orders what this thread has read and written before with what it reads and writes after, for all threads of the GPU.
 UPSWEEP_INLINE void fence() { simulator::device::fence(simulator::device::scope::device); }
 
-// __syncthreads for warps that stand at different places of the kernel, which that does not allow.
-UPSWEEP_INLINE void block_barrier()
+// Barrier number `id` of a block, for so many of its threads: whole warps, which may stand at different places.
+UPSWEEP_INLINE void named_barrier(int id, int threads)
 {
-    simulator::device::barrier(simulator::device::barrier_level::block, simulator::device::barrier_vote::anywhere, 0);
+    simulator::device::named_barrier(static_cast<unsigned>(id), static_cast<unsigned>(threads));
 }
 
 // Indivisible, between all threads of the device.
