@@ -90,6 +90,33 @@ __global__ void masks(unsigned* out)
         out[threadIdx.x] = __ballot_sync(~0x3ffu, threadIdx.x % 2);
 }
 
+// Each copies a part of the input, by a load and a store with a hint for the caches.
+__global__ void hinted_copies(const int* in, int* out, long long* waited)
+{
+    const unsigned t = threadIdx.x;
+    const long long begin = clock64();
+    out[t] = __ldg(in + t);
+    __stcs(out + 32 + t, __ldcs(in + 32 + t));
+    __stwt(out + 64 + t, __ldca(in + 64 + t));
+    __nanosleep(50);
+    waited[t] = clock64() - begin;
+}
+
+TEST(intrinsics, hints_for_the_caches_and_clocks)
+{
+    std::vector<int> values(96);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<int>(3 * i);
+    const device_array<int> in(values);
+    device_array<int> out(96);
+    device_array<long long> waited(32);
+    const auto report = run(hinted_copies, 1, 32, 0, in, out, waited);
+    EXPECT_CLEAN(report);
+    EXPECT_EQ(out.read(), values);
+    EXPECT_EQ(report.total.load_transactions, 3 * 32 * sizeof(int) / 32);
+    EXPECT_GT(waited.read()[7], 0);
+}
+
 TEST(intrinsics, a_mask_names_part_of_a_warp)
 {
     device_array<unsigned> out(32);
