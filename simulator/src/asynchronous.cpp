@@ -54,9 +54,14 @@ void engine::gather(lane& self, gathering& into)
         into.last = self.order.acquired;
     }
     const auto first_of_warp = self.global_index() - (self.index - w.first);
-    for (std::uint32_t u = 0; u < w.lanes; ++u)
-        if (const auto when = w.known[self.index - w.first][u]; epoch_of(when) == w.of->epoch)
-            all.threads[first_of_warp + u] = std::max(all.threads[first_of_warp + u], when);
+    const auto& row = w.known[self.index - w.first];
+    if (first_of_warp != into.last_warp || !std::ranges::equal(row, into.last_row)) {
+        for (std::uint32_t u = 0; u < w.lanes; ++u)
+            if (const auto when = row[u]; epoch_of(when) == w.of->epoch)
+                all.threads[first_of_warp + u] = std::max(all.threads[first_of_warp + u], when);
+        into.last_warp = first_of_warp;
+        std::ranges::copy(row, into.last_row);
+    }
     all.threads[self.global_index()] = make_instant(launch_number_, w.of->epoch, self.order.local++);
     auto& epoch = all.blocks[w.of->linear];
     epoch = std::max(epoch, w.of->epoch);
@@ -170,6 +175,7 @@ void engine::complete_phase(mbarrier& m)
     if (m.copies != 0)
         m.gathered.all->copies[m.agent] = make_copy_instant(launch_number_, m.done);
     m.completed = std::make_shared<knowledge>(*m.gathered.all);
+    m.gathered.last = m.completed;
     ++m.phase;
     m.pending = m.expected;
     wake(m.waiting);
@@ -181,7 +187,8 @@ void engine::mbarrier_passed(lane& self, std::uintptr_t address)
     auto& m = self.of->of->mbarriers.at(address);
     if (!m.completed)
         return; // the phase before the first one
-    self.order.acquired = joined(self.order.acquired, m.completed);
+    // At a named barrier all that the thread knows went into the phase.
+    self.order.acquired = address < named_barriers ? m.completed : joined(self.order.acquired, m.completed);
     m.known = std::max(m.known, m.done);
 }
 

@@ -68,7 +68,10 @@ struct lane_order {
 // What the threads that arrived at a split barrier know.
 struct gathering {
     std::shared_ptr<knowledge> all = std::make_shared<knowledge>();
-    known last; // the last one that was joined: arrivals mostly know the same
+    // What was joined last, and the last row of a warp's clocks: arrivals mostly know the same.
+    known last;
+    std::uint32_t last_warp = 0;
+    std::uint64_t last_row[32] = {};
 };
 
 // What the flags of one launch carry.
