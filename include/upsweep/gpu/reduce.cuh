@@ -92,8 +92,9 @@ __device__ Acc chunk_total(It in, bool aligned, const Op& op)
     }
 }
 
-// The elements that no other block folds, a tile at most, as the totals of the blocks that the binary digits of their number cut them into:
-// whole chunks, of the last chunk the whole rows, of the last row the whole vectors, of the last vector the elements.
+// The elements that no other block folds, a tile at most, as the totals of the blocks that the binary digits of their
+// number cut them into: whole chunks, of the last chunk the whole rows, of the last row the whole vectors, of the last
+// vector the elements.
 template <class Shape, class Acc, class It, class Op>
 struct tail {
     static constexpr int lane_level = std::countr_zero(static_cast<unsigned>(Shape::elements));
@@ -131,13 +132,15 @@ struct tail {
         if (count % Shape::chunk == 0)
             return result;
         const warp_tree<Acc, levels_of_rows> tree_of_rows(rows[lane_id() % Shape::rows], op);
-        if constexpr (is_any_order<Op, Acc>)
-            return op(result, tree_of_rows.total);
-        result = shuffle(tree_of_rows.fold_before(result, op), count % Shape::chunk / Shape::row);
+        if constexpr (is_any_order<Op, Acc>) {
+            result = op(result, tree_of_rows.total);
+        } else {
+            result = shuffle(tree_of_rows.fold_before(result, op), count % Shape::chunk / Shape::row);
 #pragma unroll
-        for (int k = row_level - 1; k >= 0; --k)
-            if ((count >> k & 1) != 0)
-                result = op(result, digits[k]);
+            for (int k = row_level - 1; k >= 0; --k)
+                if ((count >> k & 1) != 0)
+                    result = op(result, digits[k]);
+        }
         return result;
     }
 
@@ -157,24 +160,24 @@ private:
             const Acc total = warp_total(of_lane, op);
             if (lane_id() == 0)
                 rows[row] = total;
-            return;
-        }
-        Acc of_lane[elements];
+        } else {
+            Acc of_lane[elements];
 #pragma unroll
-        for (int j = 0; j < elements; ++j) {
-            of_lane[j] = op.template identity<Acc>();
-            replace_if(j < mine, of_lane[j], convert<Acc>(vector[j]));
-        }
-        const warp_tree<Acc> tree(lane_total<elements>(of_lane, op), op);
-        if (lane_id() == 0)
-            rows[row] = tree.total;
-        if (mine > 0 && mine < elements)
-            element_digits<0>(of_lane, mine, op);
-        if (count >= 0 && count < Shape::row && lane_id() == count / elements) {
+            for (int j = 0; j < elements; ++j) {
+                of_lane[j] = op.template identity<Acc>();
+                replace_if(j < mine, of_lane[j], convert<Acc>(vector[j]));
+            }
+            const warp_tree<Acc> tree(lane_total<elements>(of_lane, op), op);
+            if (lane_id() == 0)
+                rows[row] = tree.total;
+            if (mine > 0 && mine < elements)
+                element_digits<0>(of_lane, mine, op);
+            if (count >= 0 && count < Shape::row && lane_id() == count / elements) {
 #pragma unroll
-            for (int k = 0; k < lane_levels; ++k)
-                if ((lane_id() >> k & 1) != 0)
-                    digits[lane_level + k] = tree.sibling[k];
+                for (int k = 0; k < lane_levels; ++k)
+                    if ((lane_id() >> k & 1) != 0)
+                        digits[lane_level + k] = tree.sibling[k];
+            }
         }
     }
 
