@@ -216,10 +216,17 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     int half = 0;
 
     if (blockIdx.x != 0) {
-        for (std::uint64_t tile = blockIdx.x - 1; tile < tiles; tile += gridDim.x - 1, half ^= Shape::warps) {
+        // A block's first tile is known; the others go to the block that comes first, which asks for one in advance.
+        __shared__ std::uint64_t next[2];
+        const std::uint64_t workers = gridDim.x - 1;
+        int step = 0;
+        for (std::uint64_t tile = blockIdx.x - 1; tile < tiles; tile = next[step], step ^= 1, half ^= Shape::warps) {
+            const std::uint64_t drawn = tiles > workers && threadIdx.x == 0 ? draw(memory.state, tiles) : tiles;
             const Acc total = chunk_total<Shape, Acc>(in + tile * Shape::tile + warp * Shape::chunk, aligned, op);
             if (lane_id() == 0)
                 of_warps[half + warp] = total;
+            if (threadIdx.x == 0)
+                next[step] = workers + drawn;
             __syncthreads();
             if (warp == 0) {
                 const warp_tree<Acc, levels> tree(of_warps[half + lane_id() % Shape::warps], op);

@@ -103,7 +103,8 @@ public:
         const board<Acc> totals(memory, epoch(memory));
         for (int i = -Shape::ahead; goes_on(i); ++i) {
             if (i >= 0 && lane_id() == 0)
-                shared_.tiles[(i + stages) % (stages + 2)] = handed_out ? draw(memory.state) : tiles_;
+                shared_.tiles[(i + stages) % (stages + 2)] =
+                    handed_out ? std::uint64_t{stages} * gridDim.x + draw(memory.state, tiles_) : tiles_;
             step(i);
             if (tile_of(i + Shape::ahead) + 1 < tiles_)
                 publish(i + Shape::ahead, totals);
@@ -150,12 +151,6 @@ private:
 
     // Whether there is a tile to scan in step i, or still one to come. A block has at least one.
     __device__ bool goes_on(int i) const { return i <= 0 || tile_of(i) < tiles_; }
-
-    // The next tile that nobody has; one is taken for each tile, after which the counter is at zero again.
-    __device__ std::uint64_t draw(board_state* state) const
-    {
-        return atomicInc(&state->ticket, static_cast<unsigned>(tiles_ - 1)) + std::uint64_t{stages} * gridDim.x;
-    }
 
     // The first of this warp's chunks in a tile.
     __device__ int first_chunk() const { return static_cast<int>(threadIdx.x) / lanes * Shape::chunks_of_warp; }

@@ -16,6 +16,12 @@ struct board_state {
     std::uint32_t ticket; // tiles handed out; zero between kernels
 };
 
+// Counts from zero to tiles - 1. Who has finished a tile takes the next, so that after all of them the count is at zero again.
+__device__ inline std::uint64_t draw(board_state* state, std::uint64_t tiles)
+{
+    return atomicInc(&state->ticket, static_cast<unsigned>(tiles - 1));
+}
+
 // The memory of a board. A notice carries the epoch in which it was written, so that nobody has to clear the board: what
 // an earlier kernel left there is not taken for news. A total that does not fit beside the epoch lies in `large`.
 struct board_memory {
