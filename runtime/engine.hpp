@@ -16,14 +16,20 @@ class any_reducer {
 public:
     virtual ~any_reducer() = default;
     virtual void feed(const void* in, std::size_t count) = 0;
-    virtual void result(void* to) const = 0;
+    virtual void result(void* to) = 0;
+    virtual void limit_memory(std::uint64_t) {} // of the GPU, before anything is fed
 };
 
 class any_scanner {
 public:
     virtual ~any_scanner() = default;
-    // `in` holds elements of the output's type or, where that differs, of the type it accumulates in.
     virtual void feed(const void* in, void* out, std::size_t count) = 0;
+    virtual void limit_memory(std::uint64_t) {}
+};
+
+// The CPU engine takes elements of the output's type or, where that differs, of the type it accumulates in.
+class cpu_scanner : public any_scanner {
+public:
     virtual void feed_accumulators(const void* in, void* out, std::size_t count) = 0;
 };
 
@@ -35,7 +41,7 @@ struct scan_request {
 
 // Null where the operator is not defined for the type.
 using make_reducer = std::unique_ptr<any_reducer> (*)(upsweep_op op, cpu target);
-using make_scanner = std::unique_ptr<any_scanner> (*)(upsweep_op op, const scan_request& request);
+using make_scanner = std::unique_ptr<cpu_scanner> (*)(upsweep_op op, const scan_request& request);
 using add_even = void (*)(cpu target, const void* in, std::size_t count, const even_bins& bins,
                           std::span<std::uint64_t> counts, outside& beside);
 using add_edges = void (*)(cpu target, const void* in, std::size_t count, const edges& bins,

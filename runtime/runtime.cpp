@@ -11,9 +11,11 @@
 #include <new>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine.hpp"
+#include "gpu/engine.hpp"
 
 using namespace upsweep;
 using namespace upsweep::runtime;
@@ -59,10 +61,9 @@ void require(bool condition, const char* call, const char* reason, const char* r
         throw error(error_kind::invalid_argument, call, reason, remedy);
 }
 
+// The CPU's part in the target: all of it, or what brings the elements to the GPU.
 cpu cpu_of(upsweep_target target)
 {
-    if (target.place == UPSWEEP_CUDA)
-        throw error(error_kind::no_device, "upsweep", "this build has no CUDA engine", "use the target cpu or auto");
     require(target.threads >= 0, "upsweep", "the number of threads is negative", "pass 0 for all cores");
     return cpu{target.threads};
 }
@@ -123,6 +124,37 @@ bool is_convertible(upsweep_dtype from, upsweep_dtype to)
     return from < UPSWEEP_F16 || to >= UPSWEEP_F16 || to == UPSWEEP_BOOL;
 }
 
+// Converts elements to the type in which they are folded, before the CPU engine sees them.
+class converting_scanner final : public any_scanner {
+public:
+    converting_scanner(std::unique_ptr<cpu_scanner> scan, upsweep_dtype from, upsweep_dtype accumulator,
+                       upsweep_dtype out)
+        : scan_(std::move(scan)), from_(from), accumulator_(accumulator), in_size_(upsweep_dtype_size(from)),
+          out_size_(upsweep_dtype_size(out))
+    {
+    }
+
+    void feed(const void* in, void* out, std::size_t count) override
+    {
+        constexpr std::size_t piece = std::size_t{1} << 20;
+        converted_.resize(std::min(piece, count) * upsweep_dtype_size(accumulator_));
+        for (std::size_t i = 0; i < count; i += piece) {
+            const std::size_t size = std::min(piece, count - i);
+            convert_elements(from_, static_cast<const std::byte*>(in) + i * in_size_, accumulator_, converted_.data(),
+                             size);
+            scan_->feed_accumulators(converted_.data(), static_cast<std::byte*>(out) + i * out_size_, size);
+        }
+    }
+
+private:
+    std::unique_ptr<cpu_scanner> scan_;
+    upsweep_dtype from_;
+    upsweep_dtype accumulator_;
+    std::size_t in_size_;
+    std::size_t out_size_;
+    std::vector<std::byte> converted_;
+};
+
 } // namespace
 
 struct upsweep_reducer {
@@ -131,58 +163,49 @@ struct upsweep_reducer {
 
 struct upsweep_scanner {
     std::unique_ptr<any_scanner> scan;
-    upsweep_dtype in_dtype;
-    upsweep_dtype out_dtype;
-    upsweep_dtype accumulator;
-    std::vector<std::byte> converted; // elements on their way from in_dtype to the accumulator
-
-    void feed(const void* in, void* out, std::size_t count)
-    {
-        if (in_dtype == out_dtype) {
-            scan->feed(in, out, count);
-            return;
-        }
-        constexpr std::size_t piece = std::size_t{1} << 20;
-        const std::size_t in_size = upsweep_dtype_size(in_dtype);
-        const std::size_t out_size = upsweep_dtype_size(out_dtype);
-        converted.resize(std::min(piece, count) * upsweep_dtype_size(accumulator));
-        for (std::size_t i = 0; i < count; i += piece) {
-            const std::size_t size = std::min(piece, count - i);
-            convert_elements(in_dtype, static_cast<const std::byte*>(in) + i * in_size, accumulator, converted.data(),
-                             size);
-            scan->feed_accumulators(converted.data(), static_cast<std::byte*>(out) + i * out_size, size);
-        }
-    }
 };
 
 namespace {
 
 upsweep_reducer make_reducer_for(upsweep_target target, upsweep_op op, upsweep_dtype dtype)
 {
-    upsweep_reducer reducer{engine(dtype).reducer(op, cpu_of(target))};
+    const cpu host = cpu_of(target);
+    upsweep_reducer reducer{engine(dtype).reducer(op, host)};
     if (!reducer.fold)
         throw_undefined(op, dtype);
+    if (target.place == UPSWEEP_CUDA)
+        reducer.fold = gpu::make_reducer({op, dtype, result_dtype_of(op, dtype), host});
     return reducer;
 }
 
 upsweep_scanner make_scanner_for(upsweep_target target, upsweep_op op, bool exclusive, upsweep_dtype in_dtype,
                                  upsweep_dtype out_dtype, const void* init)
 {
+    const cpu host = cpu_of(target);
     const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
     engine(in_dtype); // is it a dtype?
-    upsweep_scanner scanner{engine(out_dtype).scanner(op, {cpu_of(target), kind, init}),
-                            in_dtype,
-                            out_dtype,
-                            scan_accumulator_dtype(op, out_dtype),
-                            {}};
-    if (!scanner.scan)
+    std::unique_ptr<cpu_scanner> scan = engine(out_dtype).scanner(op, {host, kind, init});
+    if (!scan)
         throw_undefined(op, out_dtype);
     if (!is_convertible(in_dtype, out_dtype))
         throw error(error_kind::unsupported, "scan",
                     std::string("results of type ") + upsweep_dtype_name(out_dtype) + " cannot hold elements of type " +
                         upsweep_dtype_name(in_dtype),
                     "choose a floating-point type for the results");
-    return scanner;
+    if (target.place == UPSWEEP_CUDA)
+        return {gpu::make_scanner({op, in_dtype, out_dtype, kind, init, host})};
+    if (in_dtype == out_dtype)
+        return {std::move(scan)};
+    return {std::make_unique<converting_scanner>(std::move(scan), in_dtype, scan_accumulator_dtype(op, out_dtype),
+                                                 out_dtype)};
+}
+
+cpu histogram_target(upsweep_target target)
+{
+    if (target.place == UPSWEEP_CUDA)
+        throw error(error_kind::unsupported, "histogram", "the GPU engine counts no histograms yet",
+                    "use the target cpu or auto");
+    return cpu_of(target);
 }
 
 void check_input(const char* call, const void* in, std::uint64_t count)
@@ -200,7 +223,7 @@ void add_histogram(AddTyped add, upsweep_target target, const void* in, std::uin
     require(counts != nullptr && beside != nullptr, "histogram", "a result is a null pointer",
             "pass room for the counts");
     outside totals = to_outside(*beside);
-    add(cpu_of(target), in, count, bins, std::span(counts, bin_count), totals);
+    add(histogram_target(target), in, count, bins, std::span(counts, bin_count), totals);
     *beside = {totals.below, totals.above, totals.nan};
 }
 
@@ -215,6 +238,12 @@ const char* upsweep_version(void) { return UPSWEEP_VERSION; }
 const char* upsweep_cpu_isa(void) { return UPSWEEP_CPU_ISA; }
 
 int32_t upsweep_cpu_threads(void) { return cpu_engine::thread_count(cpu{}); }
+
+const char* upsweep_gpu_name(void)
+{
+    thread_local std::string name;
+    return guarded([] { name = gpu::device_name(); }) == UPSWEEP_OK ? name.c_str() : nullptr;
+}
 
 uint64_t upsweep_dtype_size(upsweep_dtype dtype)
 {
@@ -274,7 +303,7 @@ upsweep_status upsweep_scan(upsweep_target target, upsweep_op op, bool exclusive
                            in_bytes + count * upsweep_dtype_size(in_dtype) <= out_bytes;
         require(same || apart || count == 0, "scan", "input and output overlap without being the same span",
                 "scan in place or into a span of its own");
-        make_scanner_for(target, op, exclusive, in_dtype, out_dtype, init).feed(in, out, count);
+        make_scanner_for(target, op, exclusive, in_dtype, out_dtype, init).scan->feed(in, out, count);
     });
 }
 
@@ -305,6 +334,14 @@ upsweep_status upsweep_reducer_result(const upsweep_reducer* reducer, void* resu
     });
 }
 
+upsweep_status upsweep_reducer_limit_gpu_memory(upsweep_reducer* reducer, uint64_t bytes)
+{
+    return guarded([&] {
+        require(reducer != nullptr, "reduce", "the reducer is a null pointer", "create it first");
+        reducer->fold->limit_memory(bytes);
+    });
+}
+
 void upsweep_reducer_destroy(upsweep_reducer* reducer) { delete reducer; }
 
 upsweep_status upsweep_scanner_create(upsweep_target target, upsweep_op op, bool exclusive, upsweep_dtype in_dtype,
@@ -322,7 +359,15 @@ upsweep_status upsweep_scanner_feed(upsweep_scanner* scanner, const void* in, vo
         require(scanner != nullptr, "scan", "the scanner is a null pointer", "create it first");
         check_input("scan", in, count);
         check_input("scan", out, count);
-        scanner->feed(in, out, count);
+        scanner->scan->feed(in, out, count);
+    });
+}
+
+upsweep_status upsweep_scanner_limit_gpu_memory(upsweep_scanner* scanner, uint64_t bytes)
+{
+    return guarded([&] {
+        require(scanner != nullptr, "scan", "the scanner is a null pointer", "create it first");
+        scanner->scan->limit_memory(bytes);
     });
 }
 
@@ -363,7 +408,7 @@ upsweep_status upsweep_histogram_letters(upsweep_target target, const void* text
         };
         const std::size_t groups = (26 + group - 1) / group;
         upsweep::outside beside;
-        histogram_accumulate(cpu_of(target), std::span(static_cast<const std::uint8_t*>(text), bytes),
+        histogram_accumulate(histogram_target(target), std::span(static_cast<const std::uint8_t*>(text), bytes),
                              bins_by{letter_group, groups}, std::span(counts, groups), beside);
         *others += beside.below;
     });

@@ -15,7 +15,7 @@ class typed_reducer final : public any_reducer {
 public:
     explicit typed_reducer(cpu target) : fold_(target) {}
     void feed(const void* in, std::size_t count) override { fold_.feed(std::span(static_cast<const T*>(in), count)); }
-    void result(void* to) const override
+    void result(void* to) override
     {
         const auto value = fold_.result();
         std::memcpy(to, &value, sizeof value);
@@ -26,7 +26,7 @@ private:
 };
 
 template <class T, class Op>
-class typed_scanner final : public any_scanner {
+class typed_scanner final : public cpu_scanner {
     using accumulator = scan_accumulator_t<Op, T>;
 
 public:
@@ -83,9 +83,9 @@ std::unique_ptr<any_reducer> make_typed_reducer(upsweep_op op, cpu target)
 }
 
 template <class T>
-std::unique_ptr<any_scanner> make_typed_scanner(upsweep_op op, const scan_request& request)
+std::unique_ptr<cpu_scanner> make_typed_scanner(upsweep_op op, const scan_request& request)
 {
-    return with_op(op, [&]<class Op>(Op) -> std::unique_ptr<any_scanner> {
+    return with_op(op, [&]<class Op>(Op) -> std::unique_ptr<cpu_scanner> {
         if constexpr (is_defined<Op, T>)
             return std::make_unique<typed_scanner<typename same_bits<T, Op>::type, Op>>(request);
         else

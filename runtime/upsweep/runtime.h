@@ -2,8 +2,9 @@
  *
  * libupsweep: reduce, scan and histogram with the element type and the operator chosen at run time.
  *
- * Every function returns a status. On any status but UPSWEEP_OK nothing has been written to the caller's memory, and
- * upsweep_last_error() tells the calling thread what failed, why, and what to do about it. Functions are thread-safe;
+ * Every function returns a status. On any status but UPSWEEP_OK nothing has been written to the caller's memory (but for
+ * results of a scan on a GPU that failed on the way, UPSWEEP_INTERNAL), and upsweep_last_error() tells the calling thread what
+ * failed, why, and what to do about it. Functions are thread-safe;
  * one upsweep_reducer or upsweep_scanner belongs to one thread at a time.
  *
  * Floating-point results are those of the canonical order (docs/fold-order.md): the same bits for every target, number
@@ -26,7 +27,7 @@ typedef enum upsweep_status {
     UPSWEEP_INVALID_ARGUMENT = 1, /* the call is wrong as it stands: lo >= hi, zero bins, unsorted edges, ... */
     UPSWEEP_UNSUPPORTED = 2,      /* the operator is not defined for the type */
     UPSWEEP_OUT_OF_MEMORY = 3,    /* the message tells the bytes asked for */
-    UPSWEEP_NO_DEVICE = 4,        /* the target is not present on this machine */
+    UPSWEEP_NO_DEVICE = 4,        /* the machine has no GPU that can be used, or this build none of the engine for it */
     UPSWEEP_INTERNAL = 5
 } upsweep_status;
 
@@ -58,11 +59,12 @@ typedef enum upsweep_op {
     UPSWEEP_LOGICAL_OR = 8
 } upsweep_op;
 
+/* UPSWEEP_AUTO is the CPU: the arrays lie in its memory, and to bring them to a GPU takes longer than to fold them. */
 typedef enum upsweep_place { UPSWEEP_AUTO = 0, UPSWEEP_CPU = 1, UPSWEEP_CUDA = 2 } upsweep_place;
 
 typedef struct upsweep_target {
     upsweep_place place;
-    int32_t threads; /* CPU: 0 means all cores */
+    int32_t threads; /* of the CPU, which brings elements to the GPU, too: 0 means all cores */
 } upsweep_target;
 
 /* The calling thread's last failure: one line, what failed and the remedy. Valid until its next failing call. */
@@ -73,6 +75,10 @@ UPSWEEP_API const char* upsweep_version(void);
 /* What the CPU engine was compiled for ("x86-64-v4", say) and how many threads it would use. */
 UPSWEEP_API const char* upsweep_cpu_isa(void);
 UPSWEEP_API int32_t upsweep_cpu_threads(void);
+
+/* The name of the GPU that the target UPSWEEP_CUDA would use, valid until the thread's next call of this function; NULL where
+ * there is none, and upsweep_last_error() tells why. */
+UPSWEEP_API const char* upsweep_gpu_name(void);
 
 /* Bytes of one element; 0 for a number that is no dtype. */
 UPSWEEP_API uint64_t upsweep_dtype_size(upsweep_dtype dtype);
@@ -106,6 +112,9 @@ UPSWEEP_API upsweep_status upsweep_reducer_create(upsweep_target target, upsweep
 UPSWEEP_API upsweep_status upsweep_reducer_feed(upsweep_reducer* reducer, const void* in, uint64_t count);
 /* The fold of everything fed so far; more may be fed afterwards. */
 UPSWEEP_API upsweep_status upsweep_reducer_result(const upsweep_reducer* reducer, void* result);
+/* How much of a GPU's memory the elements on their way may take, before the first are fed; 64 MiB by default. An array of
+ * any size passes through. No effect on the CPU. */
+UPSWEEP_API upsweep_status upsweep_reducer_limit_gpu_memory(upsweep_reducer* reducer, uint64_t bytes);
 UPSWEEP_API void upsweep_reducer_destroy(upsweep_reducer* reducer);
 
 /* Scans an array that comes in pieces, to the same bits as in one piece; every call writes `count` results. */
@@ -114,6 +123,7 @@ UPSWEEP_API upsweep_status upsweep_scanner_create(upsweep_target target, upsweep
                                                   upsweep_dtype in_dtype, upsweep_dtype out_dtype, const void* init,
                                                   upsweep_scanner** scanner);
 UPSWEEP_API upsweep_status upsweep_scanner_feed(upsweep_scanner* scanner, const void* in, void* out, uint64_t count);
+UPSWEEP_API upsweep_status upsweep_scanner_limit_gpu_memory(upsweep_scanner* scanner, uint64_t bytes);
 UPSWEEP_API void upsweep_scanner_destroy(upsweep_scanner* scanner);
 
 /* Samples that belong to no bin. */

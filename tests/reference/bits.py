@@ -124,15 +124,15 @@ class ScanCase:
         return None if self.init is None else self.init.ctypes.data
 
     @case()
-    def check(self, lib, n, threads, in_place=False):
+    def check(self, lib, n, target, in_place=False):
         if in_place:
             self.out.array[:n] = self.values[:n]
         else:
             self.out.poison()
-        status = lib.scan(cpu(threads), OP_NUMBERS[self.op], self.exclusive, DTYPES[self.dtype],
+        status = lib.scan(target, OP_NUMBERS[self.op], self.exclusive, DTYPES[self.dtype],
                           self.out.pointer if in_place else self.source.pointer, DTYPES[self.out_dtype],
                           self.out.pointer, n, self.init_pointer())
-        what = f"{lib.isa} {self.what} of {n}, {threads} threads{', in place' if in_place else ''}"
+        what = f"{lib.isa} {self.what} of {n}, {target}{', in place' if in_place else ''}"
         require(status == OK, f"{what}: {lib.message()}")
         same_bits(self.out.array[:n], self.expected[:n], self.out_dtype, what)
         behind = self.out.array[n:n + 64].view(np.uint8) if not in_place else np.array([0xA5])
@@ -157,7 +157,7 @@ def scan_small(libs, rng):
             step = 1 if scanned.init is None else 7
             for lib in libs:
                 for n in sizes[::step].tolist():
-                    scanned.check(lib, n, THREADS[n // 2 % 4], in_place=n // 8 % 2 == 1)
+                    scanned.check(lib, n, cpu(THREADS[n // 2 % 4]), in_place=n // 8 % 2 == 1)
 
 
 def scan_borders(libs, rng):
@@ -168,7 +168,7 @@ def scan_borders(libs, rng):
         for number, scanned in enumerate(scan_cases(rng, op, dtype, max(sizes))):
             for lib in libs:
                 for n in sizes[number::4]:
-                    scanned.check(lib, n, int(rng.choice(THREADS)), in_place=bool(rng.integers(2)))
+                    scanned.check(lib, n, cpu(int(rng.choice(THREADS))), in_place=bool(rng.integers(2)))
 
 
 def scan_large(libs, rng):
@@ -178,7 +178,7 @@ def scan_large(libs, rng):
         for scanned in list(scan_cases(rng, op, dtype, n))[rng.integers(4):][:1]:
             for lib in libs:
                 for threads in THREADS:
-                    scanned.check(lib, n, threads, in_place=bool(rng.integers(2)))
+                    scanned.check(lib, n, cpu(threads), in_place=bool(rng.integers(2)))
 
 
 def scan_converting(libs, rng):
@@ -199,12 +199,12 @@ def scan_converting(libs, rng):
                     continue
                 scanned = ScanCase(rng, op, source, values, name, target, bool(rng.integers(2)), bool(rng.integers(2)))
                 for lib in libs:
-                    scanned.check(lib, n, threads)
+                    scanned.check(lib, n, cpu(threads))
     n = (1 << 20) + int(rng.integers(1 << 18))  # longer than the pieces in which elements are converted
     for source, target in (("u8", "u64"), ("f16", "f32"), ("i32", "bf16")):
         scanned = ScanCase(rng, "plus", source, samples.raw(rng, source, n), "raw", target, bool(rng.integers(2)))
         for lib in libs:
-            scanned.check(lib, n, int(rng.choice(THREADS)))
+            scanned.check(lib, n, cpu(int(rng.choice(THREADS))))
 
 
 # --- pieces ---------------------------------------------------------------------------------------------------------
@@ -217,11 +217,13 @@ def cut(rng, n):
 
 
 @case()
-def check_reducer(lib, op, dtype, source, expected, pieces, threads):
-    what = f"{lib.isa} reducer {op} {dtype}, {threads} threads, pieces {pieces}"
+def check_reducer(lib, op, dtype, source, expected, pieces, target, gpu_memory=None):
+    what = f"{lib.isa} reducer {op} {dtype}, {target}, {gpu_memory} bytes, pieces {pieces}"
     result_dtype, reducer = reduce_dtype(op, dtype), ctypes.c_void_p()
-    status = lib.reducer_create(cpu(threads), OP_NUMBERS[op], DTYPES[dtype], ctypes.byref(reducer))
+    status = lib.reducer_create(target, OP_NUMBERS[op], DTYPES[dtype], ctypes.byref(reducer))
     require(status == OK, f"{what}: {lib.message()}")
+    if gpu_memory is not None:
+        require(lib.reducer_limit_gpu_memory(reducer, gpu_memory) == OK, f"{what}: {lib.message()}")
     for begin, end in pieces:
         status = lib.reducer_feed(reducer, source.pointer + begin * source.array.itemsize, end - begin)
         require(status == OK, f"{what}, at {begin}: {lib.message()}")
@@ -241,20 +243,23 @@ def reduce_pieces(libs, rng):
             source = Guarded.of(dtype, values, rng.integers(64))
             pieces, threads = cut(rng, len(values)), int(rng.choice(THREADS))
             for lib in libs:
-                check_reducer(lib, op, dtype, source, expected, pieces, threads)
+                check_reducer(lib, op, dtype, source, expected, pieces, cpu(threads))
 
 
 @case()
-def check_scanner(lib, scanned, pieces, threads, in_place):
-    what = f"{lib.isa} scanner, {scanned.what}, {threads} threads{', in place' if in_place else ''}, pieces {pieces}"
+def check_scanner(lib, scanned, pieces, target, in_place, gpu_memory=None):
+    what = (f"{lib.isa} scanner, {scanned.what}, {target}, {gpu_memory} bytes{', in place' if in_place else ''}, "
+            f"pieces {pieces}")
     source, out, scanner = scanned.out if in_place else scanned.source, scanned.out, ctypes.c_void_p()
     if in_place:
         out.array[:] = scanned.values
     else:
         out.poison()
-    status = lib.scanner_create(cpu(threads), OP_NUMBERS[scanned.op], scanned.exclusive, DTYPES[scanned.dtype],
+    status = lib.scanner_create(target, OP_NUMBERS[scanned.op], scanned.exclusive, DTYPES[scanned.dtype],
                                 DTYPES[scanned.out_dtype], scanned.init_pointer(), ctypes.byref(scanner))
     require(status == OK, f"{what}: {lib.message()}")
+    if gpu_memory is not None:
+        require(lib.scanner_limit_gpu_memory(scanner, gpu_memory) == OK, f"{what}: {lib.message()}")
     for begin, end in pieces:
         status = lib.scanner_feed(scanner, source.pointer + begin * source.array.itemsize,
                                   out.pointer + begin * out.array.itemsize, end - begin)
@@ -270,7 +275,7 @@ def scan_pieces(libs, rng):
         for scanned in list(scan_cases(rng, op, dtype, int(10 ** rng.uniform(1, 5.3))))[rng.integers(2)::2]:
             pieces, threads, in_place = cut(rng, len(scanned.values)), int(rng.choice(THREADS)), bool(rng.integers(2))
             for lib in libs:
-                check_scanner(lib, scanned, pieces, threads, in_place)
+                check_scanner(lib, scanned, pieces, cpu(threads), in_place)
 
 
 # --- what is refused, and the reference itself ------------------------------------------------------------------------

@@ -12,11 +12,14 @@ DTYPES = {name: number for number, name in enumerate(
     ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"))}
 OP_NUMBERS = {name: number for number, name in enumerate(OPS)}
 OK, INVALID_ARGUMENT, UNSUPPORTED = 0, 1, 2
-CPU = 1
+CPU, CUDA = 1, 2
 
 
 class Target(ctypes.Structure):
     _fields_ = [("place", ctypes.c_int), ("threads", ctypes.c_int32)]
+
+    def __str__(self):
+        return f"{self.threads} threads{' and the GPU' if self.place == CUDA else ''}"
 
 
 class Outside(ctypes.Structure):
@@ -27,6 +30,7 @@ _int, _pointer, _u64, _bool, _double = ctypes.c_int, ctypes.c_void_p, ctypes.c_u
 _SIGNATURES = {
     "upsweep_last_error": (ctypes.c_char_p, []),
     "upsweep_cpu_isa": (ctypes.c_char_p, []),
+    "upsweep_gpu_name": (ctypes.c_char_p, []),
     "upsweep_dtype_size": (_u64, [_int]),
     "upsweep_dtype_name": (ctypes.c_char_p, [_int]),
     "upsweep_op_name": (ctypes.c_char_p, [_int]),
@@ -36,9 +40,11 @@ _SIGNATURES = {
     "upsweep_reducer_create": (_int, [Target, _int, _int, _pointer]),
     "upsweep_reducer_feed": (_int, [_pointer, _pointer, _u64]),
     "upsweep_reducer_result": (_int, [_pointer, _pointer]),
+    "upsweep_reducer_limit_gpu_memory": (_int, [_pointer, _u64]),
     "upsweep_reducer_destroy": (None, [_pointer]),
     "upsweep_scanner_create": (_int, [Target, _int, _bool, _int, _int, _pointer, _pointer]),
     "upsweep_scanner_feed": (_int, [_pointer, _pointer, _pointer, _u64]),
+    "upsweep_scanner_limit_gpu_memory": (_int, [_pointer, _u64]),
     "upsweep_scanner_destroy": (None, [_pointer]),
     "upsweep_histogram_even": (_int, [Target, _int, _pointer, _u64, _double, _double, _u64, _pointer, _pointer]),
     "upsweep_histogram_edges": (_int, [Target, _int, _pointer, _u64, _pointer, _u64, _pointer, _pointer]),
@@ -48,6 +54,10 @@ _SIGNATURES = {
 
 def cpu(threads):
     return Target(CPU, threads)
+
+
+def cuda(threads):
+    return Target(CUDA, threads)
 
 
 class Library:

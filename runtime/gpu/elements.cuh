@@ -1,0 +1,133 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <type_traits>
+
+#include <upsweep/runtime.h>
+#include <upsweep/upsweep.hpp>
+
+// Elements of a type that is known at run time, converted as a kernel reads and writes them. So one kernel serves all
+// integers, in 64 bits: what limits it is the way to the GPU, which they take as they are.
+namespace upsweep::runtime::gpu {
+
+// f(std::type_identity<T>) for the C++ type of a dtype, on a GPU too.
+template <class F>
+UPSWEEP_HOST_DEVICE auto with_element(upsweep_dtype dtype, const F& f)
+{
+    switch (dtype) {
+    case UPSWEEP_BOOL: return f(std::type_identity<bool>{});
+    case UPSWEEP_I8: return f(std::type_identity<std::int8_t>{});
+    case UPSWEEP_I16: return f(std::type_identity<std::int16_t>{});
+    case UPSWEEP_I32: return f(std::type_identity<std::int32_t>{});
+    case UPSWEEP_I64: return f(std::type_identity<std::int64_t>{});
+    case UPSWEEP_U8: return f(std::type_identity<std::uint8_t>{});
+    case UPSWEEP_U16: return f(std::type_identity<std::uint16_t>{});
+    case UPSWEEP_U32: return f(std::type_identity<std::uint32_t>{});
+    case UPSWEEP_U64: return f(std::type_identity<std::uint64_t>{});
+    case UPSWEEP_F16: return f(std::type_identity<f16>{});
+    case UPSWEEP_BF16: return f(std::type_identity<bf16>{});
+    case UPSWEEP_F32: return f(std::type_identity<float>{});
+    case UPSWEEP_F64: break;
+    }
+    return f(std::type_identity<double>{});
+}
+
+// Reads elements of type `from` as the Acc in which they are folded; integers by way of integers of `bits` bits, since a
+// minimum of elements that wrap is not the minimum, wrapped.
+template <class Acc>
+class typed_input {
+public:
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = Acc;
+    using difference_type = std::ptrdiff_t;
+    using reference = Acc;
+    using pointer = void;
+
+    typed_input() = default;
+    typed_input(const void* elements, upsweep_dtype from, int bits = 64) : elements_(elements), from_(from), bits_(bits)
+    {
+    }
+
+    UPSWEEP_HOST_DEVICE Acc operator[](std::ptrdiff_t n) const
+    {
+        const void* const elements = elements_;
+        const std::ptrdiff_t i = at_ + n;
+        const Acc value = with_element(from_, [elements, i]<class T>(std::type_identity<T>) {
+            return convert<Acc>(static_cast<const T*>(elements)[i]);
+        });
+        if constexpr (std::integral<Acc> && !std::same_as<Acc, bool>)
+            return static_cast<Acc>(static_cast<Acc>(static_cast<std::uint64_t>(value) << (64 - bits_)) >>
+                                    (64 - bits_));
+        else
+            return value;
+    }
+    UPSWEEP_HOST_DEVICE friend typed_input operator+(typed_input it, std::ptrdiff_t n)
+    {
+        it.at_ += n;
+        return it;
+    }
+
+private:
+    const void* elements_ = nullptr;
+    std::ptrdiff_t at_ = 0;
+    upsweep_dtype from_ = UPSWEEP_U8;
+    int bits_ = 64;
+};
+
+// Writes an Acc as an element of type `to`.
+template <class Acc>
+UPSWEEP_HOST_DEVICE void store(void* elements, upsweep_dtype to, std::ptrdiff_t i, Acc value)
+{
+    with_element(
+        to, [elements, i, value]<class T>(std::type_identity<T>) { static_cast<T*>(elements)[i] = convert<T>(value); });
+}
+
+// Takes folds and writes results: init (+) the fold, where there is an init, as an element of type `to`.
+template <class Acc, class Op>
+class typed_output {
+public:
+    class place {
+    public:
+        UPSWEEP_HOST_DEVICE place(const typed_output& out, std::ptrdiff_t i) : out_(out), i_(i) {}
+        UPSWEEP_HOST_DEVICE void operator=(Acc fold) const
+        {
+            store(out_.elements_, out_.to_, i_, out_.has_init_ ? Op{}(out_.init_, fold) : fold);
+        }
+
+    private:
+        const typed_output& out_;
+        std::ptrdiff_t i_;
+    };
+
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = Acc;
+    using difference_type = std::ptrdiff_t;
+    using reference = place;
+    using pointer = void;
+
+    typed_output() = default;
+    typed_output(void* elements, upsweep_dtype to, const std::optional<Acc>& init)
+        : elements_(elements), init_(init.value_or(Acc{})), to_(to), has_init_(init.has_value())
+    {
+    }
+
+    UPSWEEP_HOST_DEVICE place operator[](std::ptrdiff_t n) const { return {*this, at_ + n}; }
+    UPSWEEP_HOST_DEVICE friend typed_output operator+(typed_output it, std::ptrdiff_t n)
+    {
+        it.at_ += n;
+        return it;
+    }
+
+private:
+    void* elements_ = nullptr;
+    std::ptrdiff_t at_ = 0;
+    Acc init_{};
+    upsweep_dtype to_ = UPSWEEP_U8;
+    bool has_init_ = false;
+};
+
+} // namespace upsweep::runtime::gpu

@@ -1,0 +1,35 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "../engine.hpp"
+
+// The GPU engine with types erased. A build without CUDA has none.cpp in its place, where every call throws no_device.
+namespace upsweep::runtime::gpu {
+
+// The current device of the calling thread.
+std::string device_name();
+
+// Elements of type `in`, results of type `out`. Null where the operator is not defined. `host` copies the elements.
+struct reduce_request {
+    upsweep_op op;
+    upsweep_dtype in;
+    upsweep_dtype out;
+    cpu host;
+};
+std::unique_ptr<any_reducer> make_reducer(const reduce_request& request);
+
+struct scan_request {
+    upsweep_op op;
+    upsweep_dtype in;
+    upsweep_dtype out;
+    scan_kind kind;
+    const void* init; // of type `out`, or null
+    cpu host;
+};
+std::unique_ptr<any_scanner> make_scanner(const scan_request& request);
+
+} // namespace upsweep::runtime::gpu

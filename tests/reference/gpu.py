@@ -1,0 +1,119 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Compares the bits of libupsweep's folds on a GPU, real or simulated, with those of fold_order.py.
+
+    python3 gpu.py libupsweep.so [--seed N] [--only REGEX]
+
+So little of the GPU's memory is allowed that small arrays pass through it in many chunks.
+"""
+import ctypes
+import sys
+
+import numpy as np
+
+import samples
+from bits import EVERY_FOLD, ScanCase, check_reducer, check_scanner, cut, inputs_of, same_bits
+from checks import case, refused, require, run
+from fold_order import FLOATS, OPS, STORAGE, folds, reduce, reduce_dtype, supported
+from library import DTYPES, INVALID_ARGUMENT, OK, OP_NUMBERS, UNSUPPORTED, Guarded, cuda
+
+LEAST = 1 << 10  # elements of a chunk
+UNDER_WAY = 3    # chunks
+
+
+def size_of(dtype):
+    return np.dtype(STORAGE[dtype]).itemsize
+
+
+def near_borders(rng, chunk):
+    """Elements that fill some chunks of so many, or not quite, or a little more."""
+    return max(1, int(rng.integers(0, 7)) * chunk + int(rng.choice([-1, 0, 1, *rng.integers(-chunk, chunk, 3)])))
+
+
+def few(pieces):
+    """Every fourth border between the pieces."""
+    ends = [end for _, end in pieces][::-4][::-1]
+    return list(zip([0, *ends[:-1]], ends))
+
+
+def reducers(libs, rng):
+    """Every type and operator: fed in pieces, with the fold of all elements so far after each."""
+    for op, dtype in EVERY_FOLD:
+        chunk = LEAST << int(rng.integers(3))
+        for _, values in inputs_of(rng, op, dtype, near_borders(rng, chunk)):
+            expected = reduce(values, op, dtype, folds)
+            source, pieces = Guarded.of(dtype, values, rng.integers(64)), few(cut(rng, len(values)))
+            for lib in libs:
+                check_reducer(lib, op, dtype, source, expected, pieces, cuda(2), UNDER_WAY * size_of(dtype) * chunk)
+
+
+def scanners(libs, rng):
+    """Every type and operator, inclusive and exclusive, with and without init, in place and not."""
+    for op, dtype in EVERY_FOLD:
+        chunk = LEAST << int(rng.integers(3))
+        name, values = next(inputs_of(rng, op, dtype, near_borders(rng, chunk)))
+        scanned = ScanCase(rng, op, dtype, values, name, None, bool(rng.integers(2)), bool(rng.integers(2)))
+        for lib in libs:
+            check_scanner(lib, scanned, cut(rng, len(values)), cuda(2), bool(rng.integers(2)),
+                          UNDER_WAY * 2 * size_of(dtype) * chunk)
+
+
+def converting_scanners(libs, rng):
+    """From one type to another; but not from floats to integers."""
+    pairs = [(op, source, target) for op in OPS for source in STORAGE for target in STORAGE
+             if source != target and supported(op, source) and supported(op, target)
+             and (source not in FLOATS or target in (*FLOATS, "bool"))]
+    for i in rng.choice(len(pairs), 150, replace=False):
+        op, source, target = pairs[i]
+        name, values = next(inputs_of(rng, op, source, near_borders(rng, LEAST)))
+        scanned = ScanCase(rng, op, source, values, name, target, bool(rng.integers(2)), bool(rng.integers(2)))
+        for lib in libs:
+            check_scanner(lib, scanned, [(0, len(values))], cuda(1), False,
+                          UNDER_WAY * (size_of(source) + size_of(target)) * LEAST)
+
+
+@case()
+def check_whole(lib, op, dtype, values, expected):
+    result_dtype, what = reduce_dtype(op, dtype), f"{op} of {len(values)} {dtype} by the GPU"
+    source, result = Guarded.of(dtype, values), Guarded(result_dtype, 1)
+    status = lib.reduce(cuda(0), OP_NUMBERS[op], DTYPES[dtype], source.pointer, len(values), result.pointer)
+    require(status == OK, f"{what}: {lib.message()}")
+    same_bits(result.array, expected, result_dtype, what)
+
+
+def whole_arrays(libs, rng):
+    """As much memory as is allowed unasked."""
+    for op, dtype in [("plus", "f32"), ("plus", "f16"), ("plus", "i8"), ("maximum", "f64")]:
+        for n in (1, 300_000 + int(rng.integers(1000))):
+            name, values = next(inputs_of(rng, op, dtype, n))
+            for lib in libs:
+                check_whole(lib, op, dtype, values, reduce(values, op, dtype))
+                if n > 1:
+                    ScanCase(rng, op, dtype, values, name).check(lib, n, cuda(0))
+
+
+def refusals(libs, rng):
+    """What has no answer gets a status and a message, and nothing is written."""
+    f32, gpu, out = DTYPES["f32"], cuda(1), Guarded("f32", 100)
+    some = Guarded.of("f32", samples.mixed(rng, "f32", 100))
+    for lib in libs:
+        require(lib.gpu_name(), "the GPU has no name")
+        refused(lib, "minimum of nothing", lib.reduce(gpu, OP_NUMBERS["minimum"], f32, None, 0, out.pointer), INVALID_ARGUMENT,
+                out, "no elements")
+        refused(lib, "bits of floats", lib.reduce(gpu, OP_NUMBERS["bit_or"], f32, some.pointer, 100, out.pointer), UNSUPPORTED,
+                out, "bit_or", "f32")
+        counts, beside = Guarded("u64", 4), Guarded("u64", 3)
+        refused(lib, "a histogram", lib.histogram_even(gpu, f32, some.pointer, 100, 0, 1, 4, counts.pointer, beside.pointer),
+                UNSUPPORTED, counts, "histogram")
+        reducer = ctypes.c_void_p()
+        require(lib.reducer_create(gpu, 0, f32, ctypes.byref(reducer)) == OK, lib.message())
+        refused(lib, "too little memory", lib.reducer_limit_gpu_memory(reducer, 1000), INVALID_ARGUMENT, out, "1000 bytes")
+        require(lib.reducer_feed(reducer, some.pointer, 100) == OK, lib.message())
+        refused(lib, "a limit that comes late", lib.reducer_limit_gpu_memory(reducer, 1 << 20), INVALID_ARGUMENT, out, "before")
+        lib.reducer_destroy(reducer)
+
+
+CHECKS = (reducers, scanners, converting_scanners, whole_arrays, refusals)
+
+
+if __name__ == "__main__":
+    sys.exit(run(__doc__, CHECKS))
