@@ -127,30 +127,42 @@ bool is_convertible(upsweep_dtype from, upsweep_dtype to)
 // Converts elements to the type in which they are folded, before the CPU engine sees them.
 class converting_scanner final : public any_scanner {
 public:
-    converting_scanner(std::unique_ptr<cpu_scanner> scan, upsweep_dtype from, upsweep_dtype accumulator,
+    converting_scanner(cpu target, std::unique_ptr<cpu_scanner> scan, upsweep_dtype from, upsweep_dtype accumulator,
                        upsweep_dtype out)
-        : scan_(std::move(scan)), from_(from), accumulator_(accumulator), in_size_(upsweep_dtype_size(from)),
+        : target_(target), scan_(std::move(scan)), from_(from), accumulator_(accumulator),
+          in_size_(upsweep_dtype_size(from)), accumulator_size_(upsweep_dtype_size(accumulator)),
           out_size_(upsweep_dtype_size(out))
     {
     }
 
     void feed(const void* in, void* out, std::size_t count) override
     {
-        constexpr std::size_t piece = std::size_t{1} << 20;
-        converted_.resize(std::min(piece, count) * upsweep_dtype_size(accumulator_));
-        for (std::size_t i = 0; i < count; i += piece) {
-            const std::size_t size = std::min(piece, count - i);
-            convert_elements(from_, static_cast<const std::byte*>(in) + i * in_size_, accumulator_, converted_.data(),
-                             size);
-            scan_->feed_accumulators(converted_.data(), static_cast<std::byte*>(out) + i * out_size_, size);
+        const auto* from = static_cast<const std::byte*>(in);
+        auto* to = static_cast<std::byte*>(out);
+        const std::size_t most = part * static_cast<std::size_t>(cpu_engine::thread_count(target_));
+        converted_.resize(std::min(most, count) * accumulator_size_);
+        while (count != 0) {
+            const std::size_t size = std::min(most, count);
+            cpu_engine::for_each_index(target_, (size + part - 1) / part, [&](std::size_t k) {
+                convert_elements(from_, from + k * part * in_size_, accumulator_,
+                                 converted_.data() + k * part * accumulator_size_, std::min(part, size - k * part));
+            });
+            scan_->feed_accumulators(converted_.data(), to, size);
+            from += size * in_size_;
+            to += size * out_size_;
+            count -= size;
         }
     }
 
 private:
+    static constexpr std::size_t part = std::size_t{1} << 17; // elements for a thread, which stay in its cache
+
+    cpu target_;
     std::unique_ptr<cpu_scanner> scan_;
     upsweep_dtype from_;
     upsweep_dtype accumulator_;
     std::size_t in_size_;
+    std::size_t accumulator_size_;
     std::size_t out_size_;
     std::vector<std::byte> converted_;
 };
@@ -196,7 +208,7 @@ upsweep_scanner make_scanner_for(upsweep_target target, upsweep_op op, bool excl
         return {gpu::make_scanner({op, in_dtype, out_dtype, kind, init, host})};
     if (in_dtype == out_dtype)
         return {std::move(scan)};
-    return {std::make_unique<converting_scanner>(std::move(scan), in_dtype, scan_accumulator_dtype(op, out_dtype),
+    return {std::make_unique<converting_scanner>(host, std::move(scan), in_dtype, scan_accumulator_dtype(op, out_dtype),
                                                  out_dtype)};
 }
 
