@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "command.hpp"
 
-#include <cstdint>
+#include <string>
 
 #include <fmt/format.h>
 #include <upsweep/runtime.h>
@@ -13,17 +13,10 @@ namespace upsweep::cli {
 
 namespace {
 
-// The library has a GPU if it can fold one element there.
-bool has_gpu()
-{
-    const std::int32_t one = 1;
-    std::int64_t result = 0;
-    return upsweep_reduce({UPSWEEP_CUDA, 0}, UPSWEEP_PLUS, UPSWEEP_I32, &one, 1, &result) == UPSWEEP_OK;
-}
-
 void run_info(bool as_json)
 {
-    const std::string gpu = has_gpu() ? "present" : "none";
+    const char* const name = upsweep_gpu_name();
+    const std::string gpu = name != nullptr ? name : "none";
     if (as_json) {
         const json object = {{"command", "info"},
                              {"version", upsweep_version()},

@@ -107,6 +107,11 @@ void add_common_options(CLI::App& command, common_options& options)
     command.add_option("--threads", options.threads_text, "CPU threads (default: all cores); no result depends on it")
         ->group("Execution")
         ->type_name("N");
+    command
+        .add_option("--gpu-memory", options.gpu_memory,
+                    "What elements on their way may take of the GPU's memory (default: 64M)")
+        ->group("Execution")
+        ->type_name("BYTES");
 
     command.add_flag("--json", options.json, "Print one JSON object")->group("Output");
     command.add_flag("-v,--verbose", options.verbose, "Print for people even where standard output is no terminal")
@@ -149,6 +154,23 @@ std::unique_ptr<oneapi::tbb::global_control> limit_threads(const common_options&
     if (threads == 0)
         return nullptr;
     return std::make_unique<global_control>(global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+}
+
+std::optional<std::uint64_t> gpu_memory_of(const common_options& options)
+{
+    if (options.gpu_memory.empty())
+        return std::nullopt;
+    constexpr std::string_view units = "KMGT";
+    std::string_view digits = options.gpu_memory;
+    const std::size_t unit = units.find(digits.back());
+    if (unit != units.npos)
+        digits.remove_suffix(1);
+    const int shift = unit != units.npos ? 10 * (static_cast<int>(unit) + 1) : 0;
+    std::uint64_t bytes = 0;
+    if (parse_number(digits, bytes) != number_error::none || bytes == 0 || bytes << shift >> shift != bytes)
+        throw usage_error(fmt::format("--gpu-memory: {} is not possible; give a number of bytes such as 64M",
+                                      in_quotes(options.gpu_memory)));
+    return bytes << shift;
 }
 
 std::uint64_t count_option(const std::string& option, const std::string& text, std::uint64_t most)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct common_options {
     bool skip_empty = false;
     std::string target = "auto";
     std::string threads_text;
+    std::string gpu_memory;
     bool json = false;
     bool verbose = false;
 };
@@ -36,6 +38,8 @@ void add_op_option(CLI::App& command, std::string& op);
 [[nodiscard]] upsweep_target target_of(const common_options& options);
 // Holds the whole process to --threads while it lives; null where all cores are meant.
 [[nodiscard]] std::unique_ptr<oneapi::tbb::global_control> limit_threads(const common_options& options);
+// Bytes, if --gpu-memory was given.
+[[nodiscard]] std::optional<std::uint64_t> gpu_memory_of(const common_options& options);
 [[nodiscard]] upsweep_op op_of_name(const std::string& name);
 [[nodiscard]] upsweep_dtype dtype_option(const std::string& option, const std::string& name);
 // A count from 1 to `most`.

@@ -22,6 +22,7 @@ void run_reduce(const reduce_options& options)
     const upsweep_op op = op_of_name(options.op);
     const upsweep_target target = target_of(options);
     const auto limit = limit_threads(options);
+    const auto gpu_memory = gpu_memory_of(options);
     const inputs in = inputs::open(options);
 
     upsweep_dtype result_dtype{};
@@ -29,12 +30,16 @@ void run_reduce(const reduce_options& options)
     upsweep_reducer* created = nullptr;
     check(upsweep_reducer_create(in.sink_target(target), op, in.dtype(), &created), in.name());
     const reducer_ptr reducer(created);
+    if (gpu_memory)
+        check(upsweep_reducer_limit_gpu_memory(created, *gpu_memory), "--gpu-memory");
 
-    const measurement done = in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
+    const stopwatch watch;
+    measurement done = in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
         check(upsweep_reducer_feed(reducer.get(), elements, count), file);
     });
     scalar result{};
     check(upsweep_reducer_result(reducer.get(), &result), in.name());
+    done.seconds = watch.seconds(); // a GPU is not done before
 
     if (options.json) {
         json object = {{"command", "reduce"}, {"op", upsweep_op_name(op)}, {"files", options.files}};

@@ -27,8 +27,12 @@ struct scan_options : common_options {
     std::string out_dtype;
 };
 
-// Results pass through a buffer of this size, which stays in the caches until it is written.
-constexpr std::uint64_t buffer_bytes = std::uint64_t{4} << 20;
+// Results pass through a buffer: of the CPU, one that stays in the caches until it is written; of the GPU, one that has
+// room for several blocks on their way.
+std::uint64_t buffer_bytes(upsweep_place place)
+{
+    return place == UPSWEEP_CUDA ? std::uint64_t{64} << 20 : std::uint64_t{4} << 20;
+}
 
 scalar init_value(const std::string& text, upsweep_dtype dtype)
 {
@@ -44,7 +48,8 @@ scalar init_value(const std::string& text, upsweep_dtype dtype)
 }
 
 // Scans everything into the writer. Returns what was read and written.
-measurement scan_into(value_writer& writer, const inputs& in, upsweep_scanner& scanner, upsweep_dtype out_dtype)
+measurement scan_into(value_writer& writer, const inputs& in, upsweep_scanner& scanner, upsweep_dtype out_dtype,
+                      std::uint64_t buffer_bytes)
 {
     const std::uint64_t in_size = upsweep_dtype_size(in.dtype());
     const std::uint64_t out_size = upsweep_dtype_size(out_dtype);
@@ -69,6 +74,7 @@ void run_scan(const scan_options& options)
     const upsweep_op op = op_of_name(options.op);
     const upsweep_target target = target_of(options);
     const auto limit = limit_threads(options);
+    const auto gpu_memory = gpu_memory_of(options);
     const std::optional<upsweep_dtype> wanted =
         options.out_dtype.empty() ? std::nullopt : std::optional(dtype_option("--out-dtype", options.out_dtype));
     const inputs in = inputs::open(options);
@@ -84,6 +90,8 @@ void run_scan(const scan_options& options)
                                  options.init.empty() ? nullptr : &init, &created),
           in.name());
     const scanner_ptr scanner(created);
+    if (gpu_memory)
+        check(upsweep_scanner_limit_gpu_memory(created, *gpu_memory), "--gpu-memory");
 
     const bool to_file = !options.output.empty() && options.output != "-";
     const bool preview = options.output.empty() && !options.json && is_terminal(STDOUT_FILENO);
@@ -109,7 +117,7 @@ void run_scan(const scan_options& options)
         writer = write_to_file("-", out_dtype, in.count());
     }
 
-    const measurement done = scan_into(*writer, in, *scanner, out_dtype);
+    const measurement done = scan_into(*writer, in, *scanner, out_dtype, buffer_bytes(target.place));
     writer->finish();
 
     json result = {{"count", done.count}};

@@ -19,6 +19,7 @@ complete -c upsweep -n $folds -x -l header -a 'auto yes no' -d 'Whether the firs
 complete -c upsweep -n $folds -f -l skip-empty -d 'Pass over CSV records whose field is empty'
 complete -c upsweep -n $folds -x -l target -a 'auto cpu cuda' -d 'Where to run'
 complete -c upsweep -n $folds -x -l threads -d 'CPU threads'
+complete -c upsweep -n $folds -x -l gpu-memory -d 'For elements on their way'
 complete -c upsweep -n '__fish_seen_subcommand_from reduce scan histogram info' -f -l json -d 'Print one JSON object'
 complete -c upsweep -n $folds -f -s v -l verbose -d 'Print for people'
 
