@@ -47,8 +47,8 @@ def reducers(libs, rng):
 
 
 def scanners(libs, rng):
-    """Every type and operator, inclusive and exclusive, with and without init, in place and not."""
-    for op, dtype in EVERY_FOLD:
+    """Every type and operator, sums of floats more than once: inclusive or exclusive, with init or without, in place or not."""
+    for op, dtype in EVERY_FOLD + 4 * [("plus", dtype) for dtype in FLOATS]:
         chunk = LEAST << int(rng.integers(3))
         name, values = next(inputs_of(rng, op, dtype, near_borders(rng, chunk)))
         scanned = ScanCase(rng, op, dtype, values, name, None, bool(rng.integers(2)), bool(rng.integers(2)))
