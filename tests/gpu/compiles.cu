@@ -8,7 +8,8 @@
 
 namespace up = upsweep;
 
-void fold(const up::cuda& gpu, std::span<const float> in, float* sum, std::span<const std::int32_t> counts, std::span<std::int32_t> ends)
+void fold(const up::cuda& gpu, std::span<const float> in, float* sum, std::span<const std::int32_t> counts,
+          std::span<std::int32_t> ends)
 {
     up::reduce(gpu, in, sum, up::plus{});
     up::inclusive_scan(gpu, counts, ends);

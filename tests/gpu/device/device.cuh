@@ -64,7 +64,8 @@ inline std::size_t free_device_bytes()
 template <class T>
 __global__ void count_differences(const T* got, const T* expected, std::size_t count, unsigned long long* differences)
 {
-    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += std::size_t{gridDim.x} * blockDim.x)
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
+         i += std::size_t{gridDim.x} * blockDim.x)
         if (got[i] != expected[i])
             atomicAdd(differences, 1);
 }
@@ -81,8 +82,8 @@ public:
     void expect_same(std::span<const T> got, std::span<const T> expected)
     {
         count_differences<<<256, 256, 0, stream_>>>(reinterpret_cast<const unsigned char*>(got.data()),
-                                                    reinterpret_cast<const unsigned char*>(expected.data()), got.size_bytes(),
-                                                    differences_.as<unsigned long long>());
+                                                    reinterpret_cast<const unsigned char*>(expected.data()),
+                                                    got.size_bytes(), differences_.as<unsigned long long>());
         check(cudaGetLastError());
     }
 

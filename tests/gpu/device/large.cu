@@ -29,7 +29,8 @@ __host__ __device__ std::uint64_t sequence(std::uint64_t i)
 template <class F>
 __device__ void for_each_element(std::uint64_t count, F f)
 {
-    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += std::uint64_t{gridDim.x} * blockDim.x)
+    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
+         i += std::uint64_t{gridDim.x} * blockDim.x)
         f(i);
 }
 
@@ -53,13 +54,14 @@ __global__ void fill_with_floats(float* out, std::uint64_t count)
 {
     for_each_element(count, [=](std::uint64_t i) {
         const std::uint64_t bits = sequence(i + 1);
-        const float magnitude = ldexpf(1.0F + static_cast<float>(bits >> 44) * 0x1p-20F, static_cast<int>(bits & 15) - 8);
+        const float magnitude =
+            ldexpf(1.0F + static_cast<float>(bits >> 44) * 0x1p-20F, static_cast<int>(bits & 15) - 8);
         out[i] = (bits >> 4 & 1) != 0 ? -magnitude : magnitude;
     });
 }
 
-#define SKIP_WITHOUT(bytes)                                                                                           \
-    if (free_device_bytes() < (bytes) + (std::size_t{1} << 30))                                                       \
+#define SKIP_WITHOUT(bytes)                                                                                            \
+    if (free_device_bytes() < (bytes) + (std::size_t{1} << 30))                                                        \
     GTEST_SKIP() << "needs " << (bytes) << " bytes of the GPU's memory"
 
 template <class T>
@@ -93,7 +95,8 @@ TEST(large, sum_of_u8)
     const up::cuda gpu;
     std::uint64_t expected = 0;
     for (std::uint64_t done = 0; done < beyond; done += two_to_32 / 4)
-        expected += up::reduce(gpu, std::span<const std::uint8_t>(array + done, std::min(two_to_32 / 4, beyond - done)));
+        expected +=
+            up::reduce(gpu, std::span<const std::uint8_t>(array + done, std::min(two_to_32 / 4, beyond - done)));
     EXPECT_GT(expected, two_to_32 * 127);
     EXPECT_EQ(up::reduce(gpu, std::span<const std::uint8_t>(array, beyond)), expected);
 }

@@ -2,8 +2,9 @@
 //
 // What a call reads and writes, and where that may be: nothing beside its output, at any alignment, in every kind of memory
 // that a GPU reaches; and what happens when there is too little of it.
+#include <algorithm>
 #include <cstdint>
-#include <new>
+#include <memory>
 #include <regex>
 #include <string>
 
@@ -19,7 +20,8 @@ namespace {
 template <class T>
 class guarded_array {
 public:
-    guarded_array(std::size_t size, std::size_t offset) : size_(size), before_(64 + offset), bytes_(before_ + size * sizeof(T) + 64)
+    guarded_array(std::size_t size, std::size_t offset)
+        : size_(size), before_(64 + offset), bytes_(before_ + size * sizeof(T) + 64)
     {
         check(cudaMemset(bytes_.as<void>(), sentinel, bytes_.size()));
     }
@@ -54,7 +56,8 @@ private:
 };
 
 template <class T, class Op>
-void expect_nothing_else_is_written(const up::cuda& gpu, std::span<const T> values, std::size_t in_offset, std::size_t out_offset, Op op)
+void expect_nothing_else_is_written(const up::cuda& gpu, std::span<const T> values, std::size_t in_offset,
+                                    std::size_t out_offset, Op op)
 {
     SCOPED_TRACE(std::to_string(values.size()) + " elements, from byte " + std::to_string(in_offset) + " to byte " +
                  std::to_string(out_offset));
@@ -91,7 +94,8 @@ void expect_nothing_else_is_written(Op op)
                     return;
             }
     for (std::size_t offset = 0; offset < 16; offset += alignof(T))
-        for (const auto [in, out] : {std::pair{offset, offset}, std::pair{offset, std::size_t{0}}, std::pair{std::size_t{0}, offset}}) {
+        for (const auto [in, out] :
+             {std::pair{offset, offset}, std::pair{offset, std::size_t{0}}, std::pair{std::size_t{0}, offset}}) {
             expect_nothing_else_is_written(gpu, values.span(), in, out, op);
             if (::testing::Test::HasFatalFailure())
                 return;

@@ -17,7 +17,8 @@ void expect_few_to_be_folded(Op op)
     auto random = generator();
     const up::cuda gpu;
     // No whole tile; several; so many that the tiles of a scan are large.
-    for (const std::size_t n : {std::size_t{1}, std::size_t{1'000}, std::size_t{100'003}, (std::size_t{2} << 20) / sizeof(T) + 777}) {
+    for (const std::size_t n :
+         {std::size_t{1}, std::size_t{1'000}, std::size_t{100'003}, (std::size_t{2} << 20) / sizeof(T) + 777}) {
         const host_array<T> values = random_array<T>(random, n + 1);
         host_array<T> expected(n);
         up::inclusive_scan(up::cpu{}, values.first(n), expected.span(), op);
@@ -25,7 +26,8 @@ void expect_few_to_be_folded(Op op)
         target_array<up::cuda, T> out(n);
         up::inclusive_scan(gpu, in.const_span().first(n), out.span(), op);
         EXPECT_TRUE(bits_equal(out.to_host(), expected));
-        EXPECT_TRUE(bits_equal(up::reduce(gpu, in.const_span().subspan(1), op), up::reduce(up::cpu{}, values.span().subspan(1), op)));
+        EXPECT_TRUE(bits_equal(up::reduce(gpu, in.const_span().subspan(1), op),
+                               up::reduce(up::cpu{}, values.span().subspan(1), op)));
     }
 }
 
