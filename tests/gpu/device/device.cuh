@@ -53,6 +53,9 @@ private:
     std::size_t size_;
 };
 
+// Arrays are filled on the default stream, for which other streams do not wait.
+inline void wait_for_contents() { check(cudaStreamSynchronize(nullptr)); }
+
 inline std::size_t free_device_bytes()
 {
     std::size_t free = 0;
@@ -111,6 +114,7 @@ struct example {
           inclusive(scanned(values, [](auto... arguments) { inclusive_scan(cpu{}, arguments...); }).span()),
           exclusive(scanned(values, [](auto... arguments) { exclusive_scan(cpu{}, arguments...); }).span())
     {
+        wait_for_contents();
     }
     example(std::mt19937_64& random, std::size_t n) : example(random_array<T>(random, n)) {}
 
@@ -132,7 +136,7 @@ private:
 // Where a GPU writes the folds of an example.
 template <class T>
 struct results {
-    explicit results(std::size_t n) : sum(1), scan(n) {}
+    explicit results(std::size_t n) : sum(1), scan(n) { wait_for_contents(); }
 
     // Puts the three folds on the target's stream, and their comparison with what is expected.
     void fold(const cuda& gpu, example<T>& given, comparison& compared)
