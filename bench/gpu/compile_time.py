@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
-"""Times nvcc on a file with one reduce and one scan of a type, with Upsweep and with CUB, by turns: the seconds that processors
-were busy with it, which other work on the machine changes less than the time that passes. The least of some counts.
+"""Times nvcc on a file with one reduce and one scan of a type, with Upsweep and with CUB, by turns: the seconds that
+processors were busy with it, which other work on the machine changes less than the time that passes. The least of some
+counts.
 
     python3 bench/gpu/compile_time.py [--types i32,f32] [--arch sm_90] [--cub INCLUDE_FOLDER...] [--out ROWS.jsonl]
 """
@@ -67,7 +68,8 @@ def main():
     include = pathlib.Path(__file__).resolve().parents[2] / "include"
     arch = f"-arch={chosen.arch}"
     contenders = {
-        "upsweep": (UPSWEEP, [arch, "--fmad=false", "--expt-relaxed-constexpr", "-Xcompiler=-ffp-contract=off", f"-I{include}"]),
+        "upsweep": (UPSWEEP, [arch, "--fmad=false", "--expt-relaxed-constexpr", "-Xcompiler=-ffp-contract=off",
+                              f"-I{include}"]),
         "cub": (CUB, [arch, *(f"-I{folder}" for folder in chosen.cub)]),
     }
     rows = []
@@ -83,9 +85,9 @@ def main():
             print(f"{name:5} Upsweep {least['upsweep']:6.2f} s   CUB {least['cub']:6.2f} s   "
                   f"{least['upsweep'] / least['cub']:.2f} of CUB's", flush=True)
             for library, all_times in times.items():
-                rows.append({"machine": chosen.machine, "commit": chosen.commit, "library": library, "algorithm": "compile",
-                             "type": name, "variant": "one reduce, one scan", "call": f"nvcc -c {arch}",
-                             "s": least[library], "s_all": all_times})
+                rows.append({"machine": chosen.machine, "commit": chosen.commit, "library": library,
+                             "algorithm": "compile", "type": name, "variant": "one reduce, one scan",
+                             "call": f"nvcc -c {arch}", "s": least[library], "s_all": all_times})
     if chosen.out:
         pathlib.Path(chosen.out).write_text("".join(json.dumps(row) + "\n" for row in rows))
     return 0
