@@ -12,5 +12,6 @@ void measure_half_floats(session& run);
 void measure_floats(session& run);
 void measure_max_plus(session& run);
 void measure_affine(session& run);
+void measure_matrices(session& run);
 
 } // namespace bench

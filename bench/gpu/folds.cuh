@@ -14,6 +14,7 @@
 #include <upsweep/upsweep.hpp>
 
 #include "contenders.hpp"
+#include "promises.cuh"
 #include "roof.hpp"
 
 namespace bench {
@@ -69,6 +70,8 @@ __host__ __device__ bool close(const T& a, const T& b, double slack)
         return a == b;
     else if constexpr (std::floating_point<T>)
         return fabs(static_cast<double>(a) - static_cast<double>(b)) <= slack;
+    else if constexpr (requires { a.d; })
+        return close(a.a, b.a, slack) && close(a.b, b.b, slack) && close(a.c, b.c, slack) && close(a.d, b.d, slack);
     else
         return close(a.a, b.a, slack) && close(a.b, b.b, slack);
 }
@@ -153,6 +156,11 @@ std::function<void()> with_storage(Call call)
     };
 }
 
+inline void append(std::vector<contender>& contenders, const std::vector<contender>& more)
+{
+    contenders.insert(contenders.end(), more.begin(), more.end());
+}
+
 inline std::string cub_version()
 {
     return std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." +
@@ -228,6 +236,7 @@ void measure_reduce(session& run, const std::string& type)
                                   return peer_reduce(storage, bytes, to_peer(in), out, n, stream);
                               }),
                               is_sum});
+        append(contenders, reductions_with_promise(in, out, n, stream, contenders.back()));
         run.measure({"reduce", type, "sum", n, n * sizeof(T)}, {result.data(), result.bytes()}, contenders);
     }
 }
@@ -299,6 +308,8 @@ void measure_scan(session& run, const std::string& type, const std::string& vari
                                   return peer_scan(storage, bytes, to_peer(in), to_peer(out), n, stream);
                               }),
                               is_close});
+        if constexpr (std::same_as<Op, up::plus>)
+            append(contenders, scans_with_promise(in, out, n, stream, contenders.back()));
         run.measure({"scan", type, variant, n, 2 * n * sizeof(T)}, {out_memory.data(), n * sizeof(T)}, contenders);
     }
 }
@@ -331,12 +342,12 @@ void measure_sums(session& run, const std::string& type)
     measure_scan<T>(run, type, "sum", up::plus{}, "DeviceScan::InclusiveSum", peer_sum{});
 }
 
-// A monoid of the user, of two floats.
+// A monoid of the user, of floats.
 template <class F, class T>
 void measure_operator(session& run, const std::string& name, F f, T identity)
 {
-    measure_scan<T>(run, "2xf32", name, up::monoid{f, identity, up::ordered}, "DeviceScan::InclusiveScan",
-                    peer_fold<F>{f});
+    measure_scan<T>(run, std::to_string(sizeof(T) / sizeof(float)) + "xf32", name, up::monoid{f, identity, up::ordered},
+                    "DeviceScan::InclusiveScan", peer_fold<F>{f});
 }
 
 } // namespace bench

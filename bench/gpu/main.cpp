@@ -12,7 +12,7 @@
 
 namespace {
 
-const std::vector<std::string> all_types{"i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "2xf32"};
+const std::vector<std::string> all_types{"i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "2xf32", "4xf32"};
 
 // "10:30"
 void set_sizes(bench::settings& chosen, const std::string& sizes)
@@ -38,6 +38,7 @@ bool run(bench::settings chosen, std::FILE* rows)
     bench::measure_floats(session);
     bench::measure_max_plus(session);
     bench::measure_affine(session);
+    bench::measure_matrices(session);
     session.print_summary();
     return session.all_right();
 }
@@ -54,7 +55,7 @@ int main(int argc, char** argv)
     CLI::App app("Measures Upsweep, CUB and the roofs of a GPU side by side, in interleaved rounds.");
     app.name("upsweep-bench-gpu");
     app.add_option("--types", chosen.types,
-                   "i8,i16,i32,i64,f16,bf16,f32,f64,2xf32; 2xf32 is what operators of the user have")
+                   "i8,i16,i32,i64,f16,bf16,f32,f64,2xf32,4xf32; the last two are what operators of the user have")
         ->delimiter(',')
         ->check(CLI::IsMember(all_types));
     app.add_option("--algorithms", chosen.algorithms, "reduce,scan")

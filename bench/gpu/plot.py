@@ -26,7 +26,7 @@ def curves(rows):
     """{(algorithm, library, type): [(log2 n, share), ...]}"""
     found = {}
     for row in rows:
-        if row["variant"] == "sum" and row["share_of_roof"] is not None:
+        if row["variant"] == "sum" and not row.get("promise") and row["share_of_roof"] is not None:
             key = (row["algorithm"], row["library"], row["type"])
             found.setdefault(key, []).append((row["n"].bit_length() - 1, row["share_of_roof"]))
     return {key: sorted(points) for key, points in found.items()}

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
-#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,6 +16,10 @@ namespace {
 
 constexpr std::size_t scratch_bytes = std::size_t{256} << 20; // several times the second-level cache
 constexpr int calls_in_a_row = 5;
+
+// Up to here the host is slower than the GPU, or not much faster: what it needs for a call can be measured.
+constexpr std::size_t most_bytes_for_the_host = 16384;
+constexpr int calls_of_the_host = 100; // of at most a few kernels, that the stream takes without making the host wait
 
 double quantile(std::vector<double> values, double q)
 {
@@ -98,6 +102,16 @@ double session::milliseconds(const std::function<void()>& work)
     return elapsed;
 }
 
+double session::host_microseconds(const std::function<void()>& launch)
+{
+    check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+    const auto start = std::chrono::steady_clock::now();
+    for (int call = 0; call < calls_of_the_host; ++call)
+        launch();
+    const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+    return elapsed.count() / calls_of_the_host;
+}
+
 void session::measure(const subject& what, std::span<std::byte> result, const std::vector<contender>& contenders)
 {
     const bool large = what.bytes > std::size_t{1} << 30;
@@ -126,10 +140,17 @@ void session::measure(const subject& what, std::span<std::byte> result, const st
                                      calls_in_a_row);
         }
 
+    const bool on_host = what.bytes <= most_bytes_for_the_host;
+    for (int round = 0; on_host && round < cold_rounds; ++round)
+        for (std::size_t k = 0; k < contenders.size(); ++k)
+            if (contenders[k].promise.empty()) // by another interface, which allocates memory in each call
+                records[k].host.push_back(host_microseconds(contenders[k].launch));
+
     const auto best = [&](auto is_of_kind) -> std::optional<std::size_t> {
         std::optional<std::size_t> found;
         for (std::size_t k = 0; k < contenders.size(); ++k)
-            if (is_of_kind(contenders[k].library) && (!found || median(records[k].cold) < median(records[*found].cold)))
+            if (contenders[k].promise.empty() && is_of_kind(contenders[k].library) &&
+                (!found || median(records[k].cold) < median(records[*found].cold)))
                 found = k;
         return found;
     };
@@ -142,7 +163,12 @@ void session::measure(const subject& what, std::span<std::byte> result, const st
     const auto times_of = [&](std::size_t k) { return times{median(records[k].cold), median(records[k].hot)}; };
 
     // The roof of the hot times can be another of the programs than that of the cold ones.
-    comparison compared{what, times_of(roof), times_of(ours), times_of(peer)};
+    comparison compared{what, times_of(roof), times_of(ours), times_of(peer), {}};
+    for (std::size_t k = 0; k < contenders.size(); ++k)
+        if (!contenders[k].promise.empty())
+            compared.peer_by_promise[contenders[k].promise] = times_of(k);
+    if (on_host)
+        compared.host = {median(records[ours].host), median(records[peer].host)};
     for (std::size_t k = 0; k < contenders.size(); ++k)
         if (is_roof(contenders[k].library))
             compared.roof.hot = std::min(compared.roof.hot, median(records[k].hot));
@@ -161,6 +187,7 @@ void session::measure(const subject& what, std::span<std::byte> result, const st
         row["type"] = what.type;
         row["variant"] = what.variant;
         row["call"] = one.call;
+        row["promise"] = one.promise;
         row["n"] = what.n;
         row["bytes"] = what.bytes;
         row["ms_cold"] = mine.cold;
@@ -168,6 +195,8 @@ void session::measure(const subject& what, std::span<std::byte> result, const st
         row["ms_cold_quartiles"] = {quantile(records[k].cold, 0.25), quantile(records[k].cold, 0.75)};
         row["gbps"] = static_cast<double>(what.bytes) / mine.cold * 1e-6;
         row["share_of_roof"] = compared.roof.cold / mine.cold;
+        if (!records[k].host.empty())
+            row["us_host"] = median(records[k].host);
         row["right"] = static_cast<bool>(right[k]);
         if (rows_ != nullptr)
             fmt::print(rows_, "{}\n", row.dump());
@@ -195,7 +224,7 @@ void session::print(const comparison& one)
                fmt::format("{:.2f} / {:.2f}", one.peer.cold / one.ours.cold, one.peer.hot / one.ours.hot));
 }
 
-void session::print_summary() const
+void session::print_means(const std::string& algorithm, const std::string& variant) const
 {
     struct range {
         const char* name;
@@ -205,35 +234,62 @@ void session::print_summary() const
                             {"n <= 2^24", 0, std::size_t{1} << 24},
                             {"n >= 2^28", std::size_t{1} << 28, SIZE_MAX},
                             {"all n", 0, SIZE_MAX}};
+    for (const range& sizes : ranges) {
+        mean share_cold, share_hot, faster_cold, faster_hot;
+        std::map<std::string, std::pair<mean, mean>> faster_by_promise;
+        const comparison* least = nullptr;
+        const auto faster = [](const comparison& one) { return one.peer.cold / one.ours.cold; };
+        for (const comparison& one : comparisons_) {
+            if (one.what.algorithm != algorithm || one.what.variant != variant || one.what.n < sizes.lowest ||
+                one.what.n > sizes.highest)
+                continue;
+            share_cold.add(one.roof.cold / one.ours.cold);
+            share_hot.add(one.roof.hot / one.ours.hot);
+            faster_cold.add(faster(one));
+            faster_hot.add(one.peer.hot / one.ours.hot);
+            if (least == nullptr || faster(one) < faster(*least))
+                least = &one;
+            for (const auto& [promise, peer] : one.peer_by_promise) {
+                faster_by_promise[promise].first.add(peer.cold / one.ours.cold);
+                faster_by_promise[promise].second.add(peer.hot / one.ours.hot);
+            }
+        }
+        if (least == nullptr)
+            continue;
+        fmt::print("{:<7}{:<9}{:<10} {:>15} {:>13}  {:.2f} ({}, 2^{})\n", algorithm, variant, sizes.name,
+                   fmt::format("{:.1f} / {:.1f} %", 100 * share_cold.value(), 100 * share_hot.value()),
+                   fmt::format("{:.2f} / {:.2f}", faster_cold.value(), faster_hot.value()), faster(*least),
+                   least->what.type, std::countr_zero(least->what.n));
+        for (const auto& [promise, faster_than] : faster_by_promise)
+            fmt::print("{:<42} {:>13}  {}, the types that CUB has it for\n", "",
+                       fmt::format("{:.2f} / {:.2f}", faster_than.first.value(), faster_than.second.value()), promise);
+    }
+}
+
+void session::print_host_times() const
+{
+    std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> calls;
+    for (const comparison& one : comparisons_)
+        if (one.host) {
+            calls[one.what.algorithm].first.push_back(one.host->ours);
+            calls[one.what.algorithm].second.push_back(one.host->peer);
+        }
+    for (const auto& [algorithm, times] : calls)
+        fmt::print("{:<7}a call takes the host {:.2f} us, {:.2f} at most; CUB {:.2f} us\n", algorithm,
+                   median(times.first), std::ranges::max(times.first), median(times.second));
+}
+
+void session::print_summary() const
+{
     fmt::print("\ngeometric means over types and sizes, cold / hot\n{:<7}{:<9}{:<10} {:>15} {:>13}  {}\n", "",
                "operator", "sizes", "share of roof", "over CUB", "least over CUB, cold");
     std::vector<std::pair<std::string, std::string>> kinds;
     for (const comparison& one : comparisons_)
         if (const std::pair kind(one.what.algorithm, one.what.variant); std::ranges::find(kinds, kind) == kinds.end())
             kinds.push_back(kind);
-
     for (const auto& [algorithm, variant] : kinds)
-        for (const range& sizes : ranges) {
-            mean share_cold, share_hot, faster_cold, faster_hot;
-            const comparison* least = nullptr;
-            const auto faster = [](const comparison& one) { return one.peer.cold / one.ours.cold; };
-            for (const comparison& one : comparisons_) {
-                if (one.what.algorithm != algorithm || one.what.variant != variant || one.what.n < sizes.lowest ||
-                    one.what.n > sizes.highest)
-                    continue;
-                share_cold.add(one.roof.cold / one.ours.cold);
-                share_hot.add(one.roof.hot / one.ours.hot);
-                faster_cold.add(faster(one));
-                faster_hot.add(one.peer.hot / one.ours.hot);
-                if (least == nullptr || faster(one) < faster(*least))
-                    least = &one;
-            }
-            if (least != nullptr)
-                fmt::print("{:<7}{:<9}{:<10} {:>15} {:>13}  {:.2f} ({}, 2^{})\n", algorithm, variant, sizes.name,
-                           fmt::format("{:.1f} / {:.1f} %", 100 * share_cold.value(), 100 * share_hot.value()),
-                           fmt::format("{:.2f} / {:.2f}", faster_cold.value(), faster_hot.value()), faster(*least),
-                           least->what.type, std::countr_zero(least->what.n));
-        }
+        print_means(algorithm, variant);
+    print_host_times();
     if (!all_right())
         fmt::print("\n{} results are wrong\n", wrong_);
 }

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +36,9 @@ struct contender {
 
     // Whether what the launch wrote is right. Asked once, after the result was overwritten and the work done again.
     std::function<bool()> right = [] { return true; };
+
+    // What the library promises about the order of operations, where it was asked for more than it does by itself.
+    std::string promise = {};
 };
 
 struct settings {
@@ -69,21 +74,32 @@ private:
     struct record {
         std::vector<double> cold; // milliseconds
         std::vector<double> hot;
+        std::vector<double> host; // microseconds a call, where they were measured
     };
     struct times {
         double cold;
         double hot;
+    };
+    // Microseconds that a call takes on the host.
+    struct host_times {
+        double ours;
+        double peer;
     };
     struct comparison {
         subject what;
         times roof;
         times ours;
         times peer;
+        std::map<std::string, times> peer_by_promise;
+        std::optional<host_times> host = {};
     };
 
     bool is_right(const contender& one, std::span<std::byte> result);
     double milliseconds(const std::function<void()>& work);
+    double host_microseconds(const std::function<void()>& launch);
     void print(const comparison& one);
+    void print_means(const std::string& algorithm, const std::string& variant) const;
+    void print_host_times() const;
 
     settings settings_;
     std::FILE* rows_;

@@ -1,0 +1,16 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Compiled for every generation of GPUs, not run.
+#include <cstdint>
+#include <span>
+
+#include <upsweep/upsweep.hpp>
+
+namespace up = upsweep;
+
+void fold(const up::cuda& gpu, std::span<const float> in, float* sum, std::span<const std::int32_t> counts,
+          std::span<std::int32_t> ends)
+{
+    up::reduce(gpu, in, sum, up::plus{});
+    up::inclusive_scan(gpu, counts, ends);
+}

@@ -1,0 +1,9 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "bits.cuh"
+
+namespace upsweep::test {
+
+using types = on_gpu<float, double>;
+INSTANTIATE_TYPED_TEST_SUITE_P(floats, bits_of_cpu, types);
+
+} // namespace upsweep::test

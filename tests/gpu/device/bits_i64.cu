@@ -1,0 +1,10 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "bits.cuh"
+
+namespace upsweep::test {
+
+using types = on_gpu<std::int64_t, std::uint64_t>;
+INSTANTIATE_TYPED_TEST_SUITE_P(i64, bits_of_cpu, types);
+INSTANTIATE_TYPED_TEST_SUITE_P(i64, bitwise_of_cpu, types);
+
+} // namespace upsweep::test

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Fails where ptxas spills registers in a kernel of the sum or the inclusive scan of an element type.
+
+usage: spills.py [--nvcc NVCC] [--arch ARCH] [TYPE...]     types: i8 i16 i32 i64 f16 bf16 f32 f64, all if none is given
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+TYPES = {
+    "i8": "std::int8_t",
+    "i16": "std::int16_t",
+    "i32": "std::int32_t",
+    "i64": "std::int64_t",
+    "f16": "upsweep::f16",
+    "bf16": "upsweep::bf16",
+    "f32": "float",
+    "f64": "double",
+}
+
+SOURCE = """
+#include <upsweep/upsweep.hpp>
+
+using element = %s;
+using total = upsweep::result_t<upsweep::plus, element>;
+
+void fold(const upsweep::cuda& gpu, std::span<const element> in, total* sum, std::span<element> out)
+{
+    upsweep::reduce(gpu, in, sum, upsweep::plus{});
+    upsweep::inclusive_scan(gpu, in, out);
+}
+"""
+
+# Of a kernel in the output of `ptxas -v`.
+RESOURCES = re.compile(
+    r"Compiling entry function '(?P<kernel>\w+)'.*?"
+    r"(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
+    r"Used (?P<registers>\d+) registers",
+    re.DOTALL,
+)
+
+
+def kernel_name(mangled):
+    """reduce, or scan and the numbers of its shape."""
+    if "reduce_kernel" in mangled:
+        return "reduce"
+    numbers = re.search(r"scan_shape\w*?((?:Li\d+E)+)", mangled)
+    return "scan " + " ".join(re.findall(r"Li(\d+)E", numbers[1])) if numbers else mangled
+
+
+def kernels_of(name, nvcc, arch):
+    include = pathlib.Path(__file__).resolve().parents[2] / "include"
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder) / f"{name}.cu"
+        source.write_text(SOURCE % TYPES[name])
+        command = [nvcc, "-std=c++20", f"-arch={arch}", "--fmad=false", "--expt-relaxed-constexpr",
+                   "-Xcompiler=-ffp-contract=off", "-Xptxas=-v", f"-I{include}", "-cubin", "-o", f"{source}.cubin", source]
+        compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+    if compiled.returncode != 0:
+        sys.exit(compiled.stderr)
+    kernels = list(RESOURCES.finditer(compiled.stderr))
+    names = {kernel_name(kernel["kernel"]).split()[0] for kernel in kernels}
+    if not {"reduce", "scan"} <= names:
+        sys.exit(f"ptxas reported no kernel of reduce or of scan:\n{compiled.stderr}")
+    return kernels
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("types", nargs="*")
+    parser.add_argument("--nvcc", default="nvcc")
+    parser.add_argument("--arch", default="sm_90")
+    chosen = parser.parse_args()
+    if unknown := set(chosen.types) - set(TYPES):
+        parser.error(f"unknown types: {' '.join(sorted(unknown))}")
+
+    spilling = 0
+    print(f"{'type':6}{'kernel':14}{'registers':>10}{'stack':>8}{'spill stores':>14}{'spill loads':>13}   (bytes)")
+    for name in chosen.types or TYPES:
+        for kernel in kernels_of(name, chosen.nvcc, chosen.arch):
+            spills = int(kernel["stores"]) + int(kernel["loads"]) != 0
+            spilling += spills
+            print(f"{name:6}{kernel_name(kernel['kernel']):14}{kernel['registers']:>10}{kernel['stack']:>8}"
+                  f"{kernel['stores']:>14}{kernel['loads']:>13}{'   spills' if spills else ''}", flush=True)
+    return 1 if spilling else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
