@@ -27,14 +27,12 @@
 // one hop from any block to any other, and no chain of blocks that wait. One barrier a tile.
 namespace upsweep::gpu {
 
-template <class In, class Out, int Rows, int Chunks, int Stages, int Ahead, int Listeners>
+template <class In, class Out, int Rows, int Stages, int Ahead, int Listeners>
 struct scan_shape {
     static constexpr int warps = 16;                                // that scan
     static constexpr int listeners = Listeners;                     // that fold the totals of other blocks
     static constexpr int threads = (warps + 1 + listeners) * lanes; // and one warp that announces those of its own
-    static constexpr int rows = Rows;                               // of a chunk, which a warp takes at once
-    static constexpr int chunks_of_warp = Chunks;                   // in a tile
-    static constexpr int chunks = Chunks * warps;                   // in a tile: at most one a lane
+    static constexpr int rows = Rows;                               // of a chunk, which is a warp's part of a tile
     static_assert(Listeners <= Ahead, "a listener has passed the barrier after which the totals of its tile are there");
     static constexpr int stages = Stages; // of the ring
     static constexpr int ahead = Ahead;   // tiles from a total to its scan
@@ -42,7 +40,7 @@ struct scan_shape {
         vector_elements<std::max(sizeof(std::iter_value_t<In>), sizeof(std::iter_value_t<Out>))>;
     static constexpr int row = elements * lanes;
     static constexpr int chunk = row * rows;
-    static constexpr int tile = chunk * chunks;
+    static constexpr int tile = chunk * warps;
     static constexpr std::size_t shared_bytes = sizeof(std::iter_value_t<In>) * tile * stages;
 };
 
@@ -67,8 +65,8 @@ class scan_block {
 
 public:
     struct shared_memory {
-        raw_array<Acc, stages * Shape::chunks> totals;    // of the chunks
-        raw_array<Acc, stages*(Shape::chunks + 1)> folds; // before them, and after the last
+        raw_array<Acc, stages * Shape::warps> totals;    // of the chunks
+        raw_array<Acc, stages*(Shape::warps + 1)> folds; // before them, and after the last
         std::uint64_t tiles[stages + 2];
         typename look_back<Acc, Op>::memory stacks[Shape::listeners];
     };
@@ -89,9 +87,10 @@ public:
         for (int i = -Shape::ahead; goes_on(i); ++i) {
             __pipeline_wait_prior(stages - 1 - Shape::ahead);
             total(i + Shape::ahead);
-            step(i);
             if (i >= 0)
                 scan(i);
+            else
+                step(i);
             copy(i + stages);
         }
     }
@@ -152,17 +151,14 @@ private:
     // Whether there is a tile to scan in step i, or still one to come. A block has at least one.
     __device__ bool goes_on(int i) const { return i <= 0 || tile_of(i) < tiles_; }
 
-    // The first of this warp's chunks in a tile.
-    __device__ int first_chunk() const { return static_cast<int>(threadIdx.x) / lanes * Shape::chunks_of_warp; }
-
-    // Where the elements of this thread are: in the arrays, for the first row of a chunk, and in the ring.
-    __device__ std::uint64_t place(std::uint64_t tile, int chunk) const
+    // Where the elements of this thread are: the first of them in a tile, and row r of them in the ring.
+    __device__ static unsigned place_in_tile()
     {
-        return tile * Shape::tile + static_cast<unsigned>(chunk * Shape::chunk + lane_id() * elements);
+        return threadIdx.x / lanes * Shape::chunk + static_cast<unsigned>(lane_id() * elements);
     }
-    __device__ element* place_in_ring(int i, int chunk, int row) const
+    __device__ element* place_in_ring(int i, int r) const
     {
-        return ring_ + (i % stages * Shape::tile + chunk * Shape::chunk + row * Shape::row + lane_id() * elements);
+        return ring_ + (i % stages * Shape::tile + r * Shape::row) + place_in_tile();
     }
     __device__ bool is_whole(std::uint64_t tile) const { return (tile + 1) * Shape::tile <= count_; }
 
@@ -171,25 +167,21 @@ private:
     __device__ void copy(int i)
     {
         const std::uint64_t tile = tile_of(i);
+        const std::uint64_t first = tile * Shape::tile + place_in_tile();
         if (tile < tiles_) {
             if (in_aligned_ && is_whole(tile)) {
 #pragma unroll
-                for (int c = 0; c < Shape::chunks_of_warp; ++c)
-#pragma unroll
-                    for (int r = 0; r < Shape::rows; ++r)
-                        copy_vector(place_in_ring(i, first_chunk() + c, r),
-                                    place(tile, first_chunk() + c) + r * Shape::row);
+                for (int r = 0; r < Shape::rows; ++r)
+                    copy_vector(place_in_ring(i, r), first + r * Shape::row);
             } else {
 #pragma unroll 1
-                for (int c = first_chunk(); c < first_chunk() + Shape::chunks_of_warp; ++c)
-#pragma unroll 1
-                    for (int r = 0; r < Shape::rows; ++r) {
-                        const std::uint64_t from = place(tile, c) + r * Shape::row;
-                        if (in_aligned_ && from + elements <= count_)
-                            copy_vector(place_in_ring(i, c, r), from);
-                        else
-                            copy_elements(place_in_ring(i, c, r), from);
-                    }
+                for (int r = 0; r < Shape::rows; ++r) {
+                    const std::uint64_t from = first + r * Shape::row;
+                    if (in_aligned_ && from + elements <= count_)
+                        copy_vector(place_in_ring(i, r), from);
+                    else
+                        copy_elements(place_in_ring(i, r), from);
+                }
             }
         }
         __pipeline_commit();
@@ -206,15 +198,16 @@ private:
 
     __device__ void copy_elements(element* to, std::uint64_t from) const
     {
+        const auto last = static_cast<element>(in_[count_ - 1]);
 #pragma unroll
         for (int j = 0; j < elements; ++j)
-            to[j] = static_cast<element>(in_[from + j < count_ ? from + j : count_ - 1]);
+            to[j] = from + j < count_ ? static_cast<element>(in_[from + j]) : last;
     }
 
-    // This thread's elements of row r of a chunk, in registers.
-    __device__ void load(int i, int chunk, int r, Acc (&to)[elements]) const
+    // This thread's elements of row r, in registers.
+    __device__ void load(int i, int r, Acc (&to)[elements]) const
     {
-        const element* from = place_in_ring(i, chunk, r);
+        const element* from = place_in_ring(i, r);
         lane_vector<element, elements> vector;
         if constexpr (has_words<elements, const element*>) {
             vector.memory = *reinterpret_cast<const decltype(vector.memory)*>(from);
@@ -229,38 +222,35 @@ private:
     }
 
     // Their total.
-    __device__ Acc total(int i, int chunk, int r) const
+    __device__ Acc total(int i, int r) const
     {
         if constexpr (packed) {
-            return packed_total<Acc>(*reinterpret_cast<const uint4*>(place_in_ring(i, chunk, r)));
+            return packed_total<Acc>(*reinterpret_cast<const uint4*>(place_in_ring(i, r)));
         } else {
             Acc of_row[elements];
-            load(i, chunk, r, of_row);
+            load(i, r, of_row);
             return lane_total<elements>(of_row, op_);
         }
     }
 
-    // The totals of this warp's chunks of tile i.
+    // The total of this warp's chunk of tile i.
     __device__ void total(int i)
     {
         if (tile_of(i) >= tiles_)
             return;
+        Acc totals[Shape::rows];
 #pragma unroll
-        for (int c = 0; c < Shape::chunks_of_warp; ++c) {
-            Acc totals[Shape::rows];
-#pragma unroll
-            for (int r = 0; r < Shape::rows; ++r)
-                totals[r] = total(i, first_chunk() + c, r);
-            const Acc of_chunk = warp_total(totals, op_);
-            if (lane_id() == 0)
-                shared_.totals[i % stages * Shape::chunks + first_chunk() + c] = of_chunk;
-        }
+        for (int r = 0; r < Shape::rows; ++r)
+            totals[r] = total(i, r);
+        const Acc of_chunk = warp_total(totals, op_);
+        if (lane_id() == 0)
+            shared_.totals[i % stages * Shape::warps + static_cast<int>(threadIdx.x) / lanes] = of_chunk;
     }
 
     __device__ auto tree_of_chunks(int i)
     {
-        constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::chunks));
-        return warp_tree<Acc, levels>(shared_.totals[i % stages * Shape::chunks + lane_id() % Shape::chunks], op_);
+        constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::warps));
+        return warp_tree<Acc, levels>(shared_.totals[i % stages * Shape::warps + lane_id() % Shape::warps], op_);
     }
 
     __device__ void publish(int i, const board<Acc>& totals)
@@ -276,23 +266,15 @@ private:
         const auto tree = tree_of_chunks(i);
         Acc after;
         const Acc before = folds.fold(tile_of(i), tree.total, after);
-        const int first = i % stages * (Shape::chunks + 1);
-        if (lane_id() < Shape::chunks)
+        const int first = i % stages * (Shape::warps + 1);
+        if (lane_id() < Shape::warps)
             shared_.folds[first + lane_id()] = tree.fold_before(before, op_);
         if (lane_id() == 0)
-            shared_.folds[first + Shape::chunks] = after;
+            shared_.folds[first + Shape::warps] = after;
     }
 
-    // Writes the results of this warp's chunks of tile i.
+    // Writes the results of this warp's chunk of tile i; step i is what it waits for in between.
     __device__ void scan(int i)
-    {
-        const std::uint64_t tile = tile_of(i);
-#pragma unroll 1
-        for (int c = first_chunk(); c < first_chunk() + Shape::chunks_of_warp; ++c)
-            scan(i, c, tile);
-    }
-
-    __device__ void scan(int i, int chunk, std::uint64_t tile)
     {
         // Few elements are kept in registers meanwhile; many are cheaper to read twice.
         constexpr bool keep = elements <= 4;
@@ -303,29 +285,32 @@ private:
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
             if constexpr (keep) {
-                load(i, chunk, r, kept[r]);
+                load(i, r, kept[r]);
                 totals[r] = lane_total<elements>(kept[r], op_);
             } else {
-                totals[r] = total(i, chunk, r);
+                totals[r] = total(i, r);
             }
             tree[r] = warp_tree<Acc>(totals[r], op_);
             totals[r] = tree[r].total;
         }
-        const int place_of_fold = i % stages * (Shape::chunks + 1) + chunk;
+        step(i);
+
+        const int place_of_fold = i % stages * (Shape::warps + 1) + static_cast<int>(threadIdx.x) / lanes;
         lane_folds<Shape::rows>(shared_.folds[place_of_fold], totals, folds, op_);
         const Acc after = shared_.folds[place_of_fold + 1];
 
+        const std::uint64_t tile = tile_of(i);
         const bool by_words = out_aligned_ && is_whole(tile);
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
             const Acc before_lane = tree[r].fold_before(folds[r], op_);
-            const std::uint64_t to = place(tile, chunk) + r * Shape::row;
+            const std::uint64_t to = tile * Shape::tile + place_in_tile() + r * Shape::row;
             if constexpr (packed) {
-                const uint4 word = *reinterpret_cast<const uint4*>(place_in_ring(i, chunk, r));
+                const uint4 word = *reinterpret_cast<const uint4*>(place_in_ring(i, r));
                 store(to, by_words, {packed_scan<Acc, Kind>(word, after_init(before_lane))});
             } else {
                 if constexpr (!keep)
-                    load(i, chunk, r, kept[0]);
+                    load(i, r, kept[0]);
                 Acc(&of_row)[elements] = kept[keep ? r : 0];
                 Acc all[elements + 1]; // before each element, and after the last
                 lane_folds<elements>(before_lane, of_row, all, op_);
@@ -406,8 +391,8 @@ template <scan_kind Kind, class Acc, class In, class Out, class Op>
 void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr,
           const Acc* before = nullptr)
 {
-    using large = scan_shape<In, Out, 4, 1, 6, 4, 3>;
-    using small = scan_shape<In, Out, 1, 1, 3, 1, 1>;
+    using large = scan_shape<In, Out, 4, 6, 4, 3>;
+    using small = scan_shape<In, Out, 1, 3, 1, 1>;
     const scan_start<Acc> start{before != nullptr ? *before : op.template identity<Acc>(),
                                 init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr, before != nullptr};
     const auto with = [&]<class Shape>(Shape) {
