@@ -30,17 +30,17 @@ host_array<Out> shifted(const host_array<Out>& inclusive, const Op& op)
 // Inclusive: the literal fold of every prefix. Exclusive: the same shifted by one, to the bit. With init: init (+) that, and
 // init first. From and to addresses of every alignment.
 template <class Target, class In, class Out, class Op>
-void expect_prefix_folds(Op op)
+void expect_prefix_folds(Op op, std::span<const std::size_t> sizes = telling_sizes)
 {
     using accumulator = scan_accumulator_t<Op, Out>;
     auto random = generator();
-    const host_array<In> values = random_array<In>(random, telling_sizes.back() + 17);
+    const host_array<In> values = random_array<In>(random, sizes.back() + 17);
     const target_array<Target, In> in(values.span());
     const auto init = random_value<Out>(random);
     const auto init_accumulator = convert<accumulator>(init);
     std::size_t offset = 0;
 
-    for (const std::size_t n : telling_sizes) {
+    for (const std::size_t n : sizes) {
         offset = (offset + 1) % 17;
         const auto folds = literal_folds(converted<accumulator>(values.span().subspan(offset, n)).span(), op);
         host_array<accumulator> after_init(n);
