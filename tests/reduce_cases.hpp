@@ -47,10 +47,12 @@ void expect_concatenation(Op op)
         const target_array<Target, T> part(values.span().subspan(first, count));
         return convert<accumulator_t<Op, T>>(reduce(target, part.const_span(), op));
     };
-    for (std::size_t left = 1; left < values.size(); left *= 8)
+    for (std::size_t left = 1; left < values.size(); left *= 8) {
+        const auto of_left = folded(0, left);
         for (std::size_t right = 1; right <= left; right *= 2)
-            ASSERT_TRUE(bits_equal(folded(0, left + right), op(folded(0, left), folded(left, right))))
+            ASSERT_TRUE(bits_equal(folded(0, left + right), op(of_left, folded(left, right))))
                 << left << " + " << right;
+    }
 }
 
 // The overload for a result in the target's memory.

@@ -17,20 +17,30 @@
 // apply it.
 namespace upsweep::test {
 
+// The results of an exclusive scan: those of the inclusive one shifted by one, after the fold of nothing.
+template <class Out, class Op>
+host_array<Out> shifted(const host_array<Out>& inclusive, const Op& op)
+{
+    host_array<Out> exclusive(inclusive.size());
+    exclusive[0] = convert<Out>(fold_of_nothing<scan_accumulator_t<Op, Out>>(op));
+    std::copy(inclusive.begin(), inclusive.end() - 1, exclusive.begin() + 1);
+    return exclusive;
+}
+
 // Inclusive: the literal fold of every prefix. Exclusive: the same shifted by one, to the bit. With init: init (+) that, and
 // init first. From and to addresses of every alignment.
 template <class Target, class In, class Out, class Op>
-void expect_prefix_folds(Op op)
+void expect_prefix_folds(Op op, std::span<const std::size_t> sizes = telling_sizes)
 {
     using accumulator = scan_accumulator_t<Op, Out>;
     auto random = generator();
-    const host_array<In> values = random_array<In>(random, telling_sizes.back() + 17);
+    const host_array<In> values = random_array<In>(random, sizes.back() + 17);
     const target_array<Target, In> in(values.span());
     const auto init = random_value<Out>(random);
     const auto init_accumulator = convert<accumulator>(init);
     std::size_t offset = 0;
 
-    for (const std::size_t n : telling_sizes) {
+    for (const std::size_t n : sizes) {
         offset = (offset + 1) % 17;
         const auto folds = literal_folds(converted<accumulator>(values.span().subspan(offset, n)).span(), op);
         host_array<accumulator> after_init(n);
@@ -38,9 +48,7 @@ void expect_prefix_folds(Op op)
         for (std::size_t i = 1; i < n; ++i)
             after_init[i] = op(init_accumulator, folds[i - 1]);
         const host_array<Out> inclusive = converted<Out>(folds.span());
-        host_array<Out> exclusive(n);
-        exclusive[0] = convert<Out>(fold_of_nothing<accumulator>(op));
-        std::copy(inclusive.begin(), inclusive.end() - 1, exclusive.begin() + 1);
+        const host_array<Out> exclusive = shifted(inclusive, op);
         const host_array<Out> exclusive_after_init = converted<Out>(after_init.span());
 
         on_every_variant<Target>([&](const Target& target) {
@@ -66,21 +74,21 @@ void expect_prefix_folds(Op op)
 template <class Target, class T, class Op>
 void expect_in_place(Op op)
 {
+    using accumulator = scan_accumulator_t<Op, T>;
     auto random = generator();
     for (const std::size_t n : telling_sizes) {
         const host_array<T> values = random_array<T>(random, n);
-        const target_array<Target, T> in(values.span());
-        target_array<Target, T> apart(n);
+        const auto folds = literal_folds(converted<accumulator>(values.span()).span(), op);
+        const host_array<T> expected_inclusive = converted<T>(folds.span());
+        const host_array<T> expected_exclusive = shifted(expected_inclusive, op);
         on_every_variant<Target>([&](const Target& target) {
             target_array<Target, T> inclusive(values.span());
             inclusive_scan(target, inclusive.const_span(), inclusive.span(), op);
-            inclusive_scan(target, in.const_span(), apart.span(), op);
-            ASSERT_TRUE(bits_equal(inclusive.to_host(), apart.to_host())) << "inclusive scan of " << n;
+            ASSERT_TRUE(bits_equal(inclusive.to_host(), expected_inclusive)) << "inclusive scan of " << n;
 
             target_array<Target, T> exclusive(values.span());
             exclusive_scan(target, exclusive.span(), exclusive.span(), op);
-            exclusive_scan(target, in.const_span(), apart.span(), op);
-            ASSERT_TRUE(bits_equal(exclusive.to_host(), apart.to_host())) << "exclusive scan of " << n;
+            ASSERT_TRUE(bits_equal(exclusive.to_host(), expected_exclusive)) << "exclusive scan of " << n;
         });
     }
 }

@@ -31,10 +31,13 @@ TEST(gpu_scan_of, other_operators)
 
 TEST(gpu_scan_of, flags_into_positions) { expect_prefix_folds<up::cuda, bool, std::uint32_t>(up::plus{}); }
 
+// Without the largest size, since the simulator is slow: the one before it already has more than a chunk of tiles, and
+// enough matrices for the large ones.
 TEST(gpu_scan_of, monoids_of_the_user)
 {
-    expect_prefix_folds<up::cuda, affine, affine>(composition);
-    expect_prefix_folds<up::cuda, matrix, matrix>(product);
+    const auto sizes = std::span(telling_sizes).first(telling_sizes.size() - 1);
+    expect_prefix_folds<up::cuda, affine, affine>(composition, sizes);
+    expect_prefix_folds<up::cuda, matrix, matrix>(product, sizes);
 }
 
 // Of a larger array that is cut at multiples of `length`, a power of two, all but the last result of each piece.
