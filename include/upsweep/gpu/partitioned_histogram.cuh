@@ -130,6 +130,8 @@ __device__ void split_tile(It in, std::uint64_t first, std::uint64_t count, cons
         if (slots[i] != nowhere)
             sorted[cursors[(slots[i] >> plan.shift) * plan.copies + copy] + ranks[i]] =
                 static_cast<std::uint16_t>(slots[i] & lower);
+    if (threadIdx.x < 8 && end + threadIdx.x < Shape::tile) // what is copied along with the last entries
+        sorted[end + threadIdx.x] = 0;
     for (slot p = threadIdx.x; p < plan.partitions; p += Shape::threads) {
         const std::uint32_t begin = cursors[p * plan.copies];
         const std::uint32_t beyond =
