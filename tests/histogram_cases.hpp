@@ -190,6 +190,34 @@ TYPED_TEST_P(histogram_bins, ranges_beyond_the_type_of_the_samples)
     EXPECT_EQ(counts.counts.back(), 1U);
 }
 
+// Ranges as wide as the type, where differences overflow it, and edges between, on and beside integers.
+TYPED_TEST_P(histogram_bins, wide_ranges_of_integers)
+{
+    auto random = generator();
+    host_array<std::int32_t> samples(3000);
+    for (const up::even_bins& bins : {up::even_bins{-2147483648.0, 2147483648.0, 1000}, up::even_bins{-4e8, 6e8, 999},
+                                      up::even_bins{-1e12, 1e12, 100}, up::even_bins{-300.5, 700, 1000},
+                                      up::even_bins{0, 500, 500}, up::even_bins{-7.25, 1000.75, 13}}) {
+        const std::vector<double> edges = detail::even_edges(bins);
+        histogram_result expected{counts_t(bins.count), {}};
+        for (std::size_t i = 0; i < samples.size(); ++i) {
+            const double edge = edges[random() % edges.size()] + static_cast<double>(random() % 3) - 1;
+            const bool fits = std::abs(edge) < 2147483647.0 && i % 4 != 0;
+            samples[i] = fits ? static_cast<std::int32_t>(edge) : static_cast<std::int32_t>(random());
+            const auto above = std::ranges::upper_bound(edges, static_cast<double>(samples[i]));
+            if (above == edges.begin())
+                ++expected.beside.below;
+            else if (samples[i] > edges.back())
+                ++expected.beside.above;
+            else
+                ++expected
+                      .counts[std::min<std::size_t>(static_cast<std::size_t>(above - edges.begin()), bins.count) - 1];
+        }
+        ASSERT_EQ((counted<TypeParam, std::int32_t>(samples.span(), bins, bins.count)), expected)
+            << bins.lo << " to " << bins.hi;
+    }
+}
+
 TYPED_TEST_P(histogram_bins, a_million_bins)
 {
     auto random = generator();
@@ -307,8 +335,10 @@ TYPED_TEST_P(histogram_bins, a_function_chooses_the_bin)
 
 TYPED_TEST_P(histogram_bins, a_function_returns_any_integer)
 {
-    EXPECT_EQ((counted<TypeParam, int>({-1, 0, 1}, up::bins_by(to_unsigned{}, 2), 2)), (histogram_result{{1, 1}, {0, 1, 0}}));
-    EXPECT_EQ((counted<TypeParam, int>({-1, 0, 1}, up::bins_by(to_char{}, 2), 2)), (histogram_result{{1, 1}, {1, 0, 0}}));
+    EXPECT_EQ((counted<TypeParam, int>({-1, 0, 1}, up::bins_by(to_unsigned{}, 2), 2)),
+              (histogram_result{{1, 1}, {0, 1, 0}}));
+    EXPECT_EQ((counted<TypeParam, int>({-1, 0, 1}, up::bins_by(to_char{}, 2), 2)),
+              (histogram_result{{1, 1}, {1, 0, 0}}));
     EXPECT_EQ((counted<TypeParam, int>({-1, 0, 1}, up::bins_by(is_positive{}, 2), 2)), (histogram_result{{2, 1}, {}}));
     EXPECT_EQ((counted<TypeParam, int>({-1, 0, 1}, up::bins_by(side_of{}, 2), 2)), (histogram_result{{1, 2}, {}}));
 }
@@ -324,10 +354,17 @@ TYPED_TEST_P(histogram_bins, a_function_takes_any_sample)
 
 TYPED_TEST_P(histogram_bins, of_no_samples_are_zero)
 {
-    EXPECT_EQ((counted<TypeParam>(std::span<const float>{}, up::even_bins{0, 1, 3}, 3)), (histogram_result{{0, 0, 0}, {}}));
+    EXPECT_EQ((counted<TypeParam>(std::span<const float>{}, up::even_bins{0, 1, 3}, 3)),
+              (histogram_result{{0, 0, 0}, {}}));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(histogram_of, even_bins_are_closed_below_and_the_last_one_above, even_bins_agree_with_a_search, no_distribution_loses_counts);
-REGISTER_TYPED_TEST_SUITE_P(histogram_bins, samples_on_an_edge_and_one_ulp_beside, nan_and_infinities_are_counted_apart, ranges_beyond_the_type_of_the_samples, a_million_bins, edges_of_any_spacing, edges_may_be_infinite, edges_may_come_from_a_range, edges_are_compared_as_doubles, integer_bins_count_each_value, integer_bins_of_every_byte, integer_bins_are_exact, integer_bins_of_bool, a_function_chooses_the_bin, a_function_returns_any_integer, a_function_takes_any_sample, of_no_samples_are_zero);
+REGISTER_TYPED_TEST_SUITE_P(histogram_of, even_bins_are_closed_below_and_the_last_one_above,
+                            even_bins_agree_with_a_search, no_distribution_loses_counts);
+REGISTER_TYPED_TEST_SUITE_P(histogram_bins, samples_on_an_edge_and_one_ulp_beside, nan_and_infinities_are_counted_apart,
+                            ranges_beyond_the_type_of_the_samples, wide_ranges_of_integers, a_million_bins,
+                            edges_of_any_spacing, edges_may_be_infinite, edges_may_come_from_a_range,
+                            edges_are_compared_as_doubles, integer_bins_count_each_value, integer_bins_of_every_byte,
+                            integer_bins_are_exact, integer_bins_of_bool, a_function_chooses_the_bin,
+                            a_function_returns_any_integer, a_function_takes_any_sample, of_no_samples_are_zero);
 
 } // namespace upsweep::test

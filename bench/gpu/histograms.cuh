@@ -8,18 +8,17 @@
 namespace bench {
 
 // Where sample i of n is, in bins: where uniform bits are `u` and `v`, in [0, 1).
-inline __device__ double place_of(char kind, double u, double v, double i, double n,
-                                  double bins)
+inline __device__ double place_of(char kind, double u, double v, double i, double n, double bins)
 {
     const double hot = floor(bins / 3);
     switch (kind) {
-    case 'u': return u * bins;                                       // uniform
-    case 'c': return hot;                                            // constant
-    case 't': return u < 0.5 ? hot : fmod(hot + 32, bins);           // two-valued, in one bank of shared memory
-    case 'z': return exp(u * log(bins + 1)) - 1;                     // Zipf: the density falls with 1 / place
+    case 'u': return u * bins;                             // uniform
+    case 'c': return hot;                                  // constant
+    case 't': return u < 0.5 ? hot : fmod(hot + 32, bins); // two-valued, in one bank of shared memory
+    case 'z': return exp(u * log(bins + 1)) - 1;           // Zipf: the density falls with 1 / place
     case 'n': return bins * (0.5 + 0.125 * sqrt(-2 * log(1 - u)) * cospi(2 * v)); // normal, the range is 4 sigma
-    case 's': return i / n * bins;                                   // sorted
-    default: return u < 0.5 ? hot : v * bins;                        // one hot bin
+    case 's': return i / n * bins;                                                // sorted
+    default: return u < 0.5 ? hot : v * bins;                                     // one hot bin
     }
 }
 
@@ -71,7 +70,8 @@ void measure_histogram(session& run, const std::string& type)
                     continue;
                 fill_places_kernel<<<grid, block, 0, stream>>>(in_memory.data<T>(), n, distribution.front(), bins);
                 check(cudaMemsetAsync(plain_memory.data(), 0, plain_memory.bytes(), stream), "cudaMemsetAsync");
-                plain_histogram_kernel<<<grid, block, 0, stream>>>(in, n, bins, plain_memory.data<unsigned long long>());
+                plain_histogram_kernel<<<grid, block, 0, stream>>>(in, n, bins,
+                                                                   plain_memory.data<unsigned long long>());
                 const std::vector<std::uint64_t> expected = to_host(plain_memory.data<std::uint64_t>(), bins);
                 const auto is_right = [&]<class Counter>(const Counter* counts) {
                     return std::ranges::equal(to_host(counts, bins), expected);
@@ -81,9 +81,10 @@ void measure_histogram(session& run, const std::string& type)
                 const up::even_bins even{0, static_cast<double>(bins), bins};
 
                 std::vector<contender> contenders = read_roofs(stream, in, n * sizeof(T));
-                contenders.push_back({"upsweep", "up::histogram", UPSWEEP_VERSION,
-                                      [=] { up::histogram(gpu, std::span<const T>(in, n), even, std::span(counts, bins), beside); },
-                                      [=] { return is_right(counts); }});
+                contenders.push_back(
+                    {"upsweep", "up::histogram", UPSWEEP_VERSION,
+                     [=] { up::histogram(gpu, std::span<const T>(in, n), even, std::span(counts, bins), beside); },
+                     [=] { return is_right(counts); }});
                 contenders.push_back({"cub", "DeviceHistogram::HistogramEven", cub_version(),
                                       with_storage([=](void* storage, std::size_t& bytes) {
                                           using level = std::conditional_t<std::integral<T>, int, T>;

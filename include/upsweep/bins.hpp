@@ -198,10 +198,10 @@ struct even_guess {
                std::isfinite(guess.hi - guess.lo);
     }
 
-    // Where a sample lies, in bins from lo; its whole part is the guess.
-    UPSWEEP_HOST_DEVICE E place(E x) const { return position(x, lo, hi, E(bins), E(bins) + 1, E(bins) + 2); }
-
-    std::int32_t operator()(E x) const { return static_cast<std::int32_t>(place(x)); }
+    std::int32_t operator()(E x) const
+    {
+        return static_cast<std::int32_t>(position(x, lo, hi, E(bins), E(bins) + 1, E(bins) + 2));
+    }
 
     // The same for a vector of samples; vectors of 32-bit integers have as many lanes, not as many bytes. `highest` is raised
     // to the parts of a bin that truncation dropped: below certain() the guesses are right.
@@ -222,9 +222,10 @@ struct even_guess {
     UPSWEEP_HOST_DEVICE E certain() const { return 1 - 2 * bias; }
 
 private:
-    // Towards zero it is never negative.
+    // Where a sample lies, in bins from lo; towards zero it is never negative.
     template <class V>
-    UPSWEEP_HOST_DEVICE V position(const V& x, const V& low, const V& high, const V& below, const V& above, const V& nan) const
+    V position(const V& x, const V& low, const V& high, const V& below, const V& above,
+                                   const V& nan) const
     {
         const auto inside = (x >= low) & (x <= high);
         const V guess = ((inside ? x : low) - low) * scale - bias;

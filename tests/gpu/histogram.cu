@@ -41,8 +41,7 @@ TEST(gpu_histogram, tables_of_every_size)
         for (std::uint32_t& sample : samples)
             sample = static_cast<std::uint32_t>(random() % 64 == 0 ? random() : random() % (bins + 5));
         const up::integer_bins integers{3, bins};
-        ASSERT_EQ((counted_on_gpu(samples, integers, bins)),
-                  (counted_on_cpu(samples, integers, bins)))
+        ASSERT_EQ((counted_on_gpu(samples, integers, bins)), (counted_on_cpu(samples, integers, bins)))
             << bins << " bins";
     }
 }
@@ -73,7 +72,8 @@ TEST(gpu_histogram, what_an_iterator_makes)
 {
     const squares first{0};
     target_array<up::cuda, std::uint64_t> counts(3);
-    const auto beside = up::histogram(up::cuda{}, std::ranges::subrange(first, first + 3001), up::even_bins{1, 9e6, 3}, counts.span());
+    const auto beside =
+        up::histogram(up::cuda{}, std::ranges::subrange(first, first + 3001), up::even_bins{1, 9e6, 3}, counts.span());
     EXPECT_EQ(beside, (up::outside{1, 0, 0}));
     const auto found = counts.to_host();
     EXPECT_EQ(found[0] + found[1] + found[2], 3000U);
@@ -85,7 +85,8 @@ TEST(gpu_histogram, counters_of_32_bits)
     const host_array<int> samples{1, 1, 0, 5, 1};
     const target_array<up::cuda, int> in(samples.span());
     target_array<up::cuda, std::uint32_t> counts(2);
-    EXPECT_EQ(up::histogram(up::cuda{}, in.const_span(), up::integer_bins{0, 2}, counts.span()), (up::outside{0, 1, 0}));
+    EXPECT_EQ(up::histogram(up::cuda{}, in.const_span(), up::integer_bins{0, 2}, counts.span()),
+              (up::outside{0, 1, 0}));
     EXPECT_EQ(counts.to_host()[0], 1U);
     EXPECT_EQ(counts.to_host()[1], 3U);
 }
@@ -141,7 +142,8 @@ TEST(gpu_histogram, host_memory_is_refused)
 TEST(gpu_histogram, counters_that_are_not_one_a_bin_are_refused)
 {
     target_array<up::cuda, std::uint64_t> counts(2);
-    EXPECT_THROW((void)up::histogram(up::cuda{}, std::span<const int>{}, up::integer_bins{0, 3}, counts.span()), up::error);
+    EXPECT_THROW((void)up::histogram(up::cuda{}, std::span<const int>{}, up::integer_bins{0, 3}, counts.span()),
+                 up::error);
 }
 
 } // namespace upsweep::test

@@ -16,10 +16,11 @@ namespace upsweep::test {
 inline std::vector<simulator::schedule> schedules(unsigned count)
 {
     std::vector<simulator::schedule> all{{simulator::schedule::order::in_order, 0, 0},
-                                   {simulator::schedule::order::reversed, 0, 0},
-                                   {simulator::schedule::order::round_robin, 0, 0}};
+                                         {simulator::schedule::order::reversed, 0, 0},
+                                         {simulator::schedule::order::round_robin, 0, 0}};
     for (unsigned i = 0; i < count; ++i)
-        all.push_back(i % 4 == 3 ? simulator::schedule::lanes_apart(seed() + i) : simulator::schedule::random(seed() + i));
+        all.push_back(i % 4 == 3 ? simulator::schedule::lanes_apart(seed() + i)
+                                 : simulator::schedule::random(seed() + i));
     return all;
 }
 

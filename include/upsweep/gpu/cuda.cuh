@@ -77,14 +77,16 @@ public:
         cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
         check("up::cuda", cudaStreamIsCapturing(stream, &capture));
         if (capture != cudaStreamCaptureStatusNone)
-            throw error(error_kind::invalid_argument, "up::cuda", "the workspace cannot grow while the stream is captured",
+            throw error(error_kind::invalid_argument, "up::cuda",
+                        "the workspace cannot grow while the stream is captured",
                         "make the same call once before the capture");
         void* memory = nullptr;
         const cudaError_t code = cudaMallocAsync(&memory, bytes, stream);
         if (code == cudaErrorMemoryAllocation) {
             cudaGetLastError();
             throw error(error_kind::out_of_memory, "up::cuda",
-                        "the GPU has no " + std::to_string(bytes) + " bytes left for a workspace", "free some of its memory");
+                        "the GPU has no " + std::to_string(bytes) + " bytes left for a workspace",
+                        "free some of its memory");
         }
         check("cudaMallocAsync", code);
         check("cudaMemsetAsync", cudaMemsetAsync(memory, 0, bytes, stream));
@@ -314,7 +316,8 @@ template <class... Parameters, class... Arguments>
 void launch(const cuda& target, std::string_view call, void (*kernel)(Parameters...), unsigned blocks, int threads,
             std::size_t shared_bytes, Arguments&&... arguments)
 {
-    launch(target, call, kernel, grid_shape{blocks, threads, shared_bytes, 1, true}, std::forward<Arguments>(arguments)...);
+    launch(target, call, kernel, grid_shape{blocks, threads, shared_bytes, 1, true},
+           std::forward<Arguments>(arguments)...);
 }
 
 } // namespace gpu

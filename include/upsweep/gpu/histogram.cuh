@@ -27,7 +27,6 @@ namespace upsweep::gpu {
 struct histogram_shape {
     static constexpr int threads = 1024;
     static constexpr int rows = 8;
-    static constexpr std::size_t static_shared_bytes = 1024; // at most, beside the tables
     static constexpr slot most_for_lanes = 1024;             // counters of which each lane may have its own
     static constexpr slot most_for_one_block = 4096;         // totals that the last block hands over alone
     static constexpr unsigned most_parts = 2;                // blocks of a cluster that share out a table
@@ -122,14 +121,15 @@ void launch_histogram(const cuda& target, It in, std::uint64_t count, const Slot
 }
 
 template <class It, class Slots, class Counter>
-void histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule, const histogram_result<Counter>& result)
+void histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule,
+               const histogram_result<Counter>& result)
 {
     using shape = histogram_shape;
     const auto slots = static_cast<slot>(rule.bins + detail::outside_slots);
     if constexpr (is_byte<std::iter_value_t<It>>) {
         launch_histogram<lane_table, true>(target, in, count, rule, {256, slots}, result);
     } else {
-        const std::size_t available = target.workspace().shared_bytes() - shape::static_shared_bytes - rule.shared_bytes();
+        const std::size_t available = table_bytes(target) - rule.shared_bytes();
         const auto fits = [&](std::size_t words) { return words * sizeof(std::uint32_t) <= available; };
         if constexpr (Slots::range != bin_range::many)
             if (slots <= shape::most_for_lanes && fits(lane_table::words(slots)))
@@ -138,7 +138,8 @@ void histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule
             return launch_histogram<scattered_table, true>(target, in, count, rule, {slots, slots}, result);
         if constexpr (Slots::range != bin_range::few) {
             const slot part = (slots + shape::most_parts - 1) / shape::most_parts;
-            if (fits(scattered_table::words(part)) && target.workspace().processors() >= static_cast<int>(shape::most_parts))
+            if (fits(scattered_table::words(part)) &&
+                target.workspace().processors() >= static_cast<int>(shape::most_parts))
                 launch_histogram<scattered_table, false>(target, in, count, rule, {part, slots}, result);
             else
                 partitioned_histogram(target, in, count, rule, result);
@@ -153,7 +154,8 @@ namespace upsweep {
 namespace detail {
 
 template <class R, class Bins, class Counter>
-void histogram_on_gpu(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts, outside* beside, bool accumulates)
+void histogram_on_gpu(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts, outside* beside,
+                      bool accumulates)
 {
     static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
                   "counters are std::uint64_t or std::uint32_t");

@@ -84,8 +84,9 @@ __device__ inline std::uint32_t exclusive_sums(std::uint32_t* numbers, unsigned 
 
 // Splits the tile at `first` of the samples by partition. By all threads of a block.
 template <class Shape, class It, class SlotOf>
-__device__ void split_tile(It in, std::uint64_t first, std::uint64_t count, const SlotOf& slot_of, const partition_plan& plan,
-                           std::uint16_t* entries, std::uint32_t* ends, std::uint32_t* sizes, std::uint32_t* shared)
+__device__ void split_tile(It in, std::uint64_t first, std::uint64_t count, const SlotOf& slot_of,
+                           const partition_plan& plan, std::uint16_t* entries, std::uint32_t* ends,
+                           std::uint32_t* sizes, std::uint32_t* shared)
 {
     using sample = std::iter_value_t<It>;
     constexpr int elements = sample_shape<It, 1>::elements;
@@ -153,7 +154,8 @@ __device__ inline void count_entries(const std::uint16_t* entries, std::uint32_t
                                      const scattered_table& table)
 {
     constexpr std::uint32_t each = 8;
-    for (std::uint32_t at = begin / each * each + static_cast<std::uint32_t>(lane_id()) * each; at < end; at += each * lanes) {
+    for (std::uint32_t at = begin / each * each + static_cast<std::uint32_t>(lane_id()) * each; at < end;
+         at += each * lanes) {
         const uint4 words = __ldcg(reinterpret_cast<const uint4*>(entries + at));
         const std::uint32_t pairs[4] = {words.x, words.y, words.z, words.w};
 #pragma unroll
@@ -167,8 +169,9 @@ __device__ inline void count_entries(const std::uint16_t* entries, std::uint32_t
 // stretches of them all; of a partition that is cut, a block takes as large a part of the tiles, which are picked with a stride,
 // lest the samples be in the tiles of others. By all threads of a block.
 template <class Shape>
-__device__ void count_lists(const partition_plan& plan, unsigned tiles, const std::uint16_t* entries, const std::uint32_t* ends,
-                            const std::uint32_t* sizes, std::uint32_t* shared, const counter_memory& memory)
+__device__ void count_lists(const partition_plan& plan, unsigned tiles, const std::uint16_t* entries,
+                            const std::uint32_t* ends, const std::uint32_t* sizes, std::uint32_t* shared,
+                            const counter_memory& memory)
 {
     std::uint32_t* const starts = shared; // of each partition's stretch
     std::uint32_t* const warp_sums = starts + Shape::most_partitions;
@@ -192,7 +195,9 @@ __device__ void count_lists(const partition_plan& plan, unsigned tiles, const st
         const std::uint32_t size = (p + 1 < plan.partitions ? starts[p + 1] : total) - start;
         if (size == 0 || start + size <= from || start >= to)
             continue;
-        const auto tile_at = [&](std::uint32_t sample) { return static_cast<unsigned>(std::uint64_t{sample} * tiles / size); };
+        const auto tile_at = [&](std::uint32_t sample) {
+            return static_cast<unsigned>(std::uint64_t{sample} * tiles / size);
+        };
         const unsigned first_tile = from > start ? tile_at(from - start) : 0;
         const unsigned last_tile = to < start + size ? tile_at(to - start) : tiles;
         const unsigned few = last_tile - first_tile;
@@ -223,8 +228,8 @@ __device__ void count_lists(const partition_plan& plan, unsigned tiles, const st
 
 template <class Shape, class It, class Slots, class Counter>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    partitioned_histogram_kernel(It in, std::uint64_t count, Slots rule, partition_plan plan, histogram_result<Counter> result,
-                                 counter_memory memory)
+    partitioned_histogram_kernel(It in, std::uint64_t count, Slots rule, partition_plan plan,
+                                 histogram_result<Counter> result, counter_memory memory)
 {
     extern __shared__ std::uint32_t shared_words[];
     const auto slot_of = rule.of_block(shared_words);
@@ -237,14 +242,15 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     unsigned number = 0;
     for (std::uint64_t first = 0; first < count; first += chunk, ++number) {
         const std::uint64_t left = count - first;
-        const unsigned tiles = left < chunk ? static_cast<unsigned>((left + Shape::tile - 1) / Shape::tile) : plan.tiles;
+        const unsigned tiles =
+            left < chunk ? static_cast<unsigned>((left + Shape::tile - 1) / Shape::tile) : plan.tiles;
         std::uint16_t* const entries = plan.entries + number % 2 * plan.entries_of_half();
         std::uint32_t* const ends = plan.ends + number % 2 * plan.ends_of_half();
         std::uint32_t* const sizes = plan.sizes + number % 3 * plan.partitions;
         for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)
             split_tile<Shape>(in, first + std::uint64_t{tile} * Shape::tile, count, slot_of, plan,
-                              entries + std::size_t{tile} * Shape::tile, ends + std::size_t{tile} * plan.partitions, sizes,
-                              shared_words);
+                              entries + std::size_t{tile} * Shape::tile, ends + std::size_t{tile} * plan.partitions,
+                              sizes, shared_words);
         memory.wait_for_all(gridDim.x);
         // Nobody reads the sizes of the chunk before any more, nor writes those of the chunk after the next one yet.
         if (blockIdx.x == 0)
@@ -282,8 +288,8 @@ void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const
     const std::size_t shared_bytes = std::max(split_bytes, count_bytes);
     allow_shared_bytes<kernel>(target);
     const auto blocks = static_cast<unsigned>(target.workspace().processors());
-    plan.tiles = static_cast<unsigned>(
-        std::min<std::uint64_t>(shape::tiles_of_block * blocks, std::max<std::uint64_t>((count + shape::tile - 1) / shape::tile, 1)));
+    plan.tiles = static_cast<unsigned>(std::min<std::uint64_t>(
+        shape::tiles_of_block * blocks, std::max<std::uint64_t>((count + shape::tile - 1) / shape::tile, 1)));
     const std::size_t entry_bytes = 2 * plan.entries_of_half() * sizeof(std::uint16_t);
     const std::size_t end_bytes = 2 * plan.ends_of_half() * sizeof(std::uint32_t);
     auto* const lists = static_cast<std::byte*>(
@@ -292,7 +298,10 @@ void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const
     plan.ends = reinterpret_cast<std::uint32_t*>(lists + entry_bytes);
     plan.sizes = reinterpret_cast<std::uint32_t*>(lists + entry_bytes + end_bytes);
     launch(target, "histogram", kernel,
-           grid_shape{.blocks = std::min(blocks, plan.tiles), .threads = shape::threads, .shared_bytes = shared_bytes, .together = true},
+           grid_shape{.blocks = std::min(blocks, plan.tiles),
+                      .threads = shape::threads,
+                      .shared_bytes = shared_bytes,
+                      .together = true},
            in, count, rule, plan, result, target.workspace().counters(slots));
 }
 

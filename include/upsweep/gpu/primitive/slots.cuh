@@ -13,6 +13,7 @@
 
 #include <upsweep/bins.hpp>
 #include <upsweep/gpu/cuda.cuh>
+#include <upsweep/gpu/primitive/counters.cuh>
 
 // Which slot a sample goes to, on a GPU: the rules of bins.hpp as objects that a kernel takes. Each tells how many bins there are,
 // how much shared memory a block lends it, and hands out the function of a block, for which all threads call of_block once before
@@ -21,9 +22,23 @@ namespace upsweep::gpu {
 
 using detail::slot;
 
-// For how many bins a rule is: kernels are compiled for these alone.
+// For how many bins a rule is: kernels are compiled for these alone. Few are those whose counters fit the shared memory of a
+// block, with the table of the rule beside them.
 enum class bin_range { few, many, any };
-inline constexpr slot most_few_bins = 28000; // a table beside the counters fits the shared memory of a block
+
+// The shared memory that a block has for counters and tables.
+inline std::size_t table_bytes(const cuda& target)
+{
+    constexpr std::size_t variables = 1024; // more than the kernels have beside the tables
+    return target.workspace().shared_bytes() - variables;
+}
+
+template <class Few>
+bool are_few(const cuda& target, const Few& rule)
+{
+    const std::size_t counters = scattered_table::words(rule.bins + detail::outside_slots) * sizeof(std::uint32_t);
+    return counters + rule.shared_bytes() <= table_bytes(target);
+}
 
 // A rule that needs no memory.
 template <class Function, bin_range Range = bin_range::any>
@@ -88,7 +103,8 @@ struct even_slots {
         function f{guess, edge, nullptr};
         if constexpr (has_table) {
             auto* const table = static_cast<E*>(shared);
-            for (auto k = static_cast<std::int32_t>(threadIdx.x); k < guess.bins; k += static_cast<std::int32_t>(blockDim.x))
+            for (auto k = static_cast<std::int32_t>(threadIdx.x); k < guess.bins;
+                 k += static_cast<std::int32_t>(blockDim.x))
                 table[k] = f.upper_edge(k);
             f.uppers = table;
         }
@@ -100,10 +116,10 @@ struct even_slots {
 // fixed-point arithmetic. An integer is at or above an edge if it is at or above the next integer.
 struct even_integer_rule {
     detail::even_edge edge;
-    std::int64_t begin; // the first integer in the range
-    std::uint32_t last; // the distance from it to the last one
-    std::uint32_t scale; // bins a unit, times 2^32, rounded down
-    std::uint64_t start; // 1 + the place of the first integer, times 2^32, less what the guess can be too high by
+    std::int64_t begin;    // the first integer in the range
+    std::uint32_t last;    // the distance from it to the last one
+    std::uint32_t scale;   // bins a unit, times 2^32, rounded down
+    std::uint64_t start;   // 1 + the place of the first integer, times 2^32, less what the guess can be too high by
     std::uint32_t certain; // below it, the part of a bin that the guess drops is no reason for doubt
     std::size_t bins;
 
@@ -170,7 +186,9 @@ struct even_integer_slots : even_integer_rule {
             std::uint32_t lower = ~0U;
             if (static_cast<std::uint32_t>(place) >= rule.certain)
                 lower = has_table ? lowers[next] : lower_edge(next);
-            const slot beside = detail::promoted(sample) < static_cast<decltype(detail::promoted(sample))>(rule.begin) ? bins : bins + 1;
+            const slot beside = detail::promoted(sample) < static_cast<decltype(detail::promoted(sample))>(rule.begin)
+                                    ? bins
+                                    : bins + 1;
             return inside ? next - (distance >= lower ? 0 : 1) : beside;
         }
 
@@ -179,7 +197,9 @@ struct even_integer_slots : even_integer_rule {
             if (k >= rule.bins)
                 return ~0U; // the last bin is closed
             const double distance = ceil(rule.edge.by_step(static_cast<double>(k))) - static_cast<double>(rule.begin);
-            return distance <= 0 ? 0 : static_cast<std::uint32_t>(distance < even_integer_rule::one - 1 ? distance : even_integer_rule::one - 1);
+            return distance <= 0 ? 0
+                                 : static_cast<std::uint32_t>(
+                                       distance < even_integer_rule::one - 1 ? distance : even_integer_rule::one - 1);
         }
     };
 
@@ -224,18 +244,21 @@ struct even_search_slot {
 // becomes the smallest float at or above it: the same floats are at or above both.
 template <class T>
 using threshold_t =
-    std::conditional_t<sub_word_float<T> || std::same_as<T, float> || (std::integral<T> && sizeof(T) <= 2), float, double>;
+    std::conditional_t<sub_word_float<T> || std::same_as<T, float> || (std::integral<T> && sizeof(T) <= 2), float,
+                       double>;
 
 inline float threshold_at_or_above(double edge, float)
 {
     const auto nearest = static_cast<float>(edge);
-    return static_cast<double>(nearest) < edge ? std::nextafter(nearest, std::numeric_limits<float>::infinity()) : nearest;
+    return static_cast<double>(nearest) < edge ? std::nextafter(nearest, std::numeric_limits<float>::infinity())
+                                               : nearest;
 }
 inline double threshold_at_or_above(double edge, double) { return edge; }
 inline float threshold_at_or_below(double edge, float)
 {
     const auto nearest = static_cast<float>(edge);
-    return static_cast<double>(nearest) > edge ? std::nextafter(nearest, -std::numeric_limits<float>::infinity()) : nearest;
+    return static_cast<double>(nearest) > edge ? std::nextafter(nearest, -std::numeric_limits<float>::infinity())
+                                               : nearest;
 }
 inline double threshold_at_or_below(double edge, double) { return edge; }
 
@@ -281,7 +304,6 @@ template <class C, bin_range Range>
 struct edge_slots {
     static constexpr bin_range range = Range;
     static constexpr bool has_table = Range == bin_range::few;
-    static constexpr slot most_with_table = 4096;
 
     const C* thresholds; // bins + 1 of them
     C hi;
@@ -294,9 +316,9 @@ struct edge_slots {
     }
 
     struct alignas(2 * sizeof(C)) cell {
-        C edge; // the first one in the cell; what no sample reaches where there is none
+        C edge;               // the first one in the cell; what no sample reaches where there is none
         std::uint16_t before; // bins that end before it
-        std::uint16_t more; // edges in the cell after the first
+        std::uint16_t more;   // edges in the cell after the first
     };
 
     struct function {
@@ -409,22 +431,24 @@ void with_slots(const cuda& target, const edges& bins, F f)
     const std::size_t count = edges.size() - 1;
     const C hi = threshold_at_or_below(edges.back(), C{});
     const C* const there = upload(target, thresholds);
-    if (count <= edge_slots<C, bin_range::few>::most_with_table)
-        f(edge_slots<C, bin_range::few>{there, hi, count, cells});
+    const edge_slots<C, bin_range::few> few{there, hi, count, cells};
+    if (are_few(target, few))
+        f(few);
     else
         f(edge_slots<C, bin_range::many>{there, hi, count, cells});
 }
 
 template <class T, class F>
-void with_slots(const cuda&, const even_bins& bins, F f)
+void with_slots(const cuda& target, const even_bins& bins, F f)
 {
     using E = detail::edge_t<T>;
     const detail::even_edge edge(bins);
     if constexpr (std::integral<T> && (sizeof(T) == 2 || sizeof(T) == 4)) {
         if (even_integer_rule::is_valid<T>(bins)) {
             const even_integer_rule rule = even_integer_rule::of<T>(bins);
-            if (bins.count <= most_few_bins)
-                f(even_integer_slots<bin_range::few>{rule});
+            const even_integer_slots<bin_range::few> few{rule};
+            if (are_few(target, few))
+                f(few);
             else
                 f(even_integer_slots<bin_range::many>{rule});
             return;
@@ -433,12 +457,15 @@ void with_slots(const cuda&, const even_bins& bins, F f)
     if (!detail::even_guess<E>::is_valid(bins))
         return f(plain_slots<even_search_slot<E>, bin_range::many>{{edge, static_cast<slot>(bins.count)}, bins.count});
     const detail::even_guess<E> guess(bins);
-    if constexpr (std::same_as<E, double>)
+    if constexpr (std::same_as<E, double>) {
         f(even_slots<E, bin_range::any>{guess, edge, bins.count});
-    else if (bins.count <= most_few_bins)
-        f(even_slots<E, bin_range::few>{guess, edge, bins.count});
-    else
-        f(even_slots<E, bin_range::many>{guess, edge, bins.count});
+    } else {
+        const even_slots<E, bin_range::few> few{guess, edge, bins.count};
+        if (are_few(target, few))
+            f(few);
+        else
+            f(even_slots<E, bin_range::many>{guess, edge, bins.count});
+    }
 }
 
 template <class T, class F>
