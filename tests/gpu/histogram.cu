@@ -125,9 +125,9 @@ TEST(gpu_histogram, many_edges)
         host_array<float> samples = random_array<float>(random, 5000);
         for (std::size_t i = 0; i < samples.size(); i += 2)
             samples[i] = static_cast<float>(even[random() % (bins + 1)]); // on an edge or an ulp beside
-        for (const std::vector<double>& edges : {even, binades})
-            ASSERT_EQ((counted_on_gpu(samples, up::edges(edges), bins)),
-                      (counted_on_cpu(samples, up::edges(edges), bins)))
+        for (const std::vector<double>& values : {even, binades})
+            ASSERT_EQ((counted_on_gpu(samples, up::edges(values), bins)),
+                      (counted_on_cpu(samples, up::edges(values), bins)))
                 << bins << " bins";
     }
 }
