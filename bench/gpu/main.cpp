@@ -12,7 +12,8 @@
 
 namespace {
 
-const std::vector<std::string> all_types{"u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "2xf32", "4xf32"};
+const std::vector<std::string> all_types{"u8",   "i8",  "i16", "i32",   "i64",  "f16",
+                                         "bf16", "f32", "f64", "2xf32", "4xf32"};
 
 // "10:30"
 void set_sizes(bench::settings& chosen, const std::string& sizes)
@@ -57,14 +58,16 @@ int main(int argc, char** argv)
     CLI::App app("Measures Upsweep, CUB and the roofs of a GPU side by side, in interleaved rounds.");
     app.name("upsweep-bench-gpu");
     app.add_option("--types", chosen.types,
-                   "u8,i8,i16,i32,i64,f16,bf16,f32,f64,2xf32,4xf32; u8 is for histograms, the last two for operators of the user")
+                   "u8,i8,i16,i32,i64,f16,bf16,f32,f64,2xf32,4xf32; u8 is for histograms, the last two for operators "
+                   "of the user")
         ->delimiter(',')
         ->check(CLI::IsMember(all_types));
     app.add_option("--algorithms", chosen.algorithms, "reduce,scan,histogram; the first two where none is given")
         ->delimiter(',')
         ->check(CLI::IsMember({"reduce", "scan", "histogram"}));
     app.add_option("--bins", chosen.bins, "of histograms")->delimiter(',')->check(CLI::Range(1U, 1U << 24));
-    app.add_option("--distributions", chosen.distributions, "uniform,constant,two,zipf,normal,sorted,hot: of the samples of histograms")
+    app.add_option("--distributions", chosen.distributions,
+                   "uniform,constant,two,zipf,normal,sorted,hot: of the samples of histograms")
         ->delimiter(',')
         ->check(CLI::IsMember(chosen.distributions));
     app.add_option("--sizes", sizes, "LO:HI, for 2^LO, 2^(LO+2), ... elements up to 2^HI")->capture_default_str();

@@ -27,9 +27,10 @@ namespace upsweep::gpu {
 struct histogram_shape {
     static constexpr int threads = 1024;
     static constexpr int rows = 8;
-    static constexpr slot most_for_lanes = 1024;             // counters of which each lane may have its own
-    static constexpr slot most_for_one_block = 4096;         // totals that the last block hands over alone
-    static constexpr unsigned most_parts = 2;                // blocks of a cluster that share out a table
+    static constexpr slot most_for_lanes = 1024;     // counters of which each lane may have its own
+    static constexpr slot most_for_one_block = 4096; // totals that the last block hands over alone
+    static constexpr unsigned most_parts = 2;        // blocks of a cluster that share out a table
+    static constexpr unsigned rounds_apart = 4;      // by twice as many, such blocks are apart at most
 };
 
 // What a block counts: keys, which are the slots, but for samples of one byte the values of the byte, of which there are too
@@ -70,7 +71,10 @@ __global__ void __launch_bounds__(Shape::threads, 1)
             }
         },
         [&](std::uint64_t round) {
-            if constexpr (!Whole) { // lest a block that finds little to count runs away, and samples are read twice
+            // Lest a block that finds little to count runs away, and samples are read from memory twice.
+            if constexpr (!Whole) {
+                if (round % Shape::rounds_apart != 0)
+                    return;
                 if (round != 0)
                     cluster_wait();
                 cluster_arrive();
@@ -138,7 +142,7 @@ void histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule
             return launch_histogram<scattered_table, true>(target, in, count, rule, {slots, slots}, result);
         if constexpr (Slots::range != bin_range::few) {
             const slot part = (slots + shape::most_parts - 1) / shape::most_parts;
-            if (fits(scattered_table::words(part)) &&
+            if (fits(scattered_table::words(part)) && target.workspace().has_clusters() &&
                 target.workspace().processors() >= static_cast<int>(shape::most_parts))
                 launch_histogram<scattered_table, false>(target, in, count, rule, {part, slots}, result);
             else

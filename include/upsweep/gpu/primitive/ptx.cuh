@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <nv/target>
+
 // What CUDA C++ has no spelling for: single accesses of 16 bytes and accesses with an ordering, at the scope of the GPU.
 namespace upsweep::gpu {
 
@@ -60,9 +62,15 @@ __device__ inline void increment_shared(shared_address words, std::uint32_t inde
     asm volatile("red.relaxed.cta.shared.add.u32 [%0], 1;" ::"r"(words + 4 * index) : "memory");
 }
 
-// The barrier of a cluster, which all its threads pass: arrive, then wait.
-__device__ inline void cluster_arrive() { asm volatile("barrier.cluster.arrive.aligned;" ::: "memory"); }
-__device__ inline void cluster_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
+// The barrier of a cluster, which all its threads pass: arrive, then wait. There are clusters from compute capability 9.0 on.
+__device__ inline void cluster_arrive()
+{
+    NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");))
+}
+__device__ inline void cluster_wait()
+{
+    NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("barrier.cluster.wait.aligned;" ::: "memory");))
+}
 
 // Barrier number `id` of a block, for so many of its threads: whole warps, which may stand at different places.
 __device__ inline void named_barrier(int id, int threads)
