@@ -3,6 +3,7 @@
 // Histograms on a GPU: the cases of the other targets, and what only a GPU has.
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "../histogram_cases.hpp"
@@ -144,6 +145,19 @@ TEST(gpu_histogram, counters_that_are_not_one_a_bin_are_refused)
     target_array<up::cuda, std::uint64_t> counts(2);
     EXPECT_THROW((void)up::histogram(up::cuda{}, std::span<const int>{}, up::integer_bins{0, 3}, counts.span()),
                  up::error);
+}
+
+TEST(gpu_histogram, tables_that_are_too_large_are_refused)
+{
+    constexpr std::size_t bins = (std::size_t{1} << 20) + 1;
+    target_array<up::cuda, std::uint64_t> counts(bins);
+    try {
+        (void)up::histogram(up::cuda{}, std::span<const int>{}, up::integer_bins{0, bins}, counts.span());
+        FAIL() << "no error";
+    } catch (const up::error& failure) {
+        EXPECT_EQ(failure.kind(), up::error_kind::invalid_argument);
+        EXPECT_NE(std::string(failure.what()).find("use the target cpu"), std::string::npos) << failure.what();
+    }
 }
 
 } // namespace upsweep::test

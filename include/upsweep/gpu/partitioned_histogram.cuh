@@ -27,14 +27,15 @@ struct partition_shape {
     static constexpr int tile = threads * samples;
     static constexpr unsigned tiles_of_block = 4; // in a chunk
     static constexpr slot most_cursors = 8192;    // of a block, while it splits a tile
-    static constexpr slot least_bins = 16384;     // of a partition
-    static constexpr slot most_bins = 32768;
-    static constexpr slot most_partitions = 2048;
+    static constexpr unsigned shift = 14;         // a slot's partition is slot >> shift
+    static constexpr slot bins = 1U << shift;     // of a partition
+    static constexpr slot most_partitions = 1024; // that there is room for
+    static constexpr std::size_t most_bins = std::size_t{1} << 20;
+    static constexpr std::uint32_t samples_worth = 4096; // as long as a partition takes, whatever is in it
 };
 
 // How the slots are cut up, and where the lists are.
 struct partition_plan {
-    unsigned shift; // a slot's partition is slot >> shift
     slot partitions;
     slot slots;
     unsigned copies; // of each cursor, a power of two
@@ -121,16 +122,15 @@ __device__ void split_tile(It in, std::uint64_t first, std::uint64_t count, cons
     }
 #pragma unroll
     for (int i = 0; i < Shape::samples; ++i)
-        ranks[i] = slots[i] != nowhere ? atomicAdd(cursors + (slots[i] >> plan.shift) * plan.copies + copy, 1U) : 0;
+        ranks[i] = slots[i] != nowhere ? atomicAdd(cursors + (slots[i] >> Shape::shift) * plan.copies + copy, 1U) : 0;
     __syncthreads();
 
     exclusive_sums(cursors, padded, warp_sums);
-    const slot lower = (slot{1} << plan.shift) - 1;
 #pragma unroll
     for (int i = 0; i < Shape::samples; ++i)
         if (slots[i] != nowhere)
-            sorted[cursors[(slots[i] >> plan.shift) * plan.copies + copy] + ranks[i]] =
-                static_cast<std::uint16_t>(slots[i] & lower);
+            sorted[cursors[(slots[i] >> Shape::shift) * plan.copies + copy] + ranks[i]] =
+                static_cast<std::uint16_t>(slots[i] & (Shape::bins - 1));
     if (threadIdx.x < 8 && end + threadIdx.x < Shape::tile) // what is copied along with the last entries
         sorted[end + threadIdx.x] = 0;
     for (slot p = threadIdx.x; p < plan.partitions; p += Shape::threads) {
@@ -165,9 +165,9 @@ __device__ inline void count_entries(const std::uint16_t* entries, std::uint32_t
     }
 }
 
-// Counts this block's share of the chunk whose lists are given. Each partition is a stretch of the samples, the blocks take equal
-// stretches of them all; of a partition that is cut, a block takes as large a part of the tiles, which are picked with a stride,
-// lest the samples be in the tiles of others. By all threads of a block.
+// Counts this block's share of the chunk whose lists are given. Each partition is a stretch as long as its samples take to be
+// counted, the blocks take equal parts of them all; of a partition that is cut, a block takes as large a part of the tiles,
+// which are picked with a stride, lest the samples be in the tiles of others. By all threads of a block.
 template <class Shape>
 __device__ void count_lists(const partition_plan& plan, unsigned tiles, const std::uint16_t* entries,
                             const std::uint32_t* ends, const std::uint32_t* sizes, std::uint32_t* shared,
@@ -176,15 +176,16 @@ __device__ void count_lists(const partition_plan& plan, unsigned tiles, const st
     std::uint32_t* const starts = shared; // of each partition's stretch
     std::uint32_t* const warp_sums = starts + Shape::most_partitions;
     const scattered_table table{warp_sums + Shape::warps};
-    const slot bins = slot{1} << plan.shift;
     const unsigned warp = threadIdx.x / lanes;
     unsigned stride = tiles * 5 / 8 | 1;
     while (std::gcd(stride, tiles) != 1)
         stride += 2;
 
-    for (unsigned p = threadIdx.x; p < Shape::most_partitions; p += Shape::threads)
-        starts[p] = p < plan.partitions ? __ldcg(sizes + p) : 0;
-    clear_words(table.counters, bins);
+    for (unsigned p = threadIdx.x; p < Shape::most_partitions; p += Shape::threads) {
+        const std::uint32_t samples = p < plan.partitions ? __ldcg(sizes + p) : 0;
+        starts[p] = samples != 0 ? samples + Shape::samples_worth : 0;
+    }
+    clear_words(table.counters, Shape::bins);
     __syncthreads();
     const std::uint32_t total = exclusive_sums(starts, Shape::most_partitions, warp_sums);
     const auto from = static_cast<std::uint32_t>(std::uint64_t{total} * blockIdx.x / gridDim.x);
@@ -195,8 +196,8 @@ __device__ void count_lists(const partition_plan& plan, unsigned tiles, const st
         const std::uint32_t size = (p + 1 < plan.partitions ? starts[p + 1] : total) - start;
         if (size == 0 || start + size <= from || start >= to)
             continue;
-        const auto tile_at = [&](std::uint32_t sample) {
-            return static_cast<unsigned>(std::uint64_t{sample} * tiles / size);
+        const auto tile_at = [&](std::uint32_t part) {
+            return static_cast<unsigned>(std::uint64_t{part} * tiles / size);
         };
         const unsigned first_tile = from > start ? tile_at(from - start) : 0;
         const unsigned last_tile = to < start + size ? tile_at(to - start) : tiles;
@@ -215,10 +216,10 @@ __device__ void count_lists(const partition_plan& plan, unsigned tiles, const st
                           begin + length * (i % ways + 1) / ways, table);
         }
         __syncthreads();
-        for (slot k = threadIdx.x; k < bins; k += Shape::threads) {
-            const slot word = (k + blockIdx.x * Shape::threads) & (bins - 1);
+        for (slot k = threadIdx.x; k < Shape::bins; k += Shape::threads) {
+            const slot word = (k + blockIdx.x * Shape::threads) & (Shape::bins - 1);
             if (const std::uint32_t counted = table.total(word); counted != 0) {
-                memory.add((p << plan.shift) + word, counted);
+                memory.add((p << Shape::shift) + word, counted);
                 table.counters[scattered_table::place(word)] = 0;
             }
         }
@@ -269,22 +270,18 @@ void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const
     using shape = partition_shape;
     constexpr auto kernel = partitioned_histogram_kernel<shape, It, Slots, Counter>;
     const auto slots = static_cast<slot>(rule.bins + detail::outside_slots);
-    partition_plan plan{};
-    slot bins = shape::least_bins;
-    while (bins < shape::most_bins && (slots - 1) / bins + 1 > shape::most_partitions)
-        bins *= 2;
-    plan.slots = slots;
-    plan.shift = static_cast<unsigned>(std::countr_zero(bins));
-    plan.partitions = (slots - 1) / bins + 1;
-    if (plan.partitions > shape::most_partitions)
+    if (rule.bins > shape::most_bins)
         throw error(error_kind::invalid_argument, "histogram",
-                    std::to_string(rule.bins) + " bins are more than a GPU counts at once",
-                    "ask for at most 2^26 bins at a time");
+                    std::to_string(rule.bins) + " bins are more than a GPU counts at once, 2^20",
+                    "ask for fewer bins, or use the target cpu");
+    partition_plan plan{};
+    plan.slots = slots;
+    plan.partitions = (slots - 1) / shape::bins + 1;
     plan.copies = std::min<unsigned>(lanes, std::bit_floor(shape::most_cursors / plan.partitions));
 
     const std::size_t split_bytes =
         (shape::most_cursors + shape::warps) * sizeof(std::uint32_t) + shape::tile * sizeof(std::uint16_t);
-    const std::size_t count_bytes = (shape::most_partitions + shape::warps + bins) * sizeof(std::uint32_t);
+    const std::size_t count_bytes = (shape::most_partitions + shape::warps + shape::bins) * sizeof(std::uint32_t);
     const std::size_t shared_bytes = std::max(split_bytes, count_bytes);
     allow_shared_bytes<kernel>(target);
     const auto blocks = static_cast<unsigned>(target.workspace().processors());
