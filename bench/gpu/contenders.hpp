@@ -13,5 +13,7 @@ void measure_floats(session& run);
 void measure_max_plus(session& run);
 void measure_affine(session& run);
 void measure_matrices(session& run);
+void measure_histograms_of_integers(session& run);
+void measure_histograms_of_floats(session& run);
 
 } // namespace bench

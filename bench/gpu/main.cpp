@@ -12,7 +12,8 @@
 
 namespace {
 
-const std::vector<std::string> all_types{"i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "2xf32", "4xf32"};
+const std::vector<std::string> all_types{"u8",   "i8",  "i16", "i32",   "i64",  "f16",
+                                         "bf16", "f32", "f64", "2xf32", "4xf32"};
 
 // "10:30"
 void set_sizes(bench::settings& chosen, const std::string& sizes)
@@ -39,6 +40,8 @@ bool run(bench::settings chosen, std::FILE* rows)
     bench::measure_max_plus(session);
     bench::measure_affine(session);
     bench::measure_matrices(session);
+    bench::measure_histograms_of_integers(session);
+    bench::measure_histograms_of_floats(session);
     session.print_summary();
     return session.all_right();
 }
@@ -55,12 +58,18 @@ int main(int argc, char** argv)
     CLI::App app("Measures Upsweep, CUB and the roofs of a GPU side by side, in interleaved rounds.");
     app.name("upsweep-bench-gpu");
     app.add_option("--types", chosen.types,
-                   "i8,i16,i32,i64,f16,bf16,f32,f64,2xf32,4xf32; the last two are what operators of the user have")
+                   "u8,i8,i16,i32,i64,f16,bf16,f32,f64,2xf32,4xf32; u8 is for histograms, the last two for operators "
+                   "of the user")
         ->delimiter(',')
         ->check(CLI::IsMember(all_types));
-    app.add_option("--algorithms", chosen.algorithms, "reduce,scan")
+    app.add_option("--algorithms", chosen.algorithms, "reduce,scan,histogram; the first two where none is given")
         ->delimiter(',')
-        ->check(CLI::IsMember({"reduce", "scan"}));
+        ->check(CLI::IsMember({"reduce", "scan", "histogram"}));
+    app.add_option("--bins", chosen.bins, "of histograms")->delimiter(',')->check(CLI::Range(1U, 1U << 24));
+    app.add_option("--distributions", chosen.distributions,
+                   "uniform,constant,two,zipf,normal,sorted,hot: of the samples of histograms")
+        ->delimiter(',')
+        ->check(CLI::IsMember(chosen.distributions));
     app.add_option("--sizes", sizes, "LO:HI, for 2^LO, 2^(LO+2), ... elements up to 2^HI")->capture_default_str();
     app.add_option("--machine", chosen.machine, "its name in the rows; the name of the GPU if it is not given");
     app.add_option("--commit", chosen.commit, "its name in the rows");

@@ -59,7 +59,7 @@ session::session(settings chosen, std::FILE* rows) : settings_(std::move(chosen)
         check(cudaEventCreate(&event), "cudaEventCreate");
     scratch_ = std::make_unique<device_memory>(scratch_bytes);
     fmt::print("times in us, cold / hot; share of the roof and speed over CUB, cold / hot\n");
-    fmt::print("{:<7}{:<6}{:<9}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", "", "type", "operator", "n", "roof",
+    fmt::print("{:<10}{:<6}{:<17}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", "", "type", "operator", "n", "roof",
                "upsweep", "share", "cub", "faster");
 }
 
@@ -217,7 +217,7 @@ void session::print(const comparison& one)
     const auto pair = [](const times& t) {
         return fmt::format("{:.2f} / {:.2f}", microseconds(t.cold), microseconds(t.hot));
     };
-    fmt::print("{:<7}{:<6}{:<9}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", one.what.algorithm, one.what.type,
+    fmt::print("{:<10}{:<6}{:<17}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", one.what.algorithm, one.what.type,
                one.what.variant, fmt::format("2^{}", std::countr_zero(one.what.n)), pair(one.roof), pair(one.ours),
                fmt::format("{:.1f} / {:.1f} %", 100 * one.roof.cold / one.ours.cold, 100 * one.roof.hot / one.ours.hot),
                pair(one.peer),
@@ -256,12 +256,12 @@ void session::print_means(const std::string& algorithm, const std::string& varia
         }
         if (least == nullptr)
             continue;
-        fmt::print("{:<7}{:<9}{:<10} {:>15} {:>13}  {:.2f} ({}, 2^{})\n", algorithm, variant, sizes.name,
+        fmt::print("{:<10}{:<17}{:<10} {:>15} {:>13}  {:.2f} ({}, 2^{})\n", algorithm, variant, sizes.name,
                    fmt::format("{:.1f} / {:.1f} %", 100 * share_cold.value(), 100 * share_hot.value()),
                    fmt::format("{:.2f} / {:.2f}", faster_cold.value(), faster_hot.value()), faster(*least),
                    least->what.type, std::countr_zero(least->what.n));
         for (const auto& [promise, faster_than] : faster_by_promise)
-            fmt::print("{:<42} {:>13}  {}, the types that CUB has it for\n", "",
+            fmt::print("{:<53} {:>13}  {}, the types that CUB has it for\n", "",
                        fmt::format("{:.2f} / {:.2f}", faster_than.first.value(), faster_than.second.value()), promise);
     }
 }
@@ -275,13 +275,13 @@ void session::print_host_times() const
             calls[one.what.algorithm].second.push_back(one.host->peer);
         }
     for (const auto& [algorithm, times] : calls)
-        fmt::print("{:<7}a call takes the host {:.2f} us, {:.2f} at most; CUB {:.2f} us\n", algorithm,
+        fmt::print("{:<10}a call takes the host {:.2f} us, {:.2f} at most; CUB {:.2f} us\n", algorithm,
                    median(times.first), std::ranges::max(times.first), median(times.second));
 }
 
 void session::print_summary() const
 {
-    fmt::print("\ngeometric means over types and sizes, cold / hot\n{:<7}{:<9}{:<10} {:>15} {:>13}  {}\n", "",
+    fmt::print("\ngeometric means over types and sizes, cold / hot\n{:<10}{:<17}{:<10} {:>15} {:>13}  {}\n", "",
                "operator", "sizes", "share of roof", "over CUB", "least over CUB, cold");
     std::vector<std::pair<std::string, std::string>> kinds;
     for (const comparison& one : comparisons_)

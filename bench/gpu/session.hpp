@@ -19,9 +19,9 @@ namespace bench {
 
 // What is measured. `bytes` is what the algorithm must move, `n` its elements.
 struct subject {
-    std::string algorithm; // reduce, scan
+    std::string algorithm; // reduce, scan, histogram
     std::string type;
-    std::string variant; // the operator
+    std::string variant; // the operator; of histograms the bins and the distribution
     std::size_t n = 0;
     std::size_t bytes = 0;
 };
@@ -46,6 +46,8 @@ struct settings {
     std::vector<std::string> types; // all where it is empty
     unsigned lowest = 10;           // sizes are 2^lowest, 2^(lowest + 2), ... up to 2^highest
     unsigned highest = 30;
+    std::vector<unsigned> bins{2, 256, 2048, 16384, 65536, 1048576};
+    std::vector<std::string> distributions{"uniform", "constant", "two", "zipf", "normal", "sorted", "hot"};
     std::string machine;
     std::string commit;
 };
@@ -60,6 +62,8 @@ public:
 
     bool wants(const std::string& algorithm, const std::string& type) const;
     std::vector<std::size_t> sizes() const;
+    const std::vector<unsigned>& bins() const { return settings_.bins; }
+    const std::vector<std::string>& distributions() const { return settings_.distributions; }
     std::size_t largest() const { return std::size_t{1} << settings_.highest; }
     cudaStream_t stream() const { return stream_; }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <upsweep/error.hpp>
+#include <upsweep/qualifiers.hpp>
 #include <upsweep/types.hpp>
 
 // How samples are assigned to bins. docs/histogram.md states the rules.
@@ -87,18 +88,33 @@ inline std::string printed(double number)
     return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 
-// The edges of even bins, by the arithmetic of NumPy's linspace.
+// Edge k of even bins, by the arithmetic of NumPy's linspace.
+struct even_edge {
+    double lo;
+    double hi;
+    double width;
+    double count;
+    double step;
+
+    explicit even_edge(const even_bins& bins)
+        : lo(bins.lo), hi(bins.hi), width(hi - lo), count(static_cast<double>(bins.count)), step(width / count)
+    {
+    }
+
+    UPSWEEP_HOST_DEVICE double operator()(double k) const
+    {
+        return k < count ? (step == 0 ? k / count * width + lo : by_step(k)) : hi;
+    }
+    // The same for an edge within the range, where the step is not zero.
+    UPSWEEP_HOST_DEVICE double by_step(double k) const { return k * step + lo; }
+};
+
 inline std::vector<double> even_edges(const even_bins& bins)
 {
-    const double width = bins.hi - bins.lo;
-    const double count = static_cast<double>(bins.count);
-    const double step = width / count;
+    const even_edge edge(bins);
     std::vector<double> edges(bins.count + 1);
-    for (std::size_t k = 0; k < bins.count; ++k) {
-        const double i = static_cast<double>(k);
-        edges[k] = (step == 0 ? i / count * width : i * step) + bins.lo;
-    }
-    edges[bins.count] = bins.hi;
+    for (std::size_t k = 0; k <= bins.count; ++k)
+        edges[k] = edge(static_cast<double>(k));
     return edges;
 }
 
@@ -203,12 +219,13 @@ struct even_guess {
     }
 
     // The guess is too low only where the sample lies less than twice the bias below the next edge.
-    E certain() const { return 1 - 2 * bias; }
+    UPSWEEP_HOST_DEVICE E certain() const { return 1 - 2 * bias; }
 
 private:
     // Where a sample lies, in bins from lo; towards zero it is never negative.
     template <class V>
-    V position(const V& x, const V& low, const V& high, const V& below, const V& above, const V& nan) const
+    V position(const V& x, const V& low, const V& high, const V& below, const V& above,
+                                   const V& nan) const
     {
         const auto inside = (x >= low) & (x <= high);
         const V guess = ((inside ? x : low) - low) * scale - bias;
@@ -243,7 +260,7 @@ private:
 
 // An integer as std::cmp_less takes it: bool, characters and enumerations are promoted.
 template <class T>
-constexpr auto promoted(T x)
+UPSWEEP_HOST_DEVICE constexpr auto promoted(T x)
 {
     if constexpr (std::is_enum_v<T>)
         return +static_cast<std::underlying_type_t<T>>(x);
@@ -251,27 +268,48 @@ constexpr auto promoted(T x)
         return +x;
 }
 
+// Slots by the distance from the first integer, modulo 2^32 or 2^64: one comparison tells whether a sample has a bin.
 template <class T>
 class integer_offset {
+    using number = decltype(promoted(T{}));
+    using word = std::conditional_t<sizeof(number) == 8, std::uint64_t, std::uint32_t>;
+
 public:
-    explicit integer_offset(const integer_bins& bins) : first_(bins.first), count_(bins.count) {}
+    explicit integer_offset(const integer_bins& bins)
+        : first_(static_cast<word>(bins.first)), count_(bins.count), above_(static_cast<slot>(bins.count) + 1)
+    {
+        constexpr number lowest = std::numeric_limits<number>::min();
+        constexpr number highest = std::numeric_limits<number>::max();
+        begin_ = std::cmp_less(bins.first, lowest) ? lowest : static_cast<number>(bins.first);
+        const std::uint64_t skipped = static_cast<std::uint64_t>(begin_) - static_cast<std::uint64_t>(bins.first);
+        const std::uint64_t beyond = static_cast<std::uint64_t>(highest) - static_cast<std::uint64_t>(begin_);
+        const bool all_below = std::cmp_greater(bins.first, highest);
+        if (all_below || skipped >= bins.count) { // no sample can have a bin: the lowest is given its slot by hand
+            above_ -= all_below ? 1 : 0;
+            begin_ = lowest;
+            first_ = static_cast<word>(lowest) - above_;
+            last_ = 0;
+        } else {
+            last_ = static_cast<word>(std::min<std::uint64_t>(bins.count - 1 - skipped, beyond));
+        }
+    }
 
     std::size_t count() const { return count_; }
 
-    slot operator()(T x) const
+    UPSWEEP_HOST_DEVICE slot operator()(T x) const
     {
-        const auto bins = static_cast<slot>(count_);
-        if (std::cmp_less(promoted(x), first_))
-            return bins;
-        if (first_ < 0 && std::cmp_greater(promoted(x), std::numeric_limits<std::int64_t>::max()))
-            return bins + 1; // the offset would not fit 64 bits
-        const std::uint64_t offset = static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(first_);
-        return offset < count_ ? static_cast<slot>(offset) : bins + 1;
+        const number value = promoted(x);
+        const auto bits = static_cast<word>(value);
+        const slot beside = value < begin_ ? static_cast<slot>(count_) : above_;
+        return static_cast<word>(bits - static_cast<word>(begin_)) <= last_ ? static_cast<slot>(bits - first_) : beside;
     }
 
 private:
-    std::int64_t first_;
+    word first_;
+    number begin_; // the first integer with a bin that a sample can be
+    word last_;    // the distance from it to the last one
     std::size_t count_;
+    slot above_;
 };
 
 template <class T, class F>
@@ -281,7 +319,7 @@ public:
 
     std::size_t count() const { return count_; }
 
-    slot operator()(const T& x) const
+    UPSWEEP_HOST_DEVICE slot operator()(const T& x) const
     {
         using result = std::remove_cvref_t<decltype(f_(x))>;
         static_assert(std::integral<result> || std::is_enum_v<result>, "a bin function returns an integer");
@@ -339,6 +377,17 @@ template <class Bins>
 std::size_t bin_count(const Bins& bins)
 {
     return bins.count;
+}
+
+// Refuses bins that are none, and counters of which there is not one a bin.
+template <class Bins>
+void check_counters(const Bins& bins, std::size_t counters)
+{
+    check_bins(bins);
+    if (counters != bin_count(bins))
+        throw error(error_kind::invalid_argument, "histogram",
+                    std::to_string(counters) + " counters for " + std::to_string(bin_count(bins)) + " bins",
+                    "pass one counter a bin");
 }
 
 // with_slots(bins, f) calls f(slot function of samples of type T).

@@ -25,11 +25,7 @@ template <class R, class Bins>
 outside add_histogram(cpu target, R&& in, const Bins& bins, std::span<std::uint64_t> counts)
 {
     using sample = std::ranges::range_value_t<R>;
-    check_bins(bins);
-    if (counts.size() != bin_count(bins))
-        throw error(error_kind::invalid_argument, "histogram",
-                    std::to_string(counts.size()) + " counters for " + std::to_string(bin_count(bins)) + " bins",
-                    "pass one counter a bin");
+    check_counters(bins, counts.size());
     const std::size_t size = bin_count(bins) + outside_slots;
     std::vector<std::uint64_t> totals;
     try {
@@ -75,3 +71,7 @@ void histogram_accumulate(cpu target, R&& in, const Bins& bins, std::span<std::u
 }
 
 } // namespace upsweep
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/histogram.cuh>
+#endif

@@ -14,3 +14,8 @@ void fold(const up::cuda& gpu, std::span<const float> in, float* sum, std::span<
     up::reduce(gpu, in, sum, up::plus{});
     up::inclusive_scan(gpu, counts, ends);
 }
+
+void count(const up::cuda& gpu, std::span<const float> in, std::span<std::uint64_t> counts, up::outside* beside)
+{
+    up::histogram(gpu, in, up::even_bins{0, 1, counts.size()}, counts, beside);
+}

@@ -12,6 +12,7 @@
 #include "../expected.hpp"
 #include "../samples.hpp"
 #include "../targets.hpp"
+#include "schedules.hpp"
 #include "upsweep/simulator/simulator.h"
 
 namespace up = upsweep;
@@ -25,67 +26,6 @@ class few_processors : public ::testing::Environment {
     void SetUp() override { sim::current_options().machine.sms = 3; }
 };
 const auto* const environment = ::testing::AddGlobalTestEnvironment(new few_processors);
-
-std::vector<sim::schedule> schedules(unsigned count)
-{
-    std::vector<sim::schedule> all{{sim::schedule::order::in_order, 0, 0},
-                                   {sim::schedule::order::reversed, 0, 0},
-                                   {sim::schedule::order::round_robin, 0, 0}};
-    for (unsigned i = 0; i < count; ++i)
-        all.push_back(i % 4 == 3 ? sim::schedule::lanes_apart(seed() + i) : sim::schedule::random(seed() + i));
-    return all;
-}
-
-// One block after the other comes last, and first.
-std::vector<sim::schedule> unfair_schedules(unsigned blocks)
-{
-    std::vector<sim::schedule> all;
-    for (unsigned block = 0; block < blocks; ++block) {
-        all.push_back(sim::schedule::stall(block));
-        all.push_back(sim::schedule::starve_others(block));
-    }
-    return all;
-}
-
-// Runs f() under each schedule and reports what the simulator finds.
-template <class F>
-void under_schedules(const std::vector<sim::schedule>& schedules, F f)
-{
-    for (const sim::schedule& schedule : schedules) {
-        SCOPED_TRACE(schedule.name() + ", seed " + std::to_string(schedule.seed));
-        sim::options options = sim::current_options();
-        options.schedule = schedule;
-        const sim::with_options with(options);
-        const sim::recording recorded;
-        f();
-        for (const auto& finding : recorded.findings())
-            ADD_FAILURE() << finding.text();
-        if (::testing::Test::HasFailure())
-            return;
-    }
-}
-
-// Of the largest launch of f().
-template <class F>
-unsigned blocks_of(F f)
-{
-    const sim::recording recorded;
-    f();
-    unsigned blocks = 0;
-    for (const auto& launch : recorded.launches())
-        blocks = std::max(blocks, launch.grid.x);
-    return blocks;
-}
-
-template <class F>
-sim::counters counted(F f)
-{
-    const sim::recording recorded;
-    f();
-    for (const auto& finding : recorded.findings())
-        ADD_FAILURE() << finding.text();
-    return recorded.launches().back().total;
-}
 
 // Some tiles and a piece of one: of reduce 32768 bytes, of scan 8192 where it is small.
 TEST(simulated, reduce_under_200_schedules)

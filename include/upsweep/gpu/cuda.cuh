@@ -17,6 +17,7 @@
 
 #include <upsweep/error.hpp>
 #include <upsweep/gpu/primitive/board.cuh>
+#include <upsweep/gpu/primitive/counters.cuh>
 
 namespace upsweep {
 
@@ -59,6 +60,54 @@ private:
     int device_ = 0;
 };
 
+// Device memory that is replaced by more when it is too small. It is zero when it is new.
+class growing_memory {
+public:
+    std::byte* first() const { return static_cast<std::byte*>(memory_); }
+
+    std::byte* at_least(std::size_t bytes, cudaStream_t stream)
+    {
+        if (bytes > bytes_)
+            grow(stream, bytes);
+        return first();
+    }
+
+    void grow(cudaStream_t stream, std::size_t bytes)
+    {
+        cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+        check("up::cuda", cudaStreamIsCapturing(stream, &capture));
+        if (capture != cudaStreamCaptureStatusNone)
+            throw error(error_kind::invalid_argument, "up::cuda",
+                        "the workspace cannot grow while the stream is captured",
+                        "make the same call once before the capture");
+        void* memory = nullptr;
+        const cudaError_t code = cudaMallocAsync(&memory, bytes, stream);
+        if (code == cudaErrorMemoryAllocation) {
+            cudaGetLastError();
+            throw error(error_kind::out_of_memory, "up::cuda",
+                        "the GPU has no " + std::to_string(bytes) + " bytes left for a workspace",
+                        "free some of its memory");
+        }
+        check("cudaMallocAsync", code);
+        check("cudaMemsetAsync", cudaMemsetAsync(memory, 0, bytes, stream));
+        free(stream);
+        memory_ = memory;
+        bytes_ = bytes;
+    }
+
+    void free(cudaStream_t stream)
+    {
+        if (memory_ != nullptr)
+            cudaFreeAsync(memory_, stream);
+        memory_ = nullptr;
+        bytes_ = 0;
+    }
+
+private:
+    void* memory_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
 // The memory that kernels on one stream share with one another. It is taken on the first call, grows with the largest
 // call and is given back in order of the stream.
 class workspace {
@@ -68,13 +117,14 @@ public:
         check("up::cuda", cudaGetDevice(&device_));
         check("up::cuda", cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device_));
         check("up::cuda", cudaDeviceGetAttribute(&shared_bytes_, cudaDevAttrMaxSharedMemoryPerBlockOptin, device_));
+        check("up::cuda", cudaDeviceGetAttribute(&generation_, cudaDevAttrComputeCapabilityMajor, device_));
     }
     workspace(const workspace&) = delete;
     workspace& operator=(const workspace&) = delete;
     ~workspace()
     {
-        if (memory_ != nullptr)
-            cudaFreeAsync(memory_, stream_);
+        for (growing_memory* memory : {&memory_, &counters_, &edges_, &lists_})
+            memory->free(stream_);
         if (result_ != nullptr)
             cudaFreeHost(result_);
     }
@@ -83,16 +133,37 @@ public:
     int device() const { return device_; }
     int processors() const { return processors_; }
     std::size_t shared_bytes() const { return static_cast<std::size_t>(shared_bytes_); }
+    bool has_clusters() const { return generation_ >= 9; }
 
     board_memory board(std::uint64_t tiles, std::size_t total_bytes)
     {
         const std::lock_guard lock(mutex_);
         const std::size_t large = total_bytes > sizeof(std::uint64_t) ? total_bytes : 0;
-        if (memory_ == nullptr || tiles > tiles_ || tiles * large > large_bytes_)
+        if (tiles_ == 0 || tiles > tiles_ || tiles * large > large_bytes_)
             grow(std::max(tiles, tiles_), std::max<std::size_t>(tiles * large, large_bytes_));
-        auto* const first = static_cast<std::byte*>(memory_);
+        std::byte* const first = memory_.first();
         return {reinterpret_cast<board_state*>(first), reinterpret_cast<word128*>(first + state_bytes),
                 first + state_bytes + tiles_ * sizeof(word128)};
+    }
+
+    counter_memory counters(std::size_t slots)
+    {
+        const std::lock_guard lock(mutex_);
+        std::byte* const first = counters_.at_least(state_bytes + slots * sizeof(std::uint64_t), stream_);
+        return {reinterpret_cast<std::uint32_t*>(first), reinterpret_cast<std::uint64_t*>(first + state_bytes / 2),
+                reinterpret_cast<std::uint64_t*>(first + state_bytes)};
+    }
+
+    // Memory of which kernels expect nothing: for the edges of bins, and for lists of samples.
+    void* edges(std::size_t bytes)
+    {
+        const std::lock_guard lock(mutex_);
+        return edges_.at_least(bytes, stream_);
+    }
+    void* lists(std::size_t bytes)
+    {
+        const std::lock_guard lock(mutex_);
+        return lists_.at_least(bytes, stream_);
     }
 
     // Host memory that kernels write a result into, so that it needs no copy.
@@ -114,28 +185,8 @@ private:
 
     void grow(std::uint64_t tiles, std::size_t large_bytes)
     {
-        cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-        check("up::cuda", cudaStreamIsCapturing(stream_, &capture));
-        if (capture != cudaStreamCaptureStatusNone)
-            throw error(error_kind::invalid_argument, "up::cuda",
-                        "the workspace cannot grow while the stream is captured",
-                        "make the same call once before the capture");
-
         tiles = std::max(tiles, least_tiles);
-        const std::size_t bytes = state_bytes + tiles * sizeof(word128) + large_bytes;
-        void* memory = nullptr;
-        const cudaError_t code = cudaMallocAsync(&memory, bytes, stream_);
-        if (code == cudaErrorMemoryAllocation) {
-            cudaGetLastError();
-            throw error(error_kind::out_of_memory, "up::cuda",
-                        "the GPU has no " + std::to_string(bytes) + " bytes left for a workspace",
-                        "free some of its memory");
-        }
-        check("cudaMallocAsync", code);
-        check("cudaMemsetAsync", cudaMemsetAsync(memory, 0, bytes, stream_));
-        if (memory_ != nullptr)
-            check("cudaFreeAsync", cudaFreeAsync(memory_, stream_));
-        memory_ = memory;
+        memory_.grow(stream_, state_bytes + tiles * sizeof(word128) + large_bytes);
         tiles_ = tiles;
         large_bytes_ = large_bytes;
     }
@@ -144,10 +195,14 @@ private:
     int device_ = 0;
     int processors_ = 0;
     int shared_bytes_ = 0;
+    int generation_ = 0;
     std::mutex mutex_;
-    void* memory_ = nullptr; // the state, the notices, the large totals
+    growing_memory memory_; // the state, the notices, the large totals
     std::uint64_t tiles_ = 0;
     std::size_t large_bytes_ = 0;
+    growing_memory counters_;
+    growing_memory edges_;
+    growing_memory lists_;
     void* result_ = nullptr;
     std::size_t result_bytes_ = 0;
 };
@@ -209,22 +264,63 @@ unsigned resident_blocks(const cuda& target, int threads, std::size_t shared_byt
     return blocks;
 }
 
-// Launches blocks that wait for one another: all of them are resident at once, or the launch fails.
+// Allows a kernel all the shared memory that a block can have. Said once for each kernel and device.
+template <auto Kernel>
+void allow_shared_bytes(const cuda& target)
+{
+    static std::array<std::atomic<bool>, 64> said{};
+    std::atomic<bool>& allowed = said[static_cast<std::size_t>(target.device()) % said.size()];
+    if (!allowed) {
+        cudaFuncAttributes attributes{};
+        check("cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, Kernel));
+        check("cudaFuncSetAttribute",
+              cudaFuncSetAttribute(Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(target.workspace().shared_bytes() - attributes.sharedSizeBytes)));
+        allowed = true;
+    }
+}
+
+struct grid_shape {
+    unsigned blocks;
+    int threads;
+    std::size_t shared_bytes;
+    unsigned cluster = 1;  // blocks in one
+    bool together = false; // the blocks wait for one another: all of them are resident at once, or the launch fails
+};
+
+template <class... Parameters, class... Arguments>
+void launch(const cuda& target, std::string_view call, void (*kernel)(Parameters...), const grid_shape& grid,
+            Arguments&&... arguments)
+{
+    std::array<cudaLaunchAttribute, 2> attributes{};
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(grid.blocks);
+    config.blockDim = dim3(static_cast<unsigned>(grid.threads));
+    config.dynamicSmemBytes = grid.shared_bytes;
+    config.stream = target.stream();
+    config.attrs = attributes.data();
+    if (grid.together && grid.blocks > 1) {
+        cudaLaunchAttribute& together = attributes[config.numAttrs++];
+        together.id = cudaLaunchAttributeCooperative;
+        together.val.cooperative = 1;
+    }
+    if (grid.cluster > 1) {
+        cudaLaunchAttribute& cluster = attributes[config.numAttrs++];
+        cluster.id = cudaLaunchAttributeClusterDimension;
+        cluster.val.clusterDim.x = grid.cluster;
+        cluster.val.clusterDim.y = 1;
+        cluster.val.clusterDim.z = 1;
+    }
+    check(call, cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
+}
+
+// Launches blocks that wait for one another.
 template <class... Parameters, class... Arguments>
 void launch(const cuda& target, std::string_view call, void (*kernel)(Parameters...), unsigned blocks, int threads,
             std::size_t shared_bytes, Arguments&&... arguments)
 {
-    cudaLaunchAttribute together{};
-    together.id = cudaLaunchAttributeCooperative;
-    together.val.cooperative = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3(static_cast<unsigned>(threads));
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = target.stream();
-    config.attrs = &together;
-    config.numAttrs = blocks > 1 ? 1 : 0;
-    check(call, cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
+    launch(target, call, kernel, grid_shape{blocks, threads, shared_bytes, 1, true},
+           std::forward<Arguments>(arguments)...);
 }
 
 } // namespace gpu

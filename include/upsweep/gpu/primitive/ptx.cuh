@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <nv/target>
+
 // What CUDA C++ has no spelling for: single accesses of 16 bytes and accesses with an ordering, at the scope of the GPU.
 namespace upsweep::gpu {
 
@@ -44,6 +46,31 @@ __device__ inline void store_relaxed(std::uint64_t* to, std::uint64_t value)
 
 // Orders what this thread has read and written before with what it reads and writes after, for all threads of the GPU.
 __device__ inline void fence() { __threadfence(); }
+
+// Where a word of shared memory lies. The compiler keeps it in a register, where it would compute an address anew.
+using shared_address = std::uint32_t;
+__device__ inline shared_address shared_address_of(std::uint32_t* words)
+{
+    shared_address address;
+    asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(words))));
+    return address;
+}
+
+// Adds one to a word. Nobody sees the old value, so that the hardware may add up what a warp adds to one address.
+__device__ inline void increment_shared(shared_address words, std::uint32_t index)
+{
+    asm volatile("red.relaxed.cta.shared.add.u32 [%0], 1;" ::"r"(words + 4 * index) : "memory");
+}
+
+// The barrier of a cluster, which all its threads pass: arrive, then wait. There are clusters from compute capability 9.0 on.
+__device__ inline void cluster_arrive()
+{
+    NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");))
+}
+__device__ inline void cluster_wait()
+{
+    NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("barrier.cluster.wait.aligned;" ::: "memory");))
+}
 
 // Barrier number `id` of a block, for so many of its threads: whole warps, which may stand at different places.
 __device__ inline void named_barrier(int id, int threads)

@@ -77,6 +77,15 @@ struct alignas(16) word128 {
 // Orders what this thread has read and written before with what it reads and writes after, for all threads of the GPU.
 UPSWEEP_INLINE void fence() { simulator::device::fence(simulator::device::scope::device); }
 
+// Adds one to a word of shared memory.
+using shared_address = std::uint32_t*;
+UPSWEEP_INLINE shared_address shared_address_of(std::uint32_t* words) { return words; }
+UPSWEEP_INLINE void increment_shared(shared_address words, std::uint32_t index)
+{
+    simulator::cuda::update(
+        words + index, [](std::uint32_t old) { return old + 1; }, simulator::device::scope::block);
+}
+
 // Barrier number `id` of a block, for so many of its threads: whole warps, which may stand at different places.
 UPSWEEP_INLINE void named_barrier(int id, int threads)
 {

@@ -1,0 +1,128 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <upsweep/bins.hpp>
+#include <upsweep/gpu/primitive/ptx.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
+
+// Counters: a block's own in shared memory, the grid's in device memory, and the caller's.
+namespace upsweep::gpu {
+
+using detail::slot;
+
+// Counters of a block, 32 bits each. An increment by one whose result nobody uses becomes an instruction that merges equal
+// addresses of a warp, so that constant samples are the cheapest ones. What would cost time are distinct counters in one bank:
+// their numbers are scattered over the banks, lest strides of 32 or 1024 bins meet there.
+struct scattered_table {
+    std::uint32_t* counters;
+    shared_address address = shared_address_of(counters);
+
+    static constexpr std::size_t words(std::size_t count) { return (count + lanes - 1) / lanes * lanes; }
+    __device__ static slot place(slot k) { return k ^ (k >> 5 & 31U) ^ (k >> 10 & 31U); }
+
+    __device__ void increment(slot k) const { increment_shared(address, place(k)); }
+    __device__ std::uint32_t total(slot k) const { return counters[place(k)]; }
+};
+
+// The same with a copy of each counter for every lane, which is its bank: an increment never waits for another of its warp.
+struct lane_table {
+    std::uint32_t* counters;
+    shared_address address = shared_address_of(counters + lane_id());
+
+    static constexpr std::size_t words(std::size_t count) { return count * lanes; }
+
+    __device__ void increment(slot k) const { increment_shared(address, k * lanes); }
+    __device__ std::uint32_t total(slot k) const
+    {
+        std::uint32_t sum = 0;
+        for (unsigned lane = 0; lane < lanes; ++lane) // neighbouring threads read from neighbouring banks
+            sum += counters[k * lanes + (lane + threadIdx.x) % lanes];
+        return sum;
+    }
+};
+
+// By all threads of a block; a barrier must follow.
+__device__ inline void clear_words(std::uint32_t* words, std::size_t count)
+{
+    for (std::size_t i = threadIdx.x; i < count; i += blockDim.x)
+        words[i] = 0;
+}
+
+// The counters of the grid, and how its blocks wait for one another. All zero between kernels.
+struct counter_memory {
+    std::uint32_t* arrived;    // blocks at the barrier
+    std::uint64_t* generation; // barriers passed; never reset
+    std::uint64_t* totals;
+
+    __device__ void add(slot k, std::uint64_t count) const
+    {
+        atomicAdd(reinterpret_cast<unsigned long long*>(totals + k), static_cast<unsigned long long>(count));
+    }
+    __device__ std::uint64_t total(slot k) const { return load_relaxed(totals + k); }
+
+    // Whether this block is the last of `blocks` to come here: what the others did before is then visible to it.
+    __device__ bool is_last(unsigned blocks) const
+    {
+        __shared__ bool last;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            fence();
+            last = atomicAdd(arrived, 1U) == blocks - 1;
+            if (last)
+                atomicExch(arrived, 0U);
+            fence();
+        }
+        __syncthreads();
+        return last;
+    }
+
+    // Waits for all of `blocks`, which are resident at once.
+    __device__ void wait_for_all(unsigned blocks) const
+    {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            const std::uint64_t before = load_relaxed(generation);
+            fence();
+            if (atomicAdd(arrived, 1U) == blocks - 1) {
+                atomicExch(arrived, 0U);
+                fence();
+                store_relaxed(generation, before + 1);
+            } else {
+                while (load_relaxed(generation) == before) {
+                }
+            }
+            fence();
+        }
+        __syncthreads();
+    }
+};
+
+// Where a histogram goes: one counter a bin, and the samples beside all bins.
+template <class Counter>
+struct histogram_result {
+    Counter* counts;
+    outside* beside;
+    slot bins;
+    bool accumulates;
+
+    // Takes the totals out of the memory, which is left as zeros. By `blocks` blocks, of which each takes some.
+    __device__ void take(const counter_memory& memory, slot slots, unsigned block, unsigned blocks) const
+    {
+        for (slot k = block * blockDim.x + threadIdx.x; k < slots; k += blocks * blockDim.x) {
+            const std::uint64_t total = memory.total(k);
+            memory.totals[k] = 0;
+            if (k < bins)
+                counts[k] = static_cast<Counter>((accumulates ? counts[k] : 0) + total);
+            else
+                put(k == bins ? beside->below : k == bins + 1 ? beside->above : beside->nan, total);
+        }
+    }
+
+private:
+    __device__ void put(std::uint64_t& to, std::uint64_t total) const { to = (accumulates ? to : 0) + total; }
+};
+
+} // namespace upsweep::gpu

@@ -1,0 +1,163 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Histograms on a GPU: the cases of the other targets, and what only a GPU has.
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../histogram_cases.hpp"
+#include "operators.cuh"
+
+namespace up = upsweep;
+
+namespace upsweep::test {
+
+// Fewer, since the simulator counts them one by one.
+template <>
+inline constexpr std::size_t many_samples<cuda> = 70001;
+
+using gpu_elements = on_gpu<std::int8_t, std::uint8_t, std::int32_t, std::uint64_t, up::f16, up::bf16, float, double>;
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, histogram_of, gpu_elements);
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, histogram_bins, ::testing::Types<up::cuda>);
+
+// The counts that the CPU finds, for the same samples.
+template <class T, class Bins>
+histogram_result counted_on_cpu(const host_array<T>& samples, const Bins& bins, std::size_t count)
+{
+    return counted<up::cpu>(samples.span(), bins, count);
+}
+template <class T, class Bins>
+histogram_result counted_on_gpu(const host_array<T>& samples, const Bins& bins, std::size_t count)
+{
+    return counted<up::cuda>(samples.span(), bins, count);
+}
+
+// Tables that fit the shared memory of a block, and tables that are shared out: at the last bin that fits, and beyond.
+TEST(gpu_histogram, tables_of_every_size)
+{
+    auto random = generator();
+    for (const std::size_t bins : {31, 32, 33, 4093, 4094, 16384, 32768, 58000, 58100, 65536, 110000}) {
+        host_array<std::uint32_t> samples(20011);
+        for (std::uint32_t& sample : samples)
+            sample = static_cast<std::uint32_t>(random() % 64 == 0 ? random() : random() % (bins + 5));
+        const up::integer_bins integers{3, bins};
+        ASSERT_EQ((counted_on_gpu(samples, integers, bins)), (counted_on_cpu(samples, integers, bins)))
+            << bins << " bins";
+    }
+}
+
+// Samples begin at any address, so that the vectors of a lane are aligned or not.
+TEST(gpu_histogram, samples_at_every_alignment)
+{
+    auto random = generator();
+    const host_array<std::uint8_t> bytes = random_array<std::uint8_t>(random, 10000);
+    const host_array<float> floats = random_array<float>(random, 10000);
+    const target_array<up::cuda, std::uint8_t> bytes_there(bytes.span());
+    const target_array<up::cuda, float> floats_there(floats.span());
+    target_array<up::cuda, std::uint64_t> counts(10);
+    std::vector<std::uint64_t> expected(10);
+    const up::even_bins bins{-10, 200, 10};
+    for (std::size_t offset = 0; offset < 17; ++offset) {
+        auto beside = up::histogram(up::cpu{}, bytes.span().subspan(offset), bins, expected);
+        EXPECT_EQ(up::histogram(up::cuda{}, bytes_there.const_span().subspan(offset), bins, counts.span()), beside);
+        EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
+        beside = up::histogram(up::cpu{}, floats.span().subspan(offset), bins, expected);
+        EXPECT_EQ(up::histogram(up::cuda{}, floats_there.const_span().subspan(offset), bins, counts.span()), beside);
+        EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
+    }
+}
+
+// The kernels read samples through the iterator, so that a transform costs no pass of its own.
+TEST(gpu_histogram, what_an_iterator_makes)
+{
+    const squares first{0};
+    target_array<up::cuda, std::uint64_t> counts(3);
+    const auto beside =
+        up::histogram(up::cuda{}, std::ranges::subrange(first, first + 3001), up::even_bins{1, 9e6, 3}, counts.span());
+    EXPECT_EQ(beside, (up::outside{1, 0, 0}));
+    const auto found = counts.to_host();
+    EXPECT_EQ(found[0] + found[1] + found[2], 3000U);
+    EXPECT_EQ(found[0], 1732U); // the squares below 3000000.67
+}
+
+TEST(gpu_histogram, counters_of_32_bits)
+{
+    const host_array<int> samples{1, 1, 0, 5, 1};
+    const target_array<up::cuda, int> in(samples.span());
+    target_array<up::cuda, std::uint32_t> counts(2);
+    EXPECT_EQ(up::histogram(up::cuda{}, in.const_span(), up::integer_bins{0, 2}, counts.span()),
+              (up::outside{0, 1, 0}));
+    EXPECT_EQ(counts.to_host()[0], 1U);
+    EXPECT_EQ(counts.to_host()[1], 3U);
+}
+
+// Pieces of an array, in order of the stream: nobody waits between them.
+TEST(gpu_histogram, pieces_accumulate)
+{
+    auto random = generator();
+    const host_array<double> samples = random_array<double>(random, 30000);
+    const target_array<up::cuda, double> in(samples.span());
+    const up::edges bins{-1e9, -1e3, 0, 1, 1e6};
+    target_array<up::cuda, std::uint64_t> counts(4);
+    target_array<up::cuda, up::outside> beside(1);
+    const up::cuda gpu;
+    up::histogram(gpu, in.const_span().first(7), bins, counts.span(), beside.span().data());
+    up::histogram_accumulate(gpu, in.const_span().subspan(7, 19993), bins, counts.span(), beside.span().data());
+    up::histogram_accumulate(gpu, in.const_span().subspan(20000), bins, counts.span(), beside.span().data());
+    gpu::check("cudaStreamSynchronize", cudaStreamSynchronize(gpu.stream()));
+
+    const histogram_result expected = counted_on_cpu(samples, bins, 4);
+    EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected.counts));
+    EXPECT_EQ(beside.to_host()[0], expected.beside);
+}
+
+// Edges by the thousand: those that a block keeps at hand and those that it does not, close together and over many binades.
+TEST(gpu_histogram, many_edges)
+{
+    auto random = generator();
+    for (const std::size_t bins : {255, 4096, 4097, 20000}) {
+        std::vector<double> even(bins + 1);
+        std::vector<double> binades(bins + 1);
+        for (std::size_t k = 0; k <= bins; ++k) {
+            even[k] = 0.1 * static_cast<double>(k) - 7;
+            binades[k] = std::exp2(static_cast<double>(k) * 60 / static_cast<double>(bins) - 30);
+        }
+        host_array<float> samples = random_array<float>(random, 5000);
+        for (std::size_t i = 0; i < samples.size(); i += 2)
+            samples[i] = static_cast<float>(even[random() % (bins + 1)]); // on an edge or an ulp beside
+        for (const std::vector<double>& values : {even, binades})
+            ASSERT_EQ((counted_on_gpu(samples, up::edges(values), bins)),
+                      (counted_on_cpu(samples, up::edges(values), bins)))
+                << bins << " bins";
+    }
+}
+
+TEST(gpu_histogram, host_memory_is_refused)
+{
+    host_array<int> on_host{1, 2, 3};
+    host_array<std::uint64_t> counts(2);
+    EXPECT_THROW((void)up::histogram(up::cuda{}, on_host.span(), up::integer_bins{0, 2}, counts.span()), up::error);
+}
+
+TEST(gpu_histogram, counters_that_are_not_one_a_bin_are_refused)
+{
+    target_array<up::cuda, std::uint64_t> counts(2);
+    EXPECT_THROW((void)up::histogram(up::cuda{}, std::span<const int>{}, up::integer_bins{0, 3}, counts.span()),
+                 up::error);
+}
+
+TEST(gpu_histogram, tables_that_are_too_large_are_refused)
+{
+    constexpr std::size_t bins = (std::size_t{1} << 20) + 1;
+    target_array<up::cuda, std::uint64_t> counts(bins);
+    try {
+        (void)up::histogram(up::cuda{}, std::span<const int>{}, up::integer_bins{0, bins}, counts.span());
+        FAIL() << "no error";
+    } catch (const up::error& failure) {
+        EXPECT_EQ(failure.kind(), up::error_kind::invalid_argument);
+        EXPECT_NE(std::string(failure.what()).find("use the target cpu"), std::string::npos) << failure.what();
+    }
+}
+
+} // namespace upsweep::test

@@ -1,0 +1,122 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Histograms of the GPU engine in the simulator: right under every schedule, without a finding, and as cheap as they are meant to
+// be. simulated.cu sets the machine up.
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <upsweep/histogram.hpp>
+
+#include "../samples.hpp"
+#include "../targets.hpp"
+#include "schedules.hpp"
+
+namespace up = upsweep;
+namespace sim = upsweep::simulator;
+using namespace upsweep::test;
+
+namespace {
+
+// The histogram of random integers below `bins` and a few beyond, under the schedules.
+void expect_same_counts(std::size_t n, std::size_t bins, const std::vector<sim::schedule>& schedules)
+{
+    auto random = generator();
+    host_array<std::uint32_t> samples(n);
+    for (std::uint32_t& sample : samples)
+        sample = static_cast<std::uint32_t>(random() % (bins + 2));
+    const up::integer_bins integers{1, bins};
+    std::vector<std::uint64_t> expected(bins);
+    const auto beside = up::histogram(up::cpu{}, samples.span(), integers, expected);
+    under_schedules(schedules, [&] {
+        const target_array<up::cuda, std::uint32_t> in(samples.span());
+        target_array<up::cuda, std::uint64_t> counts(bins);
+        EXPECT_EQ(up::histogram(up::cuda{}, in.const_span(), integers, counts.span()), beside);
+        EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
+    });
+}
+
+TEST(simulated_histogram, few_bins_under_200_schedules) { expect_same_counts(5000, 20, schedules(200)); }
+TEST(simulated_histogram, totals_taken_by_all_blocks) { expect_same_counts(5000, 5000, schedules(20)); }
+TEST(simulated_histogram, a_table_for_two_blocks) { expect_same_counts(9000, 65536, schedules(8)); }
+TEST(simulated_histogram, partitions) { expect_same_counts(16384 * 2 + 100, 120000, schedules(8)); }
+TEST(simulated_histogram, one_block_comes_last) { expect_same_counts(5000, 20, unfair_schedules(3)); }
+TEST(simulated_histogram, one_block_comes_last_to_the_partitions)
+{
+    expect_same_counts(16384 * 4 + 100, 120000, unfair_schedules(3));
+}
+
+// Calls on one target find the counters as zeros, whatever the calls before were.
+TEST(simulated_histogram, one_target_for_many_calls)
+{
+    auto random = generator();
+    const up::cuda gpu;
+    for (const std::size_t bins : {10, 70000, 3, 5000, 120000, 256, 70000}) {
+        const host_array<std::int16_t> samples = random_array<std::int16_t>(random, 1 + random() % 4000);
+        const target_array<up::cuda, std::int16_t> in(samples.span());
+        const up::integer_bins integers{-30000, bins};
+        std::vector<std::uint64_t> expected(bins);
+        target_array<up::cuda, std::uint64_t> counts(bins);
+        EXPECT_EQ(up::histogram(gpu, in.const_span(), integers, counts.span()),
+                  up::histogram(up::cpu{}, samples.span(), integers, expected));
+        EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected)) << bins << " bins";
+    }
+}
+
+sim::counters cost_of(const host_array<std::int32_t>& samples, std::size_t bins)
+{
+    const target_array<up::cuda, std::int32_t> in(samples.span());
+    target_array<up::cuda, std::uint64_t> counts(bins);
+    const up::cuda gpu;
+    const auto count = [&] { (void)up::histogram(gpu, in.const_span(), up::integer_bins{0, bins}, counts.span()); };
+    count();
+    return counted(count);
+}
+
+constexpr std::size_t many = 24 * 1024;
+
+// Each sample is read once, by full transactions.
+TEST(simulated_histogram, samples_are_read_once)
+{
+    host_array<std::int32_t> samples(many);
+    for (std::size_t i = 0; i < many; ++i)
+        samples[i] = static_cast<std::int32_t>(i % 500);
+    const auto cost = cost_of(samples, 500);
+    constexpr std::uint64_t overhead = 32 * 1024; // of the totals
+    EXPECT_GE(cost.load_bytes, many * 4);
+    EXPECT_LE(cost.load_bytes_moved, many * 4 + overhead);
+}
+
+// Few bins: no two lanes of a warp share a counter, nor a bank, though all samples are the same.
+TEST(simulated_histogram, constant_samples_do_not_meet_in_few_bins)
+{
+    host_array<std::int32_t> samples(many);
+    std::ranges::fill(samples, 77);
+    const auto cost = cost_of(samples, 100);
+    EXPECT_EQ(cost.atomic_replays, 0U);
+    EXPECT_EQ(cost.bank_conflicts, 0U);
+}
+
+// Many bins: the instruction adds up what lanes count at one address; samples a stride apart are spread over the banks.
+TEST(simulated_histogram, strides_do_not_meet_in_a_bank)
+{
+    for (const int stride : {32, 1024}) {
+        host_array<std::int32_t> samples(many);
+        for (std::size_t i = 0; i < many; ++i)
+            samples[i] = static_cast<std::int32_t>(i) / 4 % 32 * stride; // the lanes of a warp, four samples each
+        EXPECT_LE(cost_of(samples, 32768).worst_bank, 2U) << "stride " << stride;
+    }
+}
+
+// Every sample is one atomic in shared memory; the totals are one a counter and block.
+TEST(simulated_histogram, atomics_are_in_shared_memory)
+{
+    host_array<std::int32_t> samples(many);
+    for (std::size_t i = 0; i < many; ++i)
+        samples[i] = static_cast<std::int32_t>(i % 3);
+    const auto cost = cost_of(samples, 3);
+    EXPECT_EQ(cost.shared_atomic_accesses, many);
+    EXPECT_LE(cost.global_atomic_accesses, 3U * (3 + 2));
+}
+
+} // namespace
