@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -137,7 +136,6 @@ public:
 
     board_memory board(std::uint64_t tiles, std::size_t total_bytes)
     {
-        const std::lock_guard lock(mutex_);
         const std::size_t large = total_bytes > sizeof(std::uint64_t) ? total_bytes : 0;
         if (tiles_ == 0 || tiles > tiles_ || tiles * large > large_bytes_)
             grow(std::max(tiles, tiles_), std::max<std::size_t>(tiles * large, large_bytes_));
@@ -148,7 +146,6 @@ public:
 
     counter_memory counters(std::size_t slots)
     {
-        const std::lock_guard lock(mutex_);
         std::byte* const first = counters_.at_least(state_bytes + slots * sizeof(std::uint64_t), stream_);
         return {reinterpret_cast<std::uint32_t*>(first), reinterpret_cast<std::uint64_t*>(first + state_bytes / 2),
                 reinterpret_cast<std::uint64_t*>(first + state_bytes)};
@@ -157,19 +154,16 @@ public:
     // Memory of which kernels expect nothing: for the edges of bins, and for lists of samples.
     void* edges(std::size_t bytes)
     {
-        const std::lock_guard lock(mutex_);
         return edges_.at_least(bytes, stream_);
     }
     void* lists(std::size_t bytes)
     {
-        const std::lock_guard lock(mutex_);
         return lists_.at_least(bytes, stream_);
     }
 
     // Host memory that kernels write a result into, so that it needs no copy.
     void* result(std::size_t bytes)
     {
-        const std::lock_guard lock(mutex_);
         if (bytes > result_bytes_) {
             if (result_ != nullptr)
                 check("cudaFreeHost", cudaFreeHost(std::exchange(result_, nullptr)));
@@ -196,7 +190,6 @@ private:
     int processors_ = 0;
     int shared_bytes_ = 0;
     int generation_ = 0;
-    std::mutex mutex_;
     growing_memory memory_; // the state, the notices, the large totals
     std::uint64_t tiles_ = 0;
     std::size_t large_bytes_ = 0;
