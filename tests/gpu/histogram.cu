@@ -71,10 +71,9 @@ TEST(gpu_histogram, samples_at_every_alignment)
 // The kernels read samples through the iterator, so that a transform costs no pass of its own.
 TEST(gpu_histogram, what_an_iterator_makes)
 {
-    const squares first{0};
     target_array<up::cuda, std::uint64_t> counts(3);
     const auto beside =
-        up::histogram(up::cuda{}, std::ranges::subrange(first, first + 3001), up::even_bins{1, 9e6, 3}, counts.span());
+        up::histogram(up::cuda{}, square_range{squares(0), squares(3001)}, up::even_bins{1, 9e6, 3}, counts.span());
     EXPECT_EQ(beside, (up::outside{1, 0, 0}));
     const auto found = counts.to_host();
     EXPECT_EQ(found[0] + found[1] + found[2], 3000U);

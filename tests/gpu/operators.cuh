@@ -93,4 +93,11 @@ private:
     std::uint64_t at_ = 0;
 };
 
+// What clang 14 cannot make a std::ranges::subrange of.
+struct square_range {
+    squares first, last;
+    squares begin() const { return first; }
+    squares end() const { return last; }
+};
+
 } // namespace upsweep::test

@@ -49,13 +49,6 @@ TEST(gpu_reduce_of, nothing)
     EXPECT_THROW((void)up::reduce(up::cuda{}, std::span<const int>{}, up::minimum{}), up::error);
 }
 
-// What clang 14 cannot make a std::ranges::subrange of.
-struct square_range {
-    squares first, last;
-    squares begin() const { return first; }
-    squares end() const { return last; }
-};
-
 // The kernels read elements through the iterator, so that a transform costs no pass of its own.
 TEST(gpu_reduce_of, what_an_iterator_makes)
 {
