@@ -224,8 +224,7 @@ struct even_guess {
 private:
     // Where a sample lies, in bins from lo; towards zero it is never negative.
     template <class V>
-    V position(const V& x, const V& low, const V& high, const V& below, const V& above,
-                                   const V& nan) const
+    V position(const V& x, const V& low, const V& high, const V& below, const V& above, const V& nan) const
     {
         const auto inside = (x >= low) & (x <= high);
         const V guess = ((inside ? x : low) - low) * scale - bias;

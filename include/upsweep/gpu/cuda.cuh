@@ -152,14 +152,8 @@ public:
     }
 
     // Memory of which kernels expect nothing: for the edges of bins, and for lists of samples.
-    void* edges(std::size_t bytes)
-    {
-        return edges_.at_least(bytes, stream_);
-    }
-    void* lists(std::size_t bytes)
-    {
-        return lists_.at_least(bytes, stream_);
-    }
+    void* edges(std::size_t bytes) { return edges_.at_least(bytes, stream_); }
+    void* lists(std::size_t bytes) { return lists_.at_least(bytes, stream_); }
 
     // Host memory that kernels write a result into, so that it needs no copy.
     void* result(std::size_t bytes)

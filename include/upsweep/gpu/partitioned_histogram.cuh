@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <numeric>
 #include <string>
 
 #include <upsweep/gpu/cuda.cuh>
@@ -30,7 +29,7 @@ struct partition_shape {
     static constexpr unsigned shift = 14;         // a slot's partition is slot >> shift
     static constexpr slot bins = 1U << shift;     // of a partition
     static constexpr slot most_partitions = 1024; // that there is room for
-    static constexpr std::size_t most_bins = std::size_t{1} << 20;
+    static constexpr std::size_t most_bins = std::size_t{most_partitions} * bins - detail::outside_slots;
     static constexpr std::uint32_t samples_worth = 4096; // as long as a partition takes, whatever is in it
 };
 
@@ -165,6 +164,17 @@ __device__ inline void count_entries(const std::uint16_t* entries, std::uint32_t
     }
 }
 
+// The greatest one, by Euclid. Of std::gcd nvcc 13.0 makes code for a GPU that is wrong: it has builtins of the host's compiler.
+__device__ inline unsigned common_divisor(unsigned a, unsigned b)
+{
+    while (b != 0) {
+        const unsigned rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 // Counts this block's share of the chunk whose lists are given. Each partition is a stretch as long as its samples take to be
 // counted, the blocks take equal parts of them all; of a partition that is cut, a block takes as large a part of the tiles,
 // which are picked with a stride, lest the samples be in the tiles of others. By all threads of a block.
@@ -178,7 +188,7 @@ __device__ void count_lists(const partition_plan& plan, unsigned tiles, const st
     const scattered_table table{warp_sums + Shape::warps};
     const unsigned warp = threadIdx.x / lanes;
     unsigned stride = tiles * 5 / 8 | 1;
-    while (std::gcd(stride, tiles) != 1)
+    while (common_divisor(stride, tiles) != 1)
         stride += 2;
 
     for (unsigned p = threadIdx.x; p < Shape::most_partitions; p += Shape::threads) {
@@ -272,7 +282,8 @@ void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const
     const auto slots = static_cast<slot>(rule.bins + detail::outside_slots);
     if (rule.bins > shape::most_bins)
         throw error(error_kind::invalid_argument, "histogram",
-                    std::to_string(rule.bins) + " bins are more than a GPU counts at once, 2^20",
+                    std::to_string(rule.bins) + " bins are more than a GPU counts at once, " +
+                        std::to_string(shape::most_bins),
                     "ask for fewer bins, or use the target cpu");
     partition_plan plan{};
     plan.slots = slots;
