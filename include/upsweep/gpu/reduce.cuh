@@ -216,17 +216,22 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     int half = 0;
 
     if (blockIdx.x != 0) {
-        // A block's first tile is known; the others go to the block that comes first, which asks for one in advance.
+        // The tiles of the last rounds go to the block that comes first, which asks for one in advance. Those before are dealt
+        // out: handing out all of them takes 2 % longer where there are hundreds of rounds.
         __shared__ std::uint64_t next[2];
         const std::uint64_t workers = gridDim.x - 1;
+        const std::uint64_t rounds = tiles / workers;
+        const std::uint64_t dealt = (rounds > 64 ? rounds - 64 : 1) * workers;
         int step = 0;
         for (std::uint64_t tile = blockIdx.x - 1; tile < tiles; tile = next[step], step ^= 1, half ^= Shape::warps) {
-            const std::uint64_t drawn = tiles > workers && threadIdx.x == 0 ? draw(memory.state, tiles) : tiles;
+            std::uint64_t following = tile + workers;
+            if (threadIdx.x == 0 && following >= dealt && tiles > workers)
+                following = dealt + draw(memory.state, tiles - dealt + workers);
             const Acc total = chunk_total<Shape, Acc>(in + tile * Shape::tile + warp * Shape::chunk, aligned, op);
             if (lane_id() == 0)
                 of_warps[half + warp] = total;
             if (threadIdx.x == 0)
-                next[step] = workers + drawn;
+                next[step] = following;
             __syncthreads();
             if (warp == 0) {
                 const warp_tree<Acc, levels> tree(of_warps[half + lane_id() % Shape::warps], op);
