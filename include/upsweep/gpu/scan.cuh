@@ -198,10 +198,17 @@ private:
 
     __device__ void copy_elements(element* to, std::uint64_t from) const
     {
-        const auto last = static_cast<element>(in_[count_ - 1]);
+        if constexpr (has_words<elements, const element*> && detail::is_builtin<Op>) {
+            const std::uint64_t left = from < count_ ? count_ - from : 0; // zero does for what is not there
+            const auto vector =
+                gather_vector<elements>(in_ + from, left < elements ? static_cast<int>(left) : elements);
+            *reinterpret_cast<decltype(lane_vector<element, elements>::memory)*>(to) = vector.memory;
+        } else {
+            const auto last = static_cast<element>(in_[count_ - 1]);
 #pragma unroll
-        for (int j = 0; j < elements; ++j)
-            to[j] = from + j < count_ ? static_cast<element>(in_[from + j]) : last;
+            for (int j = 0; j < elements; ++j)
+                to[j] = from + j < count_ ? static_cast<element>(in_[from + j]) : last;
+        }
     }
 
     // This thread's elements of row r, in registers.
@@ -300,14 +307,13 @@ private:
         const Acc after = shared_.folds[place_of_fold + 1];
 
         const std::uint64_t tile = tile_of(i);
-        const bool by_words = out_aligned_ && is_whole(tile);
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
             const Acc before_lane = tree[r].fold_before(folds[r], op_);
             const std::uint64_t to = tile * Shape::tile + place_in_tile() + r * Shape::row;
             if constexpr (packed) {
                 const uint4 word = *reinterpret_cast<const uint4*>(place_in_ring(i, r));
-                store(to, by_words, {packed_scan<Acc, Kind>(word, after_init(before_lane))});
+                store(to, {packed_scan<Acc, Kind>(word, after_init(before_lane))});
             } else {
                 if constexpr (!keep)
                     load(i, r, kept[0]);
@@ -328,7 +334,7 @@ private:
                         results[0] = convert<result>(start_.first);
                 lane_vector<result, elements> vector;
                 std::memcpy(static_cast<void*>(&vector.memory), results, sizeof(results));
-                store(to, by_words, vector);
+                store(to, vector);
             }
         }
     }
@@ -342,10 +348,10 @@ private:
         return fold;
     }
 
-    __device__ void store(std::uint64_t to, bool by_words, const lane_vector<result, elements>& results)
+    __device__ void store(std::uint64_t to, const lane_vector<result, elements>& results)
     {
         if constexpr (has_words<elements, Out>) {
-            if (by_words) {
+            if (out_aligned_ && to + elements <= count_) {
                 store_vector<elements>(out_ + to, results);
                 return;
             }
