@@ -305,12 +305,16 @@ void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const
     plan.entries = reinterpret_cast<std::uint16_t*>(lists);
     plan.ends = reinterpret_cast<std::uint32_t*>(lists + entry_bytes);
     plan.sizes = reinterpret_cast<std::uint32_t*>(lists + entry_bytes + end_bytes);
-    launch(target, "histogram", kernel,
-           grid_shape{.blocks = std::min(blocks, plan.tiles),
-                      .threads = shape::threads,
-                      .shared_bytes = shared_bytes,
-                      .together = true},
-           in, count, rule, plan, result, target.workspace().counters(slots));
+    // A chunk a kernel: with more of them in one, an H200 has stopped at an illegal instruction, and why is not known.
+    histogram_result<Counter> onto = result;
+    const std::uint64_t chunk = std::uint64_t{plan.tiles} * shape::tile;
+    for (std::uint64_t first = 0; first == 0 || first < count; first += chunk, onto.accumulates = true)
+        launch(target, "histogram", kernel,
+               grid_shape{.blocks = std::min(blocks, plan.tiles),
+                          .threads = shape::threads,
+                          .shared_bytes = shared_bytes,
+                          .together = true},
+               in + first, std::min(chunk, count - first), rule, plan, onto, target.workspace().counters(slots));
 }
 
 } // namespace upsweep::gpu
