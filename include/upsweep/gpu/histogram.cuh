@@ -178,7 +178,7 @@ void histogram_on_gpu(const cuda& target, R&& in, const Bins& bins, std::span<Co
 } // namespace detail
 
 // The same on a GPU, with the samples, the counters and *beside in memory that the GPU can reach, in order of the stream: the
-// call does not wait. One kernel, one pass over the input, of which nothing is copied. Counters of 32 bits are filled modulo 2^32.
+// call does not wait. One pass over the input, in one kernel, or in one for each chunk where the table is large. Counters of 32 bits are filled modulo 2^32.
 template <input_range R, class Bins, class Counter>
 void histogram(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts, outside* beside)
 {
