@@ -13,10 +13,10 @@
 #include <upsweep/gpu/primitive/samples.cuh>
 #include <upsweep/gpu/primitive/slots.cuh>
 
-// Histogram with more bins than shared memory has room for, in one kernel. The bins are cut into partitions of which each
-// fits. Chunk by chunk, every block first splits tiles of samples by partition; then the blocks share out the lists of each
-// partition, whatever their lengths, and count them in shared memory. Chunks are small enough for the lists to stay in the L2
-// cache, and the memory that they take does not depend on the number of samples.
+// Histogram with more bins than shared memory has room for. The bins are cut into partitions of which each fits. In a kernel
+// for each chunk of the samples, every block first splits tiles of them by partition; then the blocks share out the lists of
+// each partition, whatever their lengths, and count them in shared memory. Chunks are small enough for the lists to stay in the
+// L2 cache, and the memory that they take does not depend on the number of samples.
 namespace upsweep::gpu {
 
 struct partition_shape {
@@ -40,13 +40,9 @@ struct partition_plan {
     unsigned copies; // of each cursor, a power of two
     unsigned tiles;  // of a chunk
 
-    // In two halves, of which one is read while the other is written.
     std::uint16_t* entries; // of each tile: the lower bits of its slots, by partition
     std::uint32_t* ends;    // of each tile: where the lists of partitions 0, 1, ... end
-    std::uint32_t* sizes;   // in three thirds: samples of each partition in a chunk
-
-    __host__ __device__ std::size_t entries_of_half() const { return std::size_t{tiles} * partition_shape::tile; }
-    __host__ __device__ std::size_t ends_of_half() const { return std::size_t{tiles} * partitions; }
+    std::uint32_t* sizes;   // samples of each partition
 };
 
 // before[k] becomes the sum of the numbers before k, for `count` numbers, a multiple of the threads of the block. Returns
@@ -82,12 +78,13 @@ __device__ inline std::uint32_t exclusive_sums(std::uint32_t* numbers, unsigned 
     return total;
 }
 
-// Splits the tile at `first` of the samples by partition. By all threads of a block.
+// Splits a tile of the samples by partition. By all threads of a block.
 template <class Shape, class It, class SlotOf>
-__device__ void split_tile(It in, std::uint64_t first, std::uint64_t count, const SlotOf& slot_of,
-                           const partition_plan& plan, std::uint16_t* entries, std::uint32_t* ends,
-                           std::uint32_t* sizes, std::uint32_t* shared)
+__device__ void split_tile(It in, unsigned tile, std::uint64_t count, const SlotOf& slot_of, const partition_plan& plan,
+                           std::uint32_t* shared)
 {
+    const std::uint64_t first = std::uint64_t{tile} * Shape::tile;
+    std::uint32_t* const ends = plan.ends + std::size_t{tile} * plan.partitions;
     using sample = std::iter_value_t<It>;
     constexpr int elements = sample_shape<It, 1>::elements;
     constexpr int row = elements * Shape::threads;
@@ -138,11 +135,11 @@ __device__ void split_tile(It in, std::uint64_t first, std::uint64_t count, cons
             p + 1 < plan.partitions ? cursors[(p + 1) * plan.copies] : static_cast<std::uint32_t>(end);
         ends[p] = beyond;
         if (beyond != begin)
-            atomicAdd(sizes + p, beyond - begin);
+            atomicAdd(plan.sizes + p, beyond - begin);
     }
     __syncthreads();
     const auto* const from = reinterpret_cast<const uint4*>(sorted);
-    auto* const to = reinterpret_cast<uint4*>(entries);
+    auto* const to = reinterpret_cast<uint4*>(plan.entries + first);
     for (unsigned i = threadIdx.x; i * 8 < end; i += Shape::threads)
         to[i] = from[i];
     __syncthreads();
@@ -179,8 +176,7 @@ __device__ inline unsigned common_divisor(unsigned a, unsigned b)
 // counted, the blocks take equal parts of them all; of a partition that is cut, a block takes as large a part of the tiles,
 // which are picked with a stride, lest the samples be in the tiles of others. By all threads of a block.
 template <class Shape>
-__device__ void count_lists(const partition_plan& plan, unsigned tiles, const std::uint16_t* entries,
-                            const std::uint32_t* ends, const std::uint32_t* sizes, std::uint32_t* shared,
+__device__ void count_lists(const partition_plan& plan, unsigned tiles, std::uint32_t* shared,
                             const counter_memory& memory)
 {
     std::uint32_t* const starts = shared; // of each partition's stretch
@@ -192,7 +188,7 @@ __device__ void count_lists(const partition_plan& plan, unsigned tiles, const st
         stride += 2;
 
     for (unsigned p = threadIdx.x; p < Shape::most_partitions; p += Shape::threads) {
-        const std::uint32_t samples = p < plan.partitions ? __ldcg(sizes + p) : 0;
+        const std::uint32_t samples = p < plan.partitions ? __ldcg(plan.sizes + p) : 0;
         starts[p] = samples != 0 ? samples + Shape::samples_worth : 0;
     }
     clear_words(table.counters, Shape::bins);
@@ -219,10 +215,10 @@ __device__ void count_lists(const partition_plan& plan, unsigned tiles, const st
             ways *= 2;
         for (unsigned i = warp; i < few * ways; i += Shape::warps) {
             const unsigned tile = static_cast<unsigned>(std::uint64_t{first_tile + i / ways} * stride % tiles);
-            const std::uint32_t* const end_of = ends + std::size_t{tile} * plan.partitions;
+            const std::uint32_t* const end_of = plan.ends + std::size_t{tile} * plan.partitions;
             const std::uint32_t begin = p != 0 ? __ldcg(end_of + p - 1) : 0;
             const std::uint32_t length = __ldcg(end_of + p) - begin;
-            count_entries(entries + std::size_t{tile} * Shape::tile, begin + length * (i % ways) / ways,
+            count_entries(plan.entries + std::size_t{tile} * Shape::tile, begin + length * (i % ways) / ways,
                           begin + length * (i % ways + 1) / ways, table);
         }
         __syncthreads();
@@ -245,30 +241,16 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     extern __shared__ std::uint32_t shared_words[];
     const auto slot_of = rule.of_block(shared_words);
 
-    for (slot k = blockIdx.x * Shape::threads + threadIdx.x; k < 3 * plan.partitions; k += gridDim.x * Shape::threads)
-        plan.sizes[k] = 0;
+    for (slot p = blockIdx.x * Shape::threads + threadIdx.x; p < plan.partitions; p += gridDim.x * Shape::threads)
+        plan.sizes[p] = 0;
     memory.wait_for_all(gridDim.x);
 
-    const std::uint64_t chunk = std::uint64_t{plan.tiles} * Shape::tile;
-    unsigned number = 0;
-    for (std::uint64_t first = 0; first < count; first += chunk, ++number) {
-        const std::uint64_t left = count - first;
-        const unsigned tiles =
-            left < chunk ? static_cast<unsigned>((left + Shape::tile - 1) / Shape::tile) : plan.tiles;
-        std::uint16_t* const entries = plan.entries + number % 2 * plan.entries_of_half();
-        std::uint32_t* const ends = plan.ends + number % 2 * plan.ends_of_half();
-        std::uint32_t* const sizes = plan.sizes + number % 3 * plan.partitions;
-        for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)
-            split_tile<Shape>(in, first + std::uint64_t{tile} * Shape::tile, count, slot_of, plan,
-                              entries + std::size_t{tile} * Shape::tile, ends + std::size_t{tile} * plan.partitions,
-                              sizes, shared_words);
-        memory.wait_for_all(gridDim.x);
-        // Nobody reads the sizes of the chunk before any more, nor writes those of the chunk after the next one yet.
-        if (blockIdx.x == 0)
-            for (slot p = threadIdx.x; p < plan.partitions; p += Shape::threads)
-                plan.sizes[(number + 2) % 3 * plan.partitions + p] = 0;
-        count_lists<Shape>(plan, tiles, entries, ends, sizes, shared_words, memory);
-    }
+    const auto tiles = static_cast<unsigned>((count + Shape::tile - 1) / Shape::tile);
+    for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)
+        split_tile<Shape>(in, tile, count, slot_of, plan, shared_words);
+    memory.wait_for_all(gridDim.x);
+    if (tiles != 0)
+        count_lists<Shape>(plan, tiles, shared_words, memory);
     memory.wait_for_all(gridDim.x);
     result.take(memory, plan.slots, blockIdx.x, gridDim.x);
 }
@@ -298,10 +280,10 @@ void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const
     const auto blocks = static_cast<unsigned>(target.workspace().processors());
     plan.tiles = static_cast<unsigned>(std::min<std::uint64_t>(
         shape::tiles_of_block * blocks, std::max<std::uint64_t>((count + shape::tile - 1) / shape::tile, 1)));
-    const std::size_t entry_bytes = 2 * plan.entries_of_half() * sizeof(std::uint16_t);
-    const std::size_t end_bytes = 2 * plan.ends_of_half() * sizeof(std::uint32_t);
+    const std::size_t entry_bytes = std::size_t{plan.tiles} * shape::tile * sizeof(std::uint16_t);
+    const std::size_t end_bytes = std::size_t{plan.tiles} * plan.partitions * sizeof(std::uint32_t);
     auto* const lists = static_cast<std::byte*>(
-        target.workspace().lists(entry_bytes + end_bytes + 3 * plan.partitions * sizeof(std::uint32_t)));
+        target.workspace().lists(entry_bytes + end_bytes + plan.partitions * sizeof(std::uint32_t)));
     plan.entries = reinterpret_cast<std::uint16_t*>(lists);
     plan.ends = reinterpret_cast<std::uint32_t*>(lists + entry_bytes);
     plan.sizes = reinterpret_cast<std::uint32_t*>(lists + entry_bytes + end_bytes);
