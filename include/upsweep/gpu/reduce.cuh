@@ -1,11 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <ranges>
 
 #include <upsweep/gpu/cuda.cuh>
 #include <upsweep/gpu/primitive/board.cuh>
@@ -310,8 +307,8 @@ void reduce(const cuda& target, It in, std::uint64_t count, const Op& op, Result
     constexpr auto kernel = reduce_kernel<shape, Acc, It, Op, Result>;
     const std::uint64_t tiles = tiles_of<shape>(count);
     const std::uint64_t workers = resident_blocks<kernel>(target, shape::threads, 0) - 1;
-    launch(target, "reduce", kernel, 1 + static_cast<unsigned>(std::min(tiles, workers)), shape::threads, 0, in, count,
-           op, result, fold_of_nothing<Acc>(op), target.workspace().board(tiles, sizeof(Acc)));
+    launch(target, "reduce", kernel, 1 + static_cast<unsigned>(tiles < workers ? tiles : workers), shape::threads, 0,
+           in, count, op, result, fold_of_nothing<Acc>(op), target.workspace().board(tiles, sizeof(Acc)));
 }
 
 } // namespace upsweep::gpu

@@ -1,11 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <ranges>
 
 #include <cuda_pipeline.h>
 
@@ -36,8 +33,9 @@ struct scan_shape {
     static_assert(Listeners <= Ahead, "a listener has passed the barrier after which the totals of its tile are there");
     static constexpr int stages = Stages; // of the ring
     static constexpr int ahead = Ahead;   // tiles from a total to its scan
-    static constexpr int elements =
-        vector_elements<std::max(sizeof(std::iter_value_t<In>), sizeof(std::iter_value_t<Out>))>;
+    static constexpr int elements = vector_elements < sizeof(std::iter_value_t<In>) < sizeof(std::iter_value_t<Out>)
+                                        ? sizeof(std::iter_value_t<Out>)
+                                        : sizeof(std::iter_value_t<In>) > ;
     static constexpr int row = elements * lanes;
     static constexpr int chunk = row * rows;
     static constexpr int tile = chunk * warps;
@@ -405,7 +403,7 @@ void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op,
         constexpr auto kernel = scan_kernel<Shape, Kind, Acc, In, Out, Op>;
         const std::uint64_t tiles = (count + Shape::tile - 1) / Shape::tile;
         const std::uint64_t blocks = resident_blocks<kernel>(target, Shape::threads, Shape::shared_bytes);
-        launch(target, "scan", kernel, static_cast<unsigned>(std::min(tiles, blocks)), Shape::threads,
+        launch(target, "scan", kernel, static_cast<unsigned>(tiles < blocks ? tiles : blocks), Shape::threads,
                Shape::shared_bytes, in, out, count, op, start, target.workspace().board(tiles, sizeof(Acc)));
     };
     if (count == 0)

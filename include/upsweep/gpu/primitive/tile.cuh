@@ -1,15 +1,14 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <type_traits>
 
 #include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/range.hpp>
 
 // How elements come into registers and leave them. A lane takes a vector of consecutive elements, 16 bytes of them where
 // they are small enough; a row is the vectors of a warp; a warp has several consecutive rows in flight.
@@ -17,7 +16,7 @@ namespace upsweep::gpu {
 
 // Elements in a lane's vector, a power of two, where the largest type involved has that many bytes.
 template <std::size_t Bytes>
-inline constexpr int vector_elements = static_cast<int>(std::bit_floor(std::max<std::size_t>(16 / Bytes, 1)));
+inline constexpr int vector_elements = static_cast<int>(std::bit_floor(Bytes < 16 ? 16 / Bytes : 1));
 
 // The machine word of so many bytes, which is loaded and stored by one instruction.
 template <std::size_t Bytes>
