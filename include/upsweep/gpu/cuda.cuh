@@ -36,12 +36,13 @@ inline void check(std::string_view call, cudaError_t code)
 // Makes a device the current one as long as it lives.
 class current_device {
 public:
-    explicit current_device(int device)
+    explicit current_device(int device) : before_(device), device_(device)
     {
+        if (is_only_device())
+            return;
         check("cudaGetDevice", cudaGetDevice(&before_));
         if (before_ != device)
             check("cudaSetDevice", cudaSetDevice(device));
-        device_ = device;
     }
     current_device(const current_device&) = delete;
     current_device& operator=(const current_device&) = delete;
@@ -52,8 +53,18 @@ public:
     }
 
 private:
-    int before_ = 0;
-    int device_ = 0;
+    static bool is_only_device()
+    {
+        static const bool only = [] {
+            int devices = 0;
+            check("cudaGetDeviceCount", cudaGetDeviceCount(&devices));
+            return devices == 1;
+        }();
+        return only;
+    }
+
+    int before_;
+    int device_;
 };
 
 // Device memory that is replaced by more when it is too small. It is zero when it is new.
@@ -199,10 +210,10 @@ private:
     growing_memory memory_; // the state, the notices, the large totals
     std::uint64_t tiles_ = 0;
     std::size_t large_bytes_ = 0;
+    const void* reached_[16] = {};
     growing_memory counters_;
     growing_memory edges_;
     growing_memory lists_;
-    const void* reached_[16] = {};
     void* result_ = nullptr;
     std::size_t result_bytes_ = 0;
 };
