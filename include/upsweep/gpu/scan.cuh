@@ -33,9 +33,7 @@ struct scan_shape {
     static_assert(Listeners <= Ahead, "a listener has passed the barrier after which the totals of its tile are there");
     static constexpr int stages = Stages; // of the ring
     static constexpr int ahead = Ahead;   // tiles from a total to its scan
-    static constexpr int elements = vector_elements < sizeof(std::iter_value_t<In>) < sizeof(std::iter_value_t<Out>)
-                                        ? sizeof(std::iter_value_t<Out>)
-                                        : sizeof(std::iter_value_t<In>) > ;
+    static constexpr int elements = vector_elements<larger_element<In, Out>>;
     static constexpr int row = elements * lanes;
     static constexpr int chunk = row * rows;
     static constexpr int tile = chunk * warps;

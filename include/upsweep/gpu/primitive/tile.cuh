@@ -14,6 +14,12 @@
 // they are small enough; a row is the vectors of a warp; a warp has several consecutive rows in flight.
 namespace upsweep::gpu {
 
+// Bytes of an element of In or of Out, whichever has more.
+template <class In, class Out>
+inline constexpr std::size_t larger_element = sizeof(std::iter_value_t<In>) < sizeof(std::iter_value_t<Out>)
+                                                  ? sizeof(std::iter_value_t<Out>)
+                                                  : sizeof(std::iter_value_t<In>);
+
 // Elements in a lane's vector, a power of two, where the largest type involved has that many bytes.
 template <std::size_t Bytes>
 inline constexpr int vector_elements = static_cast<int>(std::bit_floor(Bytes < 16 ? 16 / Bytes : 1));
