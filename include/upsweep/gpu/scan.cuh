@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <ranges>
+#include <type_traits>
 
 #include <cuda_pipeline.h>
 
@@ -356,7 +357,9 @@ void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op,
                Shape::threads, Shape::shared_bytes, in, out, count, op, start,
                target.workspace().board(tiles, sizeof(Acc)));
     };
-    using large = scan_shape<In, Out, 4, 6, 4, 3>;
+    // Operators on 16 bytes are dear: the more elements a lane has, the fewer applications in the trees of warps.
+    using large = std::conditional_t<scan_shape<In, Out, 4, 6, 4, 3>::elements == 1, scan_shape<In, Out, 8, 3, 2, 2>,
+                                     scan_shape<In, Out, 4, 6, 4, 3>>;
     using small = scan_shape<In, Out, 1, 3, 1, 1>;
     // Large tiles once they are enough to keep the GPU busy.
     if (count >= std::uint64_t{large::tile} * 64 && large::shared_bytes + 4096 <= target.workspace().shared_bytes())

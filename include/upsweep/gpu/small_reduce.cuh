@@ -27,7 +27,7 @@ struct small_reduce_shape {
     static constexpr int most_tiles = warps * lanes; // a lane each
 };
 
-// The fold of all elements from those of one block in any order: each lane's part of the last tile.
+// The total of those of a lane's vectors that exist, in the striped arrangement, in any order.
 template <class Acc, class In, class T, int Count, int Rows, class Op>
 __device__ Acc total_of_existing(In in, unsigned first, unsigned count, const lane_vector<T, Count> (&values)[Rows],
                                  const Op& op)
@@ -48,6 +48,32 @@ __device__ Acc total_of_existing(In in, unsigned first, unsigned count, const la
                 total = op(total, convert<partial>(in[i]));
     }
     return convert<Acc>(total);
+}
+
+// before (+) the fold of the first `count` elements of one lane, which are fewer than it has; totals[r] is that of values[r].
+template <class Acc, class T, int Count, int Rows, class Op>
+__device__ Acc fold_in_lane(const Acc& before, const lane_vector<T, Count> (&values)[Rows], const Acc (&totals)[Rows],
+                            int count, const Op& op)
+{
+    Acc before_rows[Rows];
+    lane_folds<Rows>(before, totals, before_rows, op);
+    Acc before_row = before_rows[0];
+    lane_vector<T, Count> row = values[0];
+#pragma unroll
+    for (int r = 1; r < Rows; ++r) {
+        replace_if(r == count / Count, before_row, before_rows[r]);
+        replace_if(r == count / Count, row, values[r]);
+    }
+    Acc elements[Count];
+    Acc folds[Count];
+#pragma unroll
+    for (int j = 0; j < Count; ++j)
+        elements[j] = convert<Acc>(row[j]);
+    lane_folds<Count>(before_row, elements, folds, op);
+#pragma unroll
+    for (int j = 1; j < Count; ++j)
+        replace_if(j == count % Count, folds[0], folds[j]);
+    return folds[0];
 }
 
 template <class Shape, class Acc, class It, class Op, class Result>
@@ -102,33 +128,12 @@ __global__ void __launch_bounds__(Shape::threads)
         return;
     }
     if constexpr (!is_any_order<Op, Acc>) {
-        // What the thread at the end of the array has before that.
+        // The array ends among the elements of one lane, or just before them.
         const Acc before_warp = shuffle(of_block.fold_before(before, op), warp_id());
         const unsigned mine = chunk + static_cast<unsigned>(lane_id() * rows * elements);
-        if (count < mine || count >= mine + rows * elements)
-            return;
-        Acc of_rows[rows];
-        Acc of_elements[elements];
-        Acc values_of_row[elements];
-        lane_folds<rows>(of_lanes.fold_before(before_warp, op), totals, of_rows, op);
-        const int row = static_cast<int>(count - mine) / elements;
-        const int element = static_cast<int>(count - mine) % elements;
-        Acc before_row = of_rows[0];
-        vector of_row = values[0];
-#pragma unroll
-        for (int r = 1; r < rows; ++r) {
-            replace_if(r == row, before_row, of_rows[r]);
-            replace_if(r == row, of_row, values[r]);
-        }
-#pragma unroll
-        for (int j = 0; j < elements; ++j)
-            values_of_row[j] = convert<Acc>(of_row[j]);
-        lane_folds<elements>(before_row, values_of_row, of_elements, op);
-        Acc fold = of_elements[0];
-#pragma unroll
-        for (int j = 1; j < elements; ++j)
-            replace_if(j == element, fold, of_elements[j]);
-        *result = convert<Result>(fold);
+        if (mine <= count && count < mine + rows * elements)
+            *result = convert<Result>(fold_in_lane(of_lanes.fold_before(before_warp, op), values, totals,
+                                                   static_cast<int>(count - mine), op));
     }
 }
 

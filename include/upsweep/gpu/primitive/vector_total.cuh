@@ -9,6 +9,7 @@
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/op.hpp>
 
+// What the lanes of a reduce make of their elements.
 namespace upsweep::gpu {
 
 // The type in which a lane adds up its elements of a chunk: sums of narrow integers fit into 32 bits there.
@@ -22,7 +23,7 @@ template <class Acc, class T, int Count, class Op>
 __device__ auto vector_total(const lane_vector<T, Count>& vector, const Op& op)
 {
     using partial = std::conditional_t<is_any_order<Op, Acc>, lane_accumulator_t<Op, Acc, T>, Acc>;
-    if constexpr (!std::is_same_v<partial, Acc> && sizeof(T) == 1 && Count == 16) {
+    if constexpr (!std::is_same_v<partial, Acc> && sizeof(T) == 1) {
         return add_bytes(vector.memory, partial{});
     } else {
         partial values[Count];
