@@ -64,9 +64,9 @@ public:
     };
 
     __device__ scan_block(In in, Out out, std::uint64_t count, const Op& op, const scan_start<Acc>& start,
-                          shared_memory& shared, std::byte* ring)
-        : in_(in), out_(out), count_(count), vectors_{op, start}, shared_(shared), ring_(ring),
-          tiles_((count + Shape::tile - 1) / Shape::tile), in_aligned_(is_aligned<elements>(in)),
+                          bool keep_results, shared_memory& shared, std::byte* ring)
+        : in_(in), out_(out), count_(count), vectors_{op, start}, keep_results_(keep_results), shared_(shared),
+          ring_(ring), tiles_((count + Shape::tile - 1) / Shape::tile), in_aligned_(is_aligned<elements>(in)),
           out_aligned_(is_aligned<elements>(out))
     {
     }
@@ -187,7 +187,10 @@ private:
     {
         constexpr std::size_t bytes = elements * sizeof(element);
         if constexpr (has_words<elements, In> && bytes >= 4)
-            __pipeline_memcpy_async(to, in_ + from, bytes);
+            if (bytes == 16 && keep_results_)
+                copy_once_async(to, in_ + from);
+            else
+                __pipeline_memcpy_async(to, in_ + from, bytes);
         else
             copy_elements(to, from);
     }
@@ -304,6 +307,7 @@ private:
     Out out_;
     std::uint64_t count_;
     vector_scan<elements, Kind, Acc, In, Out, Op> vectors_;
+    bool keep_results_; // in the second-level cache, and not the elements
     shared_memory& shared_;
     std::byte* ring_;
     std::uint64_t tiles_;
@@ -313,12 +317,13 @@ private:
 
 template <class Shape, scan_kind Kind, class Acc, class In, class Out, class Op>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    scan_kernel(In in, Out out, std::uint64_t count, Op op, scan_start<Acc> start, board_memory memory)
+    scan_kernel(In in, Out out, std::uint64_t count, Op op, scan_start<Acc> start, bool keep_results,
+                board_memory memory)
 {
     using block = scan_block<Shape, Kind, Acc, In, Out, Op>;
     extern __shared__ uint4 ring[];
     __shared__ typename block::shared_memory shared;
-    block self(in, out, count, op, start, shared, reinterpret_cast<std::byte*>(ring));
+    block self(in, out, count, op, start, keep_results, shared, reinterpret_cast<std::byte*>(ring));
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     if (warp < Shape::warps)
         self.work();
@@ -348,13 +353,14 @@ void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op,
         return;
     }
 
+    const bool keep_results = count * sizeof(std::iter_value_t<Out>) <= target.workspace().cache_bytes();
     const auto with = [&]<class Shape>(Shape) {
         constexpr auto kernel = scan_kernel<Shape, Kind, Acc, In, Out, Op>;
         const std::uint64_t tiles = (count + Shape::tile - 1) / Shape::tile;
         launch(target, "scan", kernel,
                static_cast<unsigned>(std::min<std::uint64_t>(
                    tiles, resident_blocks<kernel>(target, Shape::threads, Shape::shared_bytes))),
-               Shape::threads, Shape::shared_bytes, in, out, count, op, start,
+               Shape::threads, Shape::shared_bytes, in, out, count, op, start, keep_results,
                target.workspace().board(tiles, sizeof(Acc)));
     };
     // Operators on 16 bytes are dear: the more elements a lane has, the fewer applications in the trees of warps.

@@ -88,7 +88,7 @@ __device__ auto gather_vector(It from, int end = Count)
 template <int Count, class T>
 __device__ void store_vector(T* to, const lane_vector<T, Count>& from)
 {
-    __stcs(reinterpret_cast<word_t<Count * sizeof(T)>*>(to), from.memory);
+    *reinterpret_cast<word_t<Count * sizeof(T)>*>(to) = from.memory;
 }
 
 // A warp's chunk is `Rows` vectors a lane. Memory is read and written at its full width in the striped arrangement: a lane has
