@@ -13,6 +13,7 @@
 #include <upsweep/fold_order.hpp>
 #include <upsweep/gpu/cuda.cuh>
 #include <upsweep/gpu/primitive/board.cuh>
+#include <upsweep/gpu/primitive/packed.cuh>
 #include <upsweep/gpu/primitive/tile.cuh>
 #include <upsweep/gpu/primitive/vector_scan.cuh>
 #include <upsweep/gpu/small_scan.cuh>
@@ -21,7 +22,7 @@
 
 // Scan in one pass and one kernel. A block takes tile after tile through a ring of stages in shared memory:
 //
-//   copy      each thread copies the elements that it will need itself, asynchronously, several tiles ahead
+//   copy      each warp copies the elements that it will need itself, asynchronously, several tiles ahead
 //   total     the tile's total is put on the board, some tiles ahead of
 //   scan      the tile's results, from the fold of all totals before it
 //
@@ -47,6 +48,12 @@ struct scan_shape {
         elements * static_cast<int>(std::max(sizeof(std::iter_value_t<In>), sizeof(std::iter_value_t<Out>)));
     static constexpr std::size_t shared_bytes = std::size_t{vector_bytes} * (tile / elements) * stages;
 };
+
+// For many elements. Operators on 16 bytes are dear: the more elements a lane has, the fewer applications in the trees of warps.
+template <class Acc, class In, class Out, class Op, class Usual = scan_shape<In, Out, 4, 6, 4, 3>>
+using large_scan_shape = std::conditional_t<
+    Usual::elements == 1, scan_shape<In, Out, 8, 3, 2, 2>,
+    std::conditional_t<is_packed<Op, Acc> && sizeof(Acc) == 2, scan_shape<In, Out, 4, 5, 3, 3>, Usual>>;
 
 template <class Shape, scan_kind Kind, class Acc, class In, class Out, class Op>
 class scan_block {
@@ -345,8 +352,8 @@ void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op,
         return;
     using few = small_scan_shape<In, Out>;
     constexpr auto kernel_of_few = small_scan_kernel<few, Kind, Acc, In, Out, Op>;
-    const std::uint64_t blocks = resident_blocks<kernel_of_few>(target, few::threads, 0);
-    if (count <= few::tile * std::min<std::uint64_t>(blocks, most_tile_folds)) {
+    const std::uint64_t most = std::min(resident_blocks<kernel_of_few>(target, few::threads, 0), most_tile_folds);
+    if (count <= few::tile * most) {
         const auto tiles = static_cast<unsigned>((count + few::tile - 1) / few::tile);
         launch(target, "scan", kernel_of_few, tiles, few::threads, 0, in, out, static_cast<unsigned>(count), op, start,
                target.workspace().board(tiles, sizeof(Acc)));
@@ -357,15 +364,12 @@ void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op,
     const auto with = [&]<class Shape>(Shape) {
         constexpr auto kernel = scan_kernel<Shape, Kind, Acc, In, Out, Op>;
         const std::uint64_t tiles = (count + Shape::tile - 1) / Shape::tile;
-        launch(target, "scan", kernel,
-               static_cast<unsigned>(std::min<std::uint64_t>(
-                   tiles, resident_blocks<kernel>(target, Shape::threads, Shape::shared_bytes))),
-               Shape::threads, Shape::shared_bytes, in, out, count, op, start, keep_results,
+        const std::uint64_t blocks = resident_blocks<kernel>(target, Shape::threads, Shape::shared_bytes);
+        launch(target, "scan", kernel, static_cast<unsigned>(std::min(tiles, blocks)), Shape::threads,
+               Shape::shared_bytes, in, out, count, op, start, keep_results,
                target.workspace().board(tiles, sizeof(Acc)));
     };
-    // Operators on 16 bytes are dear: the more elements a lane has, the fewer applications in the trees of warps.
-    using large = std::conditional_t<scan_shape<In, Out, 4, 6, 4, 3>::elements == 1, scan_shape<In, Out, 8, 3, 2, 2>,
-                                     scan_shape<In, Out, 4, 6, 4, 3>>;
+    using large = large_scan_shape<Acc, In, Out, Op>;
     using small = scan_shape<In, Out, 1, 3, 1, 1>;
     // Large tiles once they are enough to keep the GPU busy.
     if (count >= std::uint64_t{large::tile} * 64 && large::shared_bytes + 4096 <= target.workspace().shared_bytes())

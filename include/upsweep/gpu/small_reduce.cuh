@@ -24,7 +24,7 @@ struct small_reduce_shape {
     static constexpr int rows = sizeof(std::iter_value_t<It>) <= 16 ? Rows : 1; // vectors of a lane
     static constexpr int chunk = elements * lanes * rows;                       // of a warp
     static constexpr int tile = chunk * warps;
-    static constexpr int most_tiles = warps * lanes; // a lane each
+    static constexpr unsigned most_tiles = warps * lanes; // a lane each
 };
 
 // The total of those of a lane's vectors that exist, in the striped arrangement, in any order.
@@ -87,7 +87,8 @@ __global__ void __launch_bounds__(Shape::threads)
     using folds_of_tiles = tile_folds<Acc, Op, Shape::warps>;
     __shared__ raw_array<Acc, Shape::warps> of_warps;
     __shared__ typename folds_of_tiles::memory of_tiles;
-    __shared__ raw_array<vector, rows == 1 || is_any_order<Op, Acc> ? 1 : Shape::threads * rows> space;
+    constexpr bool changes_arrangement = rows > 1 && !is_any_order<Op, Acc>;
+    __shared__ raw_array<vector, changes_arrangement ? Shape::threads * rows : 1> space;
 
     const unsigned tile = blockIdx.x * Shape::tile;
     const unsigned chunk = tile + static_cast<unsigned>(warp_id() * Shape::chunk);
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(Shape::threads)
     if constexpr (is_any_order<Op, Acc>) {
         of_lane = total_of_existing<Acc>(in, chunk, count, values, op);
     } else {
-        striped_to_blocked(values, &space[rows == 1 ? 0 : warp_id() * lanes * rows]);
+        striped_to_blocked(values, &space[changes_arrangement ? warp_id() * lanes * rows : 0]);
 #pragma unroll
         for (int r = 0; r < rows; ++r)
             totals[r] = vector_total<Acc>(values[r], op);

@@ -7,12 +7,13 @@
 #include <upsweep/gpu/primitive/board.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 
+// How the tiles of a kernel are folded where each block has one of them, and all blocks are there at once.
 namespace upsweep::gpu {
 
-// The folds of the totals of all tiles before one of them, where each block has one. A lane has the total of a tile, and then
-// of a group of 32 tiles; one more has the fold after the last group.
+// A lane has the total of a tile, and then of a group of 32 tiles; one more has the fold after the last group.
 inline constexpr unsigned most_tile_folds = lanes * (lanes - 1);
 
+// The folds of the totals of the tiles before that of this block, in blocks of so many warps.
 template <class Acc, class Op, int Warps>
 class tile_folds {
 public:
