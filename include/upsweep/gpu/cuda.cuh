@@ -124,6 +124,7 @@ public:
         check("up::cuda", cudaGetDevice(&device_));
         check("up::cuda", cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device_));
         check("up::cuda", cudaDeviceGetAttribute(&shared_bytes_, cudaDevAttrMaxSharedMemoryPerBlockOptin, device_));
+        check("up::cuda", cudaDeviceGetAttribute(&cache_bytes_, cudaDevAttrL2CacheSize, device_));
         check("up::cuda", cudaDeviceGetAttribute(&generation_, cudaDevAttrComputeCapabilityMajor, device_));
     }
     workspace(const workspace&) = delete;
@@ -144,6 +145,7 @@ public:
     int device() const { return device_; }
     int processors() const { return processors_; }
     std::size_t shared_bytes() const { return static_cast<std::size_t>(shared_bytes_); }
+    std::size_t cache_bytes() const { return static_cast<std::size_t>(cache_bytes_); } // of the second level
     bool has_clusters() const { return generation_ >= 9; }
 
     // Where an address is kept that a call was given and kernels could reach. Most programs pass the same few again and again,
@@ -206,6 +208,7 @@ private:
     int device_ = 0;
     int processors_ = 0;
     int shared_bytes_ = 0;
+    int cache_bytes_ = 0;
     int generation_ = 0;
     growing_memory memory_; // the state, the notices, the large totals
     std::uint64_t tiles_ = 0;
