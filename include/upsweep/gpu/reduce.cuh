@@ -288,7 +288,8 @@ void reduce(const cuda& target, It in, std::uint64_t count, const Op& op, Result
 {
     using few = small_reduce_shape<It>;
     constexpr auto kernel_of_few = small_reduce_kernel<few, Acc, It, Op, Result>;
-    const std::uint64_t most = std::min(resident_blocks<kernel_of_few>(target, few::threads, 0), few::most_tiles);
+    const unsigned resident = resident_blocks<kernel_of_few>(target, few::threads, 0);
+    const std::uint64_t most = resident < few::most_tiles ? resident : few::most_tiles;
     if (count != 0 && count <= few::tile * most) {
         const auto tiles = static_cast<unsigned>((count + few::tile - 1) / few::tile);
         launch(target, "reduce", kernel_of_few, tiles, few::threads, 0, in, static_cast<unsigned>(count), op, result,

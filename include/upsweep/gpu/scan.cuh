@@ -40,8 +40,7 @@ struct scan_shape {
     static constexpr int row = elements * lanes;
     static constexpr int chunk = row * rows;
     static constexpr int tile = chunk * warps;
-    static constexpr int vector_bytes =
-        elements * static_cast<int>(std::max(sizeof(std::iter_value_t<In>), sizeof(std::iter_value_t<Out>)));
+    static constexpr int vector_bytes = elements * static_cast<int>(larger_element<In, Out>);
     static constexpr std::size_t shared_bytes = std::size_t{vector_bytes} * (tile / elements) * stages;
 };
 
@@ -348,7 +347,8 @@ void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op,
         return;
     using few = small_scan_shape<In, Out>;
     constexpr auto kernel_of_few = small_scan_kernel<few, Kind, Acc, In, Out, Op>;
-    const std::uint64_t most = std::min(resident_blocks<kernel_of_few>(target, few::threads, 0), most_tile_folds);
+    const unsigned resident = resident_blocks<kernel_of_few>(target, few::threads, 0);
+    const std::uint64_t most = resident < most_tile_folds ? resident : most_tile_folds;
     if (count <= few::tile * most) {
         const auto tiles = static_cast<unsigned>((count + few::tile - 1) / few::tile);
         launch(target, "scan", kernel_of_few, tiles, few::threads, 0, in, out, static_cast<unsigned>(count), op, start,

@@ -1,7 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +25,7 @@ struct small_scan_shape {
     static constexpr int warps = Warps;
     static constexpr int threads = warps * lanes;
     static constexpr int blocks = Blocks; // of a processor
-    static constexpr std::size_t largest = std::max(sizeof(std::iter_value_t<In>), sizeof(std::iter_value_t<Out>));
+    static constexpr std::size_t largest = larger_element<In, Out>;
     static constexpr int elements = vector_elements<largest>;
     static constexpr int rows = largest <= 16 ? Rows : 1; // vectors of a lane
     static constexpr int row = elements * lanes;

@@ -1,7 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include <upsweep/gpu/primitive/board.cuh>
@@ -68,7 +67,7 @@ public:
         if (threadIdx.x == 0 && tile + 1 == gridDim.x) // the others have read the epoch, since their totals are there
             store_relaxed(&board_.state->epoch, shared_.epoch);
 
-        const int group = std::min(lane_id(), static_cast<int>(groups)); // beyond the last any total will do
+        const int group = lane_id() < static_cast<int>(groups) ? lane_id() : static_cast<int>(groups); // or any at all
         const Acc before_groups = warp_tree<Acc>(shared_.groups[group], op_).fold_before(first, op_);
         after = fold_digits(shuffle(before_groups, static_cast<int>((tile + 1) / lanes)), shared_.after, tile + 1);
         return fold_digits(shuffle(before_groups, static_cast<int>(groups)), shared_.before, tile);
