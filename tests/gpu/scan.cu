@@ -42,7 +42,7 @@ TEST(gpu_scan_of, monoids_of_the_user)
 
 // Of a larger array that is cut at multiples of `length`, a power of two, all but the last result of each piece.
 template <scan_kind Kind, class T, class Op>
-void expect_pieces(std::size_t count, std::size_t length, const Op& op, const T* init = nullptr)
+void expect_pieces(std::size_t count, std::size_t length, const Op& op, up::gpu::scan_init<Kind, T> init = nullptr)
 {
     auto random = generator();
     const host_array<T> values = random_array<T>(random, count);
@@ -61,8 +61,9 @@ void expect_pieces(std::size_t count, std::size_t length, const Op& op, const T*
             continue;
         const std::size_t folded = Kind == scan_kind::inclusive ? i + 1 : i;
         T expected = folded != 0 ? folds[folded - 1] : up::fold_of_nothing<T>(op);
-        if (init != nullptr)
-            expected = folded != 0 ? op(*init, expected) : *init;
+        if constexpr (Kind == scan_kind::exclusive)
+            if (init != nullptr)
+                expected = folded != 0 ? op(*init, expected) : *init;
         ASSERT_TRUE(bits_equal(results[i], expected)) << "result " << i;
     }
 }

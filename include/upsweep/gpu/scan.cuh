@@ -335,14 +335,20 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         self.listen(memory, warp - Shape::warps - 1);
 }
 
+// What comes before all results: an inclusive scan takes nothing of the kind.
+template <scan_kind Kind, class Acc>
+using scan_init = std::conditional_t<Kind == scan_kind::exclusive, const Acc*, std::nullptr_t>;
+
 // Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array comes
 // with `before`, the fold of the elements before it: their number is a multiple of a power of two that exceeds `count`.
 template <scan_kind Kind, class Acc, class In, class Out, class Op>
-void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr,
+void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, scan_init<Kind, Acc> init = nullptr,
           const Acc* before = nullptr)
 {
+    const Acc* const first = init;
     const scan_start<Acc> start{before != nullptr ? *before : op.template identity<Acc>(),
-                                init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr, before != nullptr};
+                                first != nullptr ? *first : fold_of_nothing<Acc>(op), first != nullptr,
+                                before != nullptr};
     if (count == 0)
         return;
     using few = small_scan_shape<In, Out>;
