@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <iterator>
 
 #include <upsweep/gpu/primitive/board.cuh>
 #include <upsweep/gpu/primitive/tile.cuh>
