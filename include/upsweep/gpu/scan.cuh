@@ -45,6 +45,7 @@ struct scan_shape {
 };
 
 // For many elements. Operators on 16 bytes are dear: the more elements a lane has, the fewer applications in the trees of warps.
+// Sums of 16-bit integers take 4 % longer with the usual ring.
 template <class Acc, class In, class Out, class Op, class Usual = scan_shape<In, Out, 4, 6, 4, 3>>
 using large_scan_shape = std::conditional_t<
     Usual::elements == 1, scan_shape<In, Out, 8, 3, 2, 2>,
