@@ -368,8 +368,9 @@ void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op,
     };
     using large = large_scan_shape<Acc, In, Out, Op>;
     using small = scan_shape<In, Out, 1, 3, 1, 1>;
-    // Large tiles once they are enough to keep the GPU busy.
-    if (count >= std::uint64_t{large::tile} * 64 && large::shared_bytes + 4096 <= target.workspace().shared_bytes())
+    // Large tiles once there are 2 MiB of them, which keep the GPU busy.
+    constexpr std::uint64_t many = (std::uint64_t{2} << 20) / large::vector_bytes * large::elements;
+    if (count >= many && large::shared_bytes + 4096 <= target.workspace().shared_bytes())
         with(large{});
     else
         with(small{});
