@@ -31,8 +31,8 @@ struct histogram_shape {
     static constexpr slot most_for_lanes = 1024;   // counters of which each lane may have its own
     static constexpr slot most_to_add_once = 2048; // totals to which each block adds, if only nothing
     static constexpr unsigned parts = 2;           // blocks of a cluster that share out a table
-    static constexpr int rows_to_send = 2;         // of samples, from one to the other, between barriers
-    static constexpr int lots = 4;                 // of so many rows, that there is room for
+    static constexpr int samples_to_send = 8;      // of a thread, from one to the other, between barriers
+    static constexpr int lots = 4;                 // of so many samples, that there is room for
 };
 
 // What a block counts: keys, which are the slots, but for samples of one byte the values of the byte, of which there are too
@@ -113,7 +113,8 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 {
     using sample = std::iter_value_t<It>;
     constexpr int elements = sample_shape<It, 1>::elements;
-    constexpr unsigned lot = Shape::rows_to_send * Shape::threads;
+    constexpr int rows = std::max(Shape::samples_to_send / elements, 1);
+    constexpr unsigned lot = rows * Shape::threads;
     using parcel = lane_vector<std::uint16_t, elements>;
     extern __shared__ std::uint32_t shared_words[];
     sample_reader<Shape::rows, It> samples(in, count, blockIdx.x, gridDim.x);
@@ -142,7 +143,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     const auto receive_before = [&](unsigned lots) {
         const parcel* const received = inbox + (at + (Shape::lots - lots) * lot) % (Shape::lots * lot);
 #pragma unroll
-        for (int r = 0; r < Shape::rows_to_send; ++r) {
+        for (int r = 0; r < rows; ++r) {
             const parcel packed = received[r * Shape::threads];
 #pragma unroll
             for (int j = 0; j < elements; ++j)
@@ -150,7 +151,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         }
     };
     bool is_first = true;
-    samples.template for_each_of_chunks<Shape::rows_to_send>(
+    samples.template for_each_of_chunks<rows>(
         [&](const lane_vector<sample, elements>& vector) {
             slot found[elements];
             find_slots(slot_of, vector, found);
@@ -177,7 +178,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
                     place = static_cast<std::uint16_t>(nobody);
                 std::memcpy(static_cast<void*>(&nothing.memory), theirs, sizeof(theirs));
 #pragma unroll
-                for (int r = 0; r < Shape::rows_to_send; ++r, at += Shape::threads)
+                for (int r = 0; r < rows; ++r, at += Shape::threads)
                     outbox[at] = nothing;
             }
             at %= Shape::lots * lot;
@@ -230,9 +231,9 @@ template <class It>
 std::size_t words_of_half(slot half)
 {
     using shape = histogram_shape;
-    constexpr std::size_t bytes = sample_shape<It, 1>::elements * sizeof(std::uint16_t);
-    return scattered_table::words(half) + lanes +
-           shape::lots * shape::rows_to_send * shape::threads * bytes / sizeof(std::uint32_t);
+    constexpr std::size_t samples = std::max(shape::samples_to_send, sample_shape<It, 1>::elements);
+    constexpr std::size_t bytes = shape::lots * shape::threads * samples * sizeof(std::uint16_t);
+    return scattered_table::words(half) + lanes + bytes / sizeof(std::uint32_t);
 }
 
 template <class It, class Slots, class Counter>
@@ -305,7 +306,8 @@ void histogram_on_gpu(const cuda& target, R&& in, const Bins& bins, std::span<Co
 } // namespace detail
 
 // The same on a GPU, with the samples, the counters and *beside in memory that the GPU can reach, in order of the stream: the
-// call does not wait. One pass over the input, in one kernel, or in one for each chunk where the table is large. Counters of 32 bits are filled modulo 2^32.
+// call does not wait. One pass over the input, in one kernel, or in two for each chunk where the table is large. Counters of
+// 32 bits are filled modulo 2^32.
 template <input_range R, class Bins, class Counter>
 void histogram(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts, outside* beside)
 {

@@ -5,14 +5,9 @@
 
 #include "device.cuh"
 
-namespace up = upsweep;
-using namespace upsweep::test;
+namespace upsweep::test {
 
-namespace {
-
-constexpr std::uint64_t two_to_32 = std::uint64_t{1} << 32;
-
-// i * factor modulo the number of bins, which has no factor in common with it: each bin comes once in so many samples.
+// i * 7919 modulo a number that has no factor in common with it: each remainder comes once in so many samples.
 class remainders {
 public:
     using iterator_category = std::random_access_iterator_tag;
@@ -50,6 +45,15 @@ private:
     std::uint64_t at_ = 0;
     std::uint32_t modulus_ = 1;
 };
+
+} // namespace upsweep::test
+
+namespace up = upsweep;
+using namespace upsweep::test;
+
+namespace {
+
+constexpr std::uint64_t two_to_32 = std::uint64_t{1} << 32;
 
 // One bin is left out of the range at either end, so that there are samples beside.
 TEST(large_histogram, more_than_2_to_32_samples_in_tables_of_every_kind)
