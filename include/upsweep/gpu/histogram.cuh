@@ -27,7 +27,8 @@ namespace upsweep::gpu {
 
 struct histogram_shape {
     static constexpr int threads = 1024;
-    static constexpr int rows = 8;
+    template <class It> // that a warp reads at once; with more, registers run out where slots are computed in doubles
+    static constexpr int rows = sizeof(std::iter_value_t<It>) < 8 ? 8 : 4;
     static constexpr slot most_for_lanes = 1024;   // counters of which each lane may have its own
     static constexpr slot most_to_add_once = 2048; // totals to which each block adds, if only nothing
     static constexpr unsigned parts = 2;           // blocks of a cluster that share out a table
@@ -59,7 +60,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 {
     using sample = std::iter_value_t<It>;
     extern __shared__ std::uint32_t shared_words[];
-    sample_reader<Shape::rows, It> samples(in, count, blockIdx.x, gridDim.x);
+    sample_reader<Shape::template rows<It>, It> samples(in, count, blockIdx.x, gridDim.x);
 
     // What the rule keeps in shared memory comes first, so that the compiler knows where it is.
     const auto slot_of = rule.of_block(shared_words);
@@ -82,7 +83,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     };
     if (blockIdx.x == gridDim.x - 1)
         samples.for_each_of_rest(take);
-    samples.template for_each_of_chunks<Shape::rows>(take, [](bool) {});
+    samples.template for_each_of_chunks<Shape::template rows<It>>(take, [](bool) {});
     __syncthreads();
 
     if (!is_byte<sample> && slots <= Shape::most_to_add_once) {
@@ -113,11 +114,11 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 {
     using sample = std::iter_value_t<It>;
     constexpr int elements = sample_shape<It, 1>::elements;
-    constexpr int rows = std::max(Shape::samples_to_send / elements, 1);
+    constexpr int rows = std::clamp(Shape::samples_to_send / elements, 1, Shape::template rows<It>);
     constexpr unsigned lot = rows * Shape::threads;
     using parcel = lane_vector<std::uint16_t, elements>;
     extern __shared__ std::uint32_t shared_words[];
-    sample_reader<Shape::rows, It> samples(in, count, blockIdx.x, gridDim.x);
+    sample_reader<Shape::template rows<It>, It> samples(in, count, blockIdx.x, gridDim.x);
 
     const auto slot_of = rule.of_block(shared_words);
     const scattered_table table{shared_words + words_of(rule)};
@@ -206,7 +207,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 template <class Shape, class It>
 unsigned blocks_for(const cuda& target, std::uint64_t count)
 {
-    constexpr auto chunk = static_cast<std::uint64_t>(sample_shape<It, Shape::rows>::chunk);
+    constexpr auto chunk = static_cast<std::uint64_t>(sample_shape<It, Shape::template rows<It>>::chunk);
     const std::uint64_t useful = std::max<std::uint64_t>(count / chunk, 1);
     return static_cast<unsigned>(std::min(useful, static_cast<std::uint64_t>(target.workspace().processors())));
 }

@@ -24,7 +24,7 @@ struct partition_shape {
     static constexpr int warps = threads / lanes;
     static constexpr int samples = 8; // of a thread in a tile
     static constexpr int tile = threads * samples;
-    static constexpr int splitting = 2;                // blocks of a processor, so that one reads while another sorts
+    static constexpr int registers = 32; // of a thread that splits, so that one block reads while another sorts
     static constexpr unsigned tiles_of_processor = 24; // in a chunk
     static constexpr slot most_cursors = 8192;         // of a block, while it splits a tile
     static constexpr unsigned most_shift = 15;         // a partition has at most 2^15 counters: entries are 16 bits
@@ -97,7 +97,7 @@ __device__ inline std::uint32_t exclusive_sums(std::uint32_t* numbers, unsigned 
 
 // Splits a tile of the samples by partition, a block each.
 template <class Shape, class It, class Slots>
-__global__ void __launch_bounds__(Shape::threads, Shape::splitting)
+__global__ void __maxnreg__(Shape::registers)
     split_kernel(It in, std::uint64_t count, std::uint64_t chunk, Slots rule, partition_plan plan)
 {
     using sample = std::iter_value_t<It>;
