@@ -64,11 +64,13 @@ outside add_joint_histogram(cpu target, const std::tuple<Rs...>& in, const std::
 {
     const std::size_t count = check_joint(in, bins, counts.size());
     return add_totals(target, counts.size(), counts, [&](std::span<std::uint64_t> totals) {
-        const auto dimensions = [&]<std::size_t... D>(std::index_sequence<D...>) {
+        const auto dimensions = [&]<std::size_t... D>(std::index_sequence<D...>)
+        {
             return std::array{
                 cpu_engine::dimension_of<std::ranges::range_value_t<std::tuple_element_t<D, std::tuple<Rs...>>>>(
                     first_of(std::get<D>(in)), std::get<D>(bins))...};
-        }(std::index_sequence_for<Rs...>());
+        }
+        (std::index_sequence_for<Rs...>());
         cpu_engine::joint_histogram_onto(target, count, std::span<const cpu_engine::dimension>(dimensions), totals);
     });
 }

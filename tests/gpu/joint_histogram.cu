@@ -24,9 +24,9 @@ TEST(gpu_joint_histogram, what_an_iterator_makes)
     const auto beside = up::joint_histogram(
         up::cuda{}, std::tuple{there.const_span(), square_range{squares(0), squares(3001)}}, bins, counts.span());
     std::vector<std::uint64_t> expected(21);
-    EXPECT_EQ(beside, up::joint_histogram(up::cpu{},
-                                          std::tuple{samples.span(), square_range{squares(0), squares(3001)}}, bins,
-                                          expected));
+    EXPECT_EQ(beside,
+              up::joint_histogram(up::cpu{}, std::tuple{samples.span(), square_range{squares(0), squares(3001)}}, bins,
+                                  expected));
     EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
 }
 

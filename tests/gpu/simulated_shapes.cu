@@ -126,8 +126,9 @@ TEST(simulated_shapes, short_rows_are_stored)
     target_array<up::cuda, std::uint64_t> counts(200 * 20);
     target_array<up::cuda, up::outside> beside(200);
     const up::cuda gpu;
-    const auto cost = cost_of(
-        [&] { up::histogram_rows(gpu, memory.view(), up::integer_bins{0, 20}, counts.span(), beside.span()); });
+    const auto cost = cost_of([&] {
+        up::histogram_rows(gpu, memory.view(), up::integer_bins{0, 20}, counts.span(), beside.span());
+    });
     EXPECT_EQ(cost.global_atomic_accesses, 0U);
     EXPECT_EQ(cost.load_bytes_moved, 200U * 256U);
 }

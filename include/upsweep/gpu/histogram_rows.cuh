@@ -23,10 +23,10 @@ namespace upsweep::gpu {
 struct rows_shape {
     static constexpr int threads = 1024;
     static constexpr int warps = threads / lanes;
-    static constexpr int vectors = 4;                  // of a lane, on their way at once
-    static constexpr std::uint64_t short_row = 1024;   // words, for a warp alone
-    static constexpr std::uint64_t long_row = 4096;    // words, that are worth a copy of the counters for each lane
-    static constexpr std::uint64_t rows_of_warp = 4;   // that make many rows
+    static constexpr int vectors = 4;                // of a lane, on their way at once
+    static constexpr std::uint64_t short_row = 1024; // words, for a warp alone
+    static constexpr std::uint64_t long_row = 4096;  // words, that are worth a copy of the counters for each lane
+    static constexpr std::uint64_t rows_of_warp = 4; // that make many rows
 };
 
 // Where the histograms go.
@@ -176,8 +176,8 @@ void launch_rows_by_blocks(const cuda& target, const matrix_words<T>& in, const 
     const block_rows plan{slots, part, (slots - 1) / part + 1};
     const std::uint64_t items = in.in.rows * plan.parts;
     const std::uint64_t useful = std::max(items, items * in.words / (shape::threads * shape::vectors));
-    const auto blocks = static_cast<unsigned>(
-        std::min<std::uint64_t>(useful, static_cast<unsigned>(target.workspace().processors())));
+    const auto blocks =
+        static_cast<unsigned>(std::min<std::uint64_t>(useful, static_cast<unsigned>(target.workspace().processors())));
     if (blocks > 1)
         launch(target, "histogram_rows", clear_shared_rows_kernel<T, Counter>, grid_shape{blocks, 512, 0}, in, plan,
                result);
@@ -214,8 +214,8 @@ void histogram_rows(const cuda& target, const matrix<T>& rows, const Rule& rule,
                in, rule, warp_rows{together, slots, words}, result);
         return;
     }
-    const bool has_copies = sizeof(T) <= 2 && in.words >= shape::long_row &&
-                            slots <= histogram_shape::most_for_lanes && lane_table::words(slots) <= available;
+    const bool has_copies = sizeof(T) <= 2 && in.words >= shape::long_row && slots <= histogram_shape::most_for_lanes &&
+                            lane_table::words(slots) <= available;
     if (has_copies)
         return launch_rows_by_blocks<lane_table>(target, in, rule, slots, slots, result);
     const std::size_t most = available / lanes * lanes;

@@ -221,7 +221,8 @@ void joint_histogram_on_gpu(const cuda& target, const std::tuple<Rs...>& in, con
     gpu::check_place(target, call, beside, 1);
 
     gpu::threshold_words words;
-    const std::size_t shared_bytes = gpu::table_bytes(target) / 4 / sizeof...(Bins); // leaves most of it to the counters
+    const std::size_t shared_bytes =
+        gpu::table_bytes(target) / 4 / sizeof...(Bins); // leaves most of it to the counters
     auto rule = std::apply(
         [&](const auto&... each) {
             return gpu::joint_rule(gpu::rule_of<std::ranges::range_value_t<Rs>>(each, words, shared_bytes)...);

@@ -33,8 +33,7 @@ void matrix_histogram_on_gpu(const cuda& target, const matrix<T>& in, const Bins
     gpu::check_place(target, "histogram", beside, 1);
     const gpu::histogram_result<Counter> result{counts.data(), beside, static_cast<slot>(counts.size()), accumulates};
     const gpu::matrix_iterator<T> first{gpu::matrix_words<T>(in)};
-    gpu::with_slots<T>(target, bins,
-                       [&](const auto& rule) { gpu::histogram(target, first, in.size(), rule, result); });
+    gpu::with_slots<T>(target, bins, [&](const auto& rule) { gpu::histogram(target, first, in.size(), rule, result); });
 }
 
 } // namespace detail

@@ -76,10 +76,12 @@ struct matrix_words {
     static constexpr int elements = row_vector<T>::elements;
 
     matrix<T> in;
-    std::uint64_t words;  // of a row
-    std::uint64_t joined; // columns from one row to the next without a gap: words may then reach into another row; else 0
+    std::uint64_t words; // of a row
+    std::uint64_t
+        joined; // columns from one row to the next without a gap: words may then reach into another row; else 0
 
-    explicit matrix_words(const matrix<T>& all) : in(all), words(words_of(all)), joined(all.has_gaps() ? 0 : all.columns)
+    explicit matrix_words(const matrix<T>& all)
+        : in(all), words(words_of(all)), joined(all.has_gaps() ? 0 : all.columns)
     {
     }
 
@@ -121,8 +123,7 @@ struct matrix_words {
     // after it, below `end`. All threads call pace(round) after each round of Rows words; returns how many rounds there were.
     template <int Rows, class Take, class Pace>
     __device__ std::uint64_t for_each_word(std::uint64_t first, std::uint64_t begin, std::uint64_t end,
-                                           std::uint64_t thread, std::uint64_t stride, Take take,
-                                           Pace pace) const
+                                           std::uint64_t thread, std::uint64_t stride, Take take, Pace pace) const
     {
         std::uint64_t round = 0;
         if (begin >= end)

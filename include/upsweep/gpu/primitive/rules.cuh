@@ -32,8 +32,8 @@ struct even_rule {
     std::size_t bins;
 
     explicit even_rule(const even_bins& even)
-        : found_by(detail::even_guess<edge_type>::is_valid(even) ? way::guess : way::search), edge(even), guess(even),
-          integers{edge, 0, 0, 0, 0, 0, 0}, bins(even.count)
+        : found_by(detail::even_guess<edge_type>::is_valid(even) ? way::guess : way::search), edge(even),
+          guess(even), integers{edge, 0, 0, 0, 0, 0, 0}, bins(even.count)
     {
         if constexpr (has_fixed_point)
             if (even_integer_rule::is_valid<T>(even)) {
@@ -53,8 +53,8 @@ struct even_rule {
                 if (rule.found_by == way::fixed_point)
                     return typename even_integer_slots<bin_range::many>::function{rule.integers, nullptr}(sample);
             if (rule.found_by == way::guess)
-                return typename even_slots<edge_type, bin_range::many>::function{rule.guess, rule.edge,
-                                                                                 nullptr}(sample);
+                return
+                    typename even_slots<edge_type, bin_range::many>::function{rule.guess, rule.edge, nullptr}(sample);
             return even_search_slot<edge_type>{rule.edge, static_cast<slot>(rule.bins)}(sample);
         }
     };
