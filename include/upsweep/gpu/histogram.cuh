@@ -27,10 +27,10 @@ namespace upsweep::gpu {
 struct histogram_shape {
     static constexpr int threads = 1024;
     static constexpr int rows = 8;
-    static constexpr slot most_for_lanes = 1024;     // counters of which each lane may have its own
-    static constexpr slot most_for_one_block = 4096; // totals that the last block hands over alone
-    static constexpr unsigned most_parts = 2;        // blocks of a cluster that share out a table
-    static constexpr unsigned rounds_apart = 4;      // by twice as many, such blocks are apart at most
+    static constexpr slot most_for_lanes = 1024;   // counters of which each lane may have its own
+    static constexpr slot most_to_add_once = 2048; // totals to which each block adds, if only nothing
+    static constexpr unsigned most_parts = 2;      // blocks of a cluster that share out a table
+    static constexpr unsigned rounds_apart = 4;    // by twice as many, such blocks are apart at most
 };
 
 // What a block counts: keys, which are the slots, but for samples of one byte the values of the byte, of which there are too
@@ -51,24 +51,30 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     using sample = std::iter_value_t<It>;
     extern __shared__ std::uint32_t shared_words[];
 
-    const Table table{shared_words};
-    const std::size_t words = Table::words(keys.part);
-    clear_words(shared_words, words);
-    const auto slot_of = rule.of_block(shared_words + words);
-    __syncthreads();
-
     constexpr unsigned parts = Whole ? 1 : Shape::most_parts;
     const slot first = blockIdx.x % parts * keys.part;
-    const std::uint64_t rounds = for_each_sample<Shape::rows>(
-        in, count, blockIdx.x / parts, gridDim.x / parts,
-        [&](const sample& x) {
+    sample_reader<Shape::rows, It> samples(in, count, blockIdx.x / parts, gridDim.x / parts);
+
+    // What the rule keeps in shared memory comes first, so that the compiler knows where it is.
+    const auto slot_of = rule.of_block(shared_words);
+    const Table table{shared_words + words_of(rule)};
+    clear_words(table.counters, Table::words(keys.part));
+    __syncthreads();
+
+    const std::uint64_t rounds = samples.for_each(
+        [&]<int Count>(const lane_vector<sample, Count>& x) {
+            slot found[Count];
             if constexpr (is_byte<sample>) {
-                table.increment(static_cast<std::uint8_t>(x));
+#pragma unroll
+                for (int j = 0; j < Count; ++j)
+                    found[j] = static_cast<std::uint8_t>(x[j]);
             } else {
-                const slot k = slot_of(x) - first;
-                if (Whole || k < keys.part)
-                    table.increment(k);
+                find_slots(slot_of, x, found);
             }
+#pragma unroll
+            for (int j = 0; j < Count; ++j)
+                if (Whole || found[j] - first < keys.part)
+                    table.increment(found[j] - first);
         },
         [&](std::uint64_t round) {
             // Lest a block that finds little to count runs away, and samples are read from memory twice.
@@ -87,21 +93,27 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 
     // Blocks begin at different counters, lest they all wait for the same ones.
     const slot turned = blockIdx.x / parts * Shape::threads % keys.part;
-    for (slot i = threadIdx.x; i < keys.part; i += Shape::threads) {
-        const slot k = i + turned < keys.part ? i + turned : i + turned - keys.part;
-        if (const std::uint32_t counted = table.total(k); counted != 0) {
-            if constexpr (is_byte<sample>)
-                memory.add(slot_of(static_cast<sample>(k)), counted);
-            else
-                memory.add(first + k, counted);
+    const auto for_each_total = [&](auto f) {
+        for (slot i = threadIdx.x; i < keys.part; i += Shape::threads) {
+            const slot k = i + turned < keys.part ? i + turned : i + turned - keys.part;
+            f(k, table.total(k));
         }
-    }
-
-    if (keys.slots > Shape::most_for_one_block) {
+    };
+    if (Whole && !is_byte<sample> && keys.slots <= Shape::most_to_add_once) {
+        for_each_total([&](slot k, std::uint32_t counted) {
+            memory.add_once(k, counted, gridDim.x, [&](std::uint64_t total) { result.put(k, total); });
+        });
+    } else {
+        for_each_total([&](slot k, std::uint32_t counted) {
+            if (counted != 0) {
+                if constexpr (is_byte<sample>)
+                    memory.add(slot_of(static_cast<sample>(k)), counted);
+                else
+                    memory.add(first + k, counted);
+            }
+        });
         memory.wait_for_all(gridDim.x);
         result.take(memory, keys.slots, blockIdx.x, gridDim.x);
-    } else if (memory.is_last(gridDim.x)) {
-        result.take(memory, keys.slots, 0, 1);
     }
 }
 
@@ -118,9 +130,9 @@ void launch_histogram(const cuda& target, It in, std::uint64_t count, const Slot
     const std::uint64_t resident = static_cast<unsigned>(target.workspace().processors()) / parts;
     const grid_shape grid{.blocks = static_cast<unsigned>(std::min(useful, resident)) * parts,
                           .threads = shape::threads,
-                          .shared_bytes = Table::words(keys.part) * sizeof(std::uint32_t) + rule.shared_bytes(),
+                          .shared_bytes = (words_of(rule) + Table::words(keys.part)) * sizeof(std::uint32_t),
                           .cluster = parts,
-                          .together = keys.slots > shape::most_for_one_block};
+                          .together = !Whole || is_byte<std::iter_value_t<It>> || keys.slots > shape::most_to_add_once};
     launch(target, "histogram", kernel, grid, in, count, rule, keys, result, target.workspace().counters(keys.slots));
 }
 
@@ -133,7 +145,7 @@ void histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule
     if constexpr (is_byte<std::iter_value_t<It>>) {
         launch_histogram<lane_table, true>(target, in, count, rule, {256, slots}, result);
     } else {
-        const std::size_t available = table_bytes(target) - rule.shared_bytes();
+        const std::size_t available = table_bytes(target) - words_of(rule) * sizeof(std::uint32_t);
         const auto fits = [&](std::size_t words) { return words * sizeof(std::uint32_t) <= available; };
         if constexpr (Slots::range != bin_range::many)
             if (slots <= shape::most_for_lanes && fits(lane_table::words(slots)))

@@ -63,6 +63,20 @@ struct counter_memory {
     }
     __device__ std::uint64_t total(slot k) const { return load_relaxed(totals + k); }
 
+    // The same where each of `blocks` adds once to each counter, so that the last one to come knows: it calls take(total), and the
+    // counter is zero again. Its upper bits count the blocks.
+    template <class F>
+    __device__ void add_once(slot k, std::uint64_t count, unsigned blocks, F take) const
+    {
+        constexpr int shift = 48;
+        const std::uint64_t before =
+            atomicAdd(reinterpret_cast<unsigned long long*>(totals + k), (1ULL << shift) + count);
+        if (before >> shift == blocks - 1) {
+            totals[k] = 0;
+            take((before & ((std::uint64_t{1} << shift) - 1)) + count);
+        }
+    }
+
     // Whether this block is the last of `blocks` to come here: what the others did before is then visible to it.
     __device__ bool is_last(unsigned blocks) const
     {
@@ -114,11 +128,16 @@ struct histogram_result {
         for (slot k = block * blockDim.x + threadIdx.x; k < slots; k += blocks * blockDim.x) {
             const std::uint64_t total = memory.total(k);
             memory.totals[k] = 0;
-            if (k < bins)
-                counts[k] = static_cast<Counter>((accumulates ? counts[k] : 0) + total);
-            else
-                put(k == bins ? beside->below : k == bins + 1 ? beside->above : beside->nan, total);
+            put(k, total);
         }
+    }
+
+    __device__ void put(slot k, std::uint64_t total) const
+    {
+        if (k < bins)
+            counts[k] = static_cast<Counter>((accumulates ? counts[k] : 0) + total);
+        else
+            put(k == bins ? beside->below : k == bins + 1 ? beside->above : beside->nan, total);
     }
 
 private:

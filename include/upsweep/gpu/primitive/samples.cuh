@@ -33,46 +33,78 @@ __device__ std::uint64_t elements_before_alignment(It it, std::uint64_t count)
     }
 }
 
-// Calls take(element) for the elements that fall to this thread of this block of `blocks`. The warps take chunks in turn, the
-// last block what does not make one up. After each round all threads call pace(round);
-// returns how many rounds there were.
+// The elements that fall to a thread of block `block` of `blocks`. The warps take chunks in turn, the last block what does not
+// make one up. Reading begins as soon as there is a reader, and goes on while elements are taken: the registers of a row are
+// filled again when it is done.
+template <int Rows, class It>
+class sample_reader {
+    using sample = std::iter_value_t<It>;
+    using shape = sample_shape<It, Rows>;
+    static constexpr int elements = shape::elements;
+    static constexpr bool can_be_misaligned = !has_words<elements, It> || alignof(sample) < sizeof(sample);
+
+public:
+    __device__ sample_reader(It in, std::uint64_t count, unsigned block, unsigned blocks)
+        : in_(in), before_(elements_before_alignment<elements>(in, count)), chunks_((count - before_) / shape::chunk),
+          rest_(count - chunks_ * shape::chunk), aligned_(!can_be_misaligned || is_aligned<elements>(in + before_)),
+          is_last_(block == blocks - 1), stride_(blockDim.x / lanes * blocks),
+          chunk_(block + threadIdx.x / lanes * blocks)
+    {
+        if (chunk_ < chunks_)
+#pragma unroll
+            for (int r = 0; r < Rows; ++r)
+                read(chunk_, r);
+    }
+
+    // Calls take(element) for each. After each round all threads call pace(round); returns how many rounds there were.
+    template <class F, class Pace>
+    __device__ std::uint64_t for_each(F take, Pace pace)
+    {
+        if (is_last_)
+            for (std::uint64_t i = threadIdx.x; i < rest_; i += blockDim.x)
+                take(gather_vector<1>(in_ + (i < before_ ? i : i + chunks_ * shape::chunk)));
+        const std::uint64_t rounds = (chunks_ + stride_ - 1) / stride_;
+        for (std::uint64_t round = 0; round < rounds; ++round, chunk_ += stride_) {
+            if (chunk_ < chunks_) {
+                const bool more = chunk_ + stride_ < chunks_;
+#pragma unroll
+                for (int r = 0; r < Rows; ++r) {
+                    take(vectors_[r]);
+                }
+                if (more)
+#pragma unroll
+                    for (int r = 0; r < Rows; ++r)
+                        read(chunk_ + stride_, r);
+            }
+            pace(round);
+        }
+        return rounds;
+    }
+
+private:
+    __device__ void read(std::uint64_t chunk, int r)
+    {
+        const It from =
+            in_ + (before_ + chunk * shape::chunk + static_cast<unsigned>(r * shape::row)) + lane_id() * elements;
+        vectors_[r] = aligned_ ? load_vector<elements>(from) : gather_vector<elements>(from);
+    }
+
+    It in_;
+    std::uint64_t before_; // the first that is aligned
+    std::uint64_t chunks_;
+    std::uint64_t rest_; // elements in no chunk
+    bool aligned_;
+    bool is_last_;
+    unsigned stride_;
+    std::uint64_t chunk_;
+    lane_vector<sample, elements> vectors_[Rows];
+};
+
+// Calls take(element) for the elements that fall to this thread, as above.
 template <int Rows, class It, class F, class Pace>
 __device__ std::uint64_t for_each_sample(It in, std::uint64_t count, unsigned block, unsigned blocks, F take, Pace pace)
 {
-    using shape = sample_shape<It, Rows>;
-    constexpr int elements = shape::elements;
-    const std::uint64_t before = elements_before_alignment<elements>(in, count);
-    const std::uint64_t chunks = (count - before) / shape::chunk;
-    using sample = std::iter_value_t<It>;
-    constexpr bool can_be_misaligned = !has_words<elements, It> || alignof(sample) < sizeof(sample);
-    const bool aligned = !can_be_misaligned || is_aligned<elements>(in + before);
-    const It first = in + before + lane_id() * elements;
-    const unsigned warps = blockDim.x / lanes;
-    const std::uint64_t rounds = (chunks + warps * blocks - 1) / (warps * blocks);
-    std::uint64_t chunk = block + threadIdx.x / lanes * blocks;
-    for (std::uint64_t round = 0; round < rounds; ++round, chunk += warps * blocks) {
-        if (chunk < chunks) {
-            lane_vector<sample, elements> vectors[Rows];
-#pragma unroll
-            for (int r = 0; r < Rows; ++r) {
-                const It from = first + (chunk * shape::chunk + static_cast<unsigned>(r * shape::row));
-                vectors[r] = aligned ? load_vector<elements>(from) : gather_vector<elements>(from);
-            }
-#pragma unroll
-            for (int r = 0; r < Rows; ++r)
-#pragma unroll
-                for (int j = 0; j < elements; ++j)
-                    take(vectors[r][j]);
-        }
-        pace(round);
-    }
-    if (block == blocks - 1) {
-        for (std::uint64_t i = threadIdx.x; i < before; i += blockDim.x)
-            take(in[i]);
-        for (std::uint64_t i = before + chunks * shape::chunk + threadIdx.x; i < count; i += blockDim.x)
-            take(in[i]);
-    }
-    return rounds;
+    return sample_reader<Rows, It>(in, count, block, blocks).for_each(take, pace);
 }
 
 } // namespace upsweep::gpu

@@ -14,6 +14,7 @@
 #include <upsweep/bins.hpp>
 #include <upsweep/gpu/cuda.cuh>
 #include <upsweep/gpu/primitive/counters.cuh>
+#include <upsweep/gpu/primitive/tile.cuh>
 
 // Which slot a sample goes to, on a GPU: the rules of bins.hpp as objects that a kernel takes. Each tells how many bins there are,
 // how much shared memory a block lends it, and hands out the function of a block, for which all threads call of_block once before
@@ -33,11 +34,31 @@ inline std::size_t table_bytes(const cuda& target)
     return target.workspace().shared_bytes() - variables;
 }
 
+// The words that a rule has in the shared memory of a block, before the counters, which are aligned to the banks.
+template <class Slots>
+constexpr std::size_t words_of(const Slots& rule)
+{
+    return (rule.shared_bytes() / sizeof(std::uint32_t) + lanes - 1) / lanes * lanes;
+}
+
 template <class Few>
 bool are_few(const cuda& target, const Few& rule)
 {
     const std::size_t counters = scattered_table::words(rule.bins + detail::outside_slots) * sizeof(std::uint32_t);
-    return counters + rule.shared_bytes() <= table_bytes(target);
+    return counters + words_of(rule) * sizeof(std::uint32_t) <= table_bytes(target);
+}
+
+// The slots of a lane's samples: together where the function can look for several at once.
+template <class Function, class T, int Count>
+__device__ void find_slots(const Function& slot_of, const lane_vector<T, Count>& samples, slot (&found)[Count])
+{
+    if constexpr (requires { slot_of.find(samples, found); }) {
+        slot_of.find(samples, found);
+    } else {
+#pragma unroll
+        for (int j = 0; j < Count; ++j)
+            found[j] = slot_of(samples[j]);
+    }
 }
 
 // A rule that needs no memory.
@@ -47,7 +68,7 @@ struct plain_slots {
     Function function;
     std::size_t bins;
 
-    std::size_t shared_bytes() const { return 0; }
+    constexpr std::size_t shared_bytes() const { return 0; }
     __device__ const Function& of_block(void*) const { return function; }
 };
 
@@ -59,22 +80,20 @@ __device__ slot slot_beside(E x, E lo, E hi, slot bins)
 }
 
 // Even bins: the guess of the CPU, put right by the edge itself where it may be one too low. Where the guess is valid, the step
-// is not zero. Floats are so coarse that this happens often: their edges lie in a table, where there are few.
-template <class E, bin_range Range>
+// is not zero.
+template <class E>
 struct even_slots {
-    static constexpr bin_range range = Range;
-    static constexpr bool has_table = Range == bin_range::few;
+    static constexpr bin_range range = bin_range::any;
 
     detail::even_guess<E> guess;
     detail::even_edge edge;
     std::size_t bins;
 
-    std::size_t shared_bytes() const { return has_table ? bins * sizeof(E) : 0; }
+    constexpr std::size_t shared_bytes() const { return 0; }
 
     struct function {
         detail::even_guess<E> guess;
         detail::even_edge edge;
-        const E* uppers; // of each bin
 
         template <class T>
         __device__ slot operator()(const T& sample) const
@@ -85,7 +104,7 @@ struct even_slots {
             const auto k = static_cast<std::int32_t>(place);
             E upper = std::numeric_limits<E>::infinity();
             if (place - static_cast<E>(k) >= guess.certain())
-                upper = has_table ? uppers[k] : upper_edge(k);
+                upper = upper_edge(k);
             return inside ? static_cast<slot>(k) + (x >= upper ? 1 : 0)
                           : slot_beside(x, guess.lo, guess.hi, static_cast<slot>(guess.bins));
         }
@@ -98,17 +117,167 @@ struct even_slots {
         }
     };
 
+    __device__ function of_block(void*) const { return {guess, edge}; }
+};
+
+// Even bins of floats. Where a sample is, in bins, is computed in numbers of type G by one multiplication and addition; half a bin
+// less is rounded to an integer, by adding `shift`, so that the integer is in the lower bits of the sum. A sample at or above an
+// edge never seems to be below the bin before it, nor above its own: `bias` is more than the edges, which are floats, and the
+// arithmetic are off by, together. Where that leaves a doubt, and beside the bins, the edges decide.
+template <class G>
+struct even_float_rule {
+    detail::even_edge edge;
+    float lo;
+    float hi;
+    G scale;   // bins a unit
+    G offset;  // where 0 is, in bins, less half a bin and the bias
+    G certain; // a sample that is so far above the middle of a bin, or less, is in it
+    std::size_t bins;
+
+    static constexpr G shift = sizeof(G) == 4 ? G(0x1.8p23) : G(0x1.8p52);
+
+    // With u the roundoff of a float and m the largest magnitude, the edges are off by u m, times the scale. In floats the sum is
+    // off by u for each bin that it can be; the scale, times m, and the offset by what they are.
+    static double bias_of(const even_bins& even)
+    {
+        constexpr double u = 0x1p-24;
+        const double scale = scale_of(even);
+        const double bins = std::max({std::abs(even.lo), std::abs(even.hi), even.hi - even.lo}) * scale;
+        if (sizeof(G) == 8)
+            return u * (1.5 * bins + 4);
+        const double of_scale = std::abs(scale - static_cast<double>(static_cast<float>(scale))) / scale * bins;
+        const double of_offset = u * (std::abs(even.lo) * scale + 1);
+        return 1.25 * (u * bins + of_scale + of_offset + u * static_cast<double>(even.count) + 4 * u);
+    }
+
+    static double scale_of(const even_bins& even) { return static_cast<double>(even.count) / (even.hi - even.lo); }
+
+    // Whether the rule can be used: doubts are the exception, and the scale is as exact as a number of its type can be.
+    static bool is_valid(const even_bins& even)
+    {
+        const double scale = scale_of(even);
+        return even.count <= (std::size_t{1} << 30) && bias_of(even) <= (sizeof(G) == 4 ? 1.0 / 32 : 0.2) &&
+               std::isfinite(static_cast<float>(even.lo)) && std::isfinite(static_cast<float>(even.hi)) &&
+               detail::even_edge(even).step != 0 && scale >= static_cast<double>(std::numeric_limits<G>::min()) &&
+               scale <= static_cast<double>(std::numeric_limits<G>::max());
+    }
+
+    static even_float_rule of(const even_bins& even)
+    {
+        const double scale = scale_of(even);
+        const double bias = bias_of(even);
+        return {detail::even_edge(even),
+                static_cast<float>(even.lo),
+                static_cast<float>(even.hi),
+                static_cast<G>(scale),
+                static_cast<G>(-even.lo * scale - 0.5 - bias),
+                static_cast<G>(0.5 - 2 * bias),
+                even.count};
+    }
+
+    // The edges, by `threads` threads of which each writes some. The last bin is closed: nothing is above it.
+    __device__ void write_edges(float* to, std::size_t thread, std::size_t threads) const
+    {
+        for (std::size_t k = thread; k <= bins; k += threads)
+            to[k] = k < bins ? static_cast<float>(edge.by_step(static_cast<double>(k)))
+                             : std::numeric_limits<float>::quiet_NaN();
+    }
+};
+
+template <class Rule>
+__global__ void write_edges_kernel(Rule rule, float* to)
+{
+    rule.write_edges(to, blockIdx.x * blockDim.x + threadIdx.x, std::size_t{gridDim.x} * blockDim.x);
+}
+
+template <class G, bin_range Range>
+struct even_float_slots : even_float_rule<G> {
+    using rule = even_float_rule<G>;
+    static constexpr bin_range range = Range;
+    static constexpr bool has_table = Range == bin_range::few;
+
+    const float* there; // the edges in device memory, where a block has no room for them
+
+    constexpr std::size_t shared_bytes() const { return has_table ? (this->bins + 1) * sizeof(float) : 0; }
+
+    struct function {
+        rule even;
+        const float* edges;
+
+        template <class T>
+        __device__ slot operator()(const T& sample) const
+        {
+            slot k = 0;
+            const float x = convert<float>(sample);
+            if (is_certain(x, k))
+                return k;
+            return is_inside(x) ? by_edge(x, k) : slot_beside(x, even.lo, even.hi, static_cast<slot>(even.bins));
+        }
+
+        // Of some samples at once: if one is in doubt, the edges decide on all of them.
+        template <class T, int Count>
+        __device__ void find(const lane_vector<T, Count>& samples, slot (&found)[Count]) const
+        {
+            bool all_certain = true;
+            bool certain[Count];
+#pragma unroll
+            for (int j = 0; j < Count; ++j)
+                all_certain &= certain[j] = is_certain(convert<float>(samples[j]), found[j]);
+            if (all_certain)
+                return;
+            bool all_inside = true;
+#pragma unroll
+            for (int j = 0; j < Count; ++j) {
+                const float x = convert<float>(samples[j]);
+                all_inside &= is_inside(x);
+                if (has_table || !certain[j]) // from shared memory it is cheaper to get an edge than to ask
+                    found[j] = by_edge(x, found[j]);
+            }
+            if (!all_inside)
+#pragma unroll
+                for (int j = 0; j < Count; ++j)
+                    if (const float x = convert<float>(samples[j]); !is_inside(x))
+                        found[j] = slot_beside(x, even.lo, even.hi, static_cast<slot>(even.bins));
+        }
+
+        __device__ bool is_inside(float x) const { return (x >= even.lo) & (x <= even.hi); }
+
+        // Guesses the bin, which is not one of the bins where the sample is in none.
+        __device__ bool is_certain(float x, slot& k) const
+        {
+            const G place = std::fma(static_cast<G>(x), even.scale, even.offset);
+            const G sum = place + rule::shift;
+            k = lower_bits(sum) - lower_bits(rule::shift);
+            // A float far beside the bins is above them by its bits, a double may not be.
+            const bool inside = sizeof(G) == 4 || is_inside(x);
+            return inside & (k < static_cast<slot>(even.bins)) & (place - (sum - rule::shift) < even.certain);
+        }
+
+        // The guess for a sample inside, put right.
+        __device__ slot by_edge(float x, slot k) const
+        {
+            const slot next = k + 1 < static_cast<slot>(even.bins) ? k + 1 : static_cast<slot>(even.bins);
+            return x >= edges[next] ? next : next - 1;
+        }
+
+        __device__ static slot lower_bits(G x)
+        {
+            if constexpr (sizeof(G) == 4)
+                return std::bit_cast<std::uint32_t>(x);
+            else
+                return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x));
+        }
+    };
+
     __device__ function of_block(void* shared) const
     {
-        function f{guess, edge, nullptr};
         if constexpr (has_table) {
-            auto* const table = static_cast<E*>(shared);
-            for (auto k = static_cast<std::int32_t>(threadIdx.x); k < guess.bins;
-                 k += static_cast<std::int32_t>(blockDim.x))
-                table[k] = f.upper_edge(k);
-            f.uppers = table;
+            auto* const table = static_cast<float*>(shared);
+            this->write_edges(table, threadIdx.x, blockDim.x);
+            return {*this, table};
+        } else {
+            return {*this, there};
         }
-        return f;
     }
 };
 
@@ -122,6 +291,8 @@ struct even_integer_rule {
     std::uint64_t start;   // 1 + the place of the first integer, times 2^32, less what the guess can be too high by
     std::uint32_t certain; // below it, the part of a bin that the guess drops is no reason for doubt
     std::size_t bins;
+    std::uint32_t closing = 0; // the distance of the last edge, where that is beyond `last`
+    bool never_in_doubt = false;
 
     static constexpr double one = 4294967296.0;
     static constexpr std::uint32_t slack = 1U << 17; // more than the rounding of the edges of 32-bit integers can make
@@ -140,12 +311,28 @@ struct even_integer_rule {
     {
         const double first = first_integer<T>(even);
         const auto last = static_cast<std::uint32_t>(last_integer<T>(even) - first);
-        const double scale = static_cast<double>(even.count) / (even.hi - even.lo) * one;
+        const double width = (even.hi - even.lo) / static_cast<double>(even.count);
+        const double scale = one / width;
         const double before = (first - even.lo) * scale;
+        const auto rounded = static_cast<std::uint32_t>(std::min(scale, one - 1));
+        // Where all edges are integers, samples count as half a unit more, which keeps them away from the edges. The last one,
+        // which would be in a bin of its own, is treated apart.
+        if (std::floor(even.lo) == even.lo && std::floor(width) == width && last > 0 && 2.0 * last + 8 < scale) {
+            const std::uint32_t closing = first + last == even.hi ? last : 0;
+            return {detail::even_edge(even),
+                    static_cast<std::int64_t>(first),
+                    closing != 0 ? last - 1 : last,
+                    rounded,
+                    (std::uint64_t{1} << 32) + static_cast<std::uint64_t>(before + scale / 2),
+                    ~0U,
+                    even.count,
+                    closing,
+                    true};
+        }
         return {detail::even_edge(even),
                 static_cast<std::int64_t>(first),
                 last,
-                static_cast<std::uint32_t>(std::min(scale, one - 1)),
+                rounded,
                 (std::uint64_t{1} << 32) + static_cast<std::uint64_t>(before) - slack,
                 static_cast<std::uint32_t>(one - 2.0 * last - 4.0 * slack),
                 even.count};
@@ -169,7 +356,10 @@ struct even_integer_slots : even_integer_rule {
     static constexpr bin_range range = Range;
     static constexpr bool has_table = Range == bin_range::few;
 
-    std::size_t shared_bytes() const { return has_table ? (bins + 1) * sizeof(std::uint32_t) : 0; }
+    constexpr std::size_t shared_bytes() const
+    {
+        return has_table && !never_in_doubt ? (bins + 1) * sizeof(std::uint32_t) : 0;
+    }
 
     struct function {
         even_integer_rule rule;
@@ -178,18 +368,57 @@ struct even_integer_slots : even_integer_rule {
         template <class T>
         __device__ slot operator()(const T& sample) const
         {
+            slot k = 0;
+            return is_certain(sample, k) ? k : by_edge(sample);
+        }
+
+        template <class T, int Count>
+        __device__ void find(const lane_vector<T, Count>& samples, slot (&found)[Count]) const
+        {
+            bool all_certain = true;
+#pragma unroll
+            for (int j = 0; j < Count; ++j)
+                all_certain &= is_certain(samples[j], found[j]);
+            if (!all_certain)
+#pragma unroll
+                for (int j = 0; j < Count; ++j)
+                    found[j] = by_edge(samples[j]);
+        }
+
+        template <class T>
+        __device__ std::uint32_t distance_of(T sample) const
+        {
+            return static_cast<std::uint32_t>(sample) - static_cast<std::uint32_t>(rule.begin);
+        }
+        __device__ std::uint64_t place_of(std::uint32_t distance) const
+        {
+            return static_cast<std::uint64_t>(distance) * rule.scale + rule.start;
+        }
+
+        template <class T>
+        __device__ bool is_certain(T sample, slot& k) const
+        {
+            const std::uint32_t distance = distance_of(sample);
+            const std::uint64_t place = place_of(distance);
+            k = static_cast<slot>(place >> 32) - 1;
+            return (distance <= rule.last) & (static_cast<std::uint32_t>(place) < rule.certain);
+        }
+
+        template <class T>
+        __device__ slot by_edge(T sample) const
+        {
             const auto bins = static_cast<slot>(rule.bins);
-            const auto distance = static_cast<std::uint32_t>(sample) - static_cast<std::uint32_t>(rule.begin);
-            const bool inside = distance <= rule.last;
-            const std::uint64_t place = static_cast<std::uint64_t>(inside ? distance : 0) * rule.scale + rule.start;
+            const std::uint32_t distance = distance_of(sample);
+            if (distance > rule.last) {
+                const bool is_below =
+                    detail::promoted(sample) < static_cast<decltype(detail::promoted(sample))>(rule.begin);
+                return is_below ? bins : distance == rule.closing ? bins - 1 : bins + 1;
+            }
+            const std::uint64_t place = place_of(distance);
             const auto next = static_cast<slot>(place >> 32); // the bin after the guess
-            std::uint32_t lower = ~0U;
-            if (static_cast<std::uint32_t>(place) >= rule.certain)
-                lower = has_table ? lowers[next] : lower_edge(next);
-            const slot beside = detail::promoted(sample) < static_cast<decltype(detail::promoted(sample))>(rule.begin)
-                                    ? bins
-                                    : bins + 1;
-            return inside ? next - (distance >= lower ? 0 : 1) : beside;
+            if (static_cast<std::uint32_t>(place) < rule.certain)
+                return next - 1;
+            return next - (distance >= (has_table ? lowers[next] : lower_edge(next)) ? 0 : 1);
         }
 
         __device__ std::uint32_t lower_edge(slot k) const
@@ -207,6 +436,8 @@ struct even_integer_slots : even_integer_rule {
     {
         function f{*this, nullptr};
         if constexpr (has_table) {
+            if (never_in_doubt)
+                return f;
             auto* const table = static_cast<std::uint32_t*>(shared);
             for (slot k = threadIdx.x; k <= bins; k += blockDim.x)
                 table[k] = f.lower_edge(k);
@@ -310,7 +541,7 @@ struct edge_slots {
     std::size_t bins;
     cell_map<C> cells;
 
-    std::size_t shared_bytes() const
+    constexpr std::size_t shared_bytes() const
     {
         return has_table ? cell_map<C>::most * sizeof(cell) + (bins + 1) * sizeof(C) : 0;
     }
@@ -454,18 +685,27 @@ void with_slots(const cuda& target, const even_bins& bins, F f)
             return;
         }
     }
-    if (!detail::even_guess<E>::is_valid(bins))
-        return f(plain_slots<even_search_slot<E>, bin_range::many>{{edge, static_cast<slot>(bins.count)}, bins.count});
-    const detail::even_guess<E> guess(bins);
     if constexpr (std::same_as<E, double>) {
-        f(even_slots<E, bin_range::any>{guess, edge, bins.count});
+        if (detail::even_guess<E>::is_valid(bins))
+            return f(even_slots<E>{detail::even_guess<E>(bins), edge, bins.count});
     } else {
-        const even_slots<E, bin_range::few> few{guess, edge, bins.count};
-        if (are_few(target, few))
-            f(few);
-        else
-            f(even_slots<E, bin_range::many>{guess, edge, bins.count});
+        if (even_float_rule<float>::is_valid(bins)) {
+            const even_float_slots<float, bin_range::few> few{even_float_rule<float>::of(bins), nullptr};
+            if (are_few(target, few))
+                return f(few);
+        }
+        const auto by_edges_beside = [&](const auto& rule) {
+            auto* const edges = static_cast<float*>(target.workspace().edges((bins.count + 1) * sizeof(float)));
+            launch(target, "histogram", write_edges_kernel<std::remove_cvref_t<decltype(rule)>>,
+                   static_cast<unsigned>(target.workspace().processors()), 256, 0, rule, edges);
+            f(even_float_slots<std::remove_cvref_t<decltype(rule.scale)>, bin_range::many>{rule, edges});
+        };
+        if (even_float_rule<float>::is_valid(bins))
+            return by_edges_beside(even_float_rule<float>::of(bins));
+        if (even_float_rule<double>::is_valid(bins))
+            return by_edges_beside(even_float_rule<double>::of(bins));
     }
+    f(plain_slots<even_search_slot<E>, bin_range::many>{{edge, static_cast<slot>(bins.count)}, bins.count});
 }
 
 template <class T, class F>
