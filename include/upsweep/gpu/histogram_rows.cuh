@@ -26,6 +26,7 @@ struct rows_shape {
     static constexpr int vectors = 4;                // of a lane, on their way at once
     static constexpr std::uint64_t short_row = 1024; // words, for a warp alone
     static constexpr std::uint64_t long_row = 4096;  // words, that are worth a copy of the counters for each lane
+    static constexpr slot most_for_lanes = 1024;     // counters of which each lane may have its own
     static constexpr std::uint64_t rows_of_warp = 4; // that make many rows
 };
 
@@ -108,7 +109,7 @@ struct block_rows {
     {
         return words / gridDim.x * block + words % gridDim.x * block / gridDim.x;
     }
-    __device__ slot end_of(slot first) const { return slots - first < part ? slots : first + part; }
+    __device__ slot end_of(slot first) const { return parts == 1 || slots - first < part ? slots : first + part; }
 };
 
 // Clears the counters that the blocks before and after add to.
@@ -130,6 +131,8 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     rows_by_blocks_kernel(matrix_words<T> in, Rule rule, block_rows plan, rows_result<Counter> result)
 {
     extern __shared__ std::uint32_t shared_words[];
+    constexpr bool by_value =
+        is_byte<T> && std::same_as<Table, lane_table>; // bytes, of which a row has many more than values
     const Table table{shared_words};
     const std::size_t words = Table::words(plan.part);
     clear_words(shared_words, words);
@@ -143,22 +146,35 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         const word_cursor row(at.row, plan.parts);
         const auto first = static_cast<slot>(row.word) * plan.part;
         const std::uint64_t beyond = end - begin < in.words - at.word ? at.word + (end - begin) : in.words;
-        in.template for_each_word<Shape::vectors>(row.row, at.word, beyond, threadIdx.x, Shape::threads,
-                                                  [&](std::uint64_t, const row_vector<T>& vector) {
-                                                      vector.for_each([&](int, const T& x) {
-                                                          const slot k = slot_of(x) - first;
-                                                          if (k < plan.part)
-                                                              table.increment(k);
-                                                      });
-                                                  });
-        __syncthreads();
+        in.template for_each_word_of_row<Shape::vectors>(row.row, at.word, beyond, threadIdx.x, Shape::threads,
+                                                         [&](const row_vector<T>& vector) {
+                                                             vector.for_each([&](int, const T& x) {
+                                                                 if constexpr (by_value) {
+                                                                     table.increment(static_cast<std::uint8_t>(x));
+                                                                 } else {
+                                                                     const slot k = slot_of(x) - first;
+                                                                     if (k < plan.part)
+                                                                         table.increment(k);
+                                                                 }
+                                                             });
+                                                         });
         const bool is_whole = at.word == 0 && beyond == in.words;
-        for (slot k = first + threadIdx.x; k < plan.end_of(first); k += Shape::threads) {
-            const std::uint32_t counted = table.total(k - first);
-            if (is_whole)
-                result.put(row.row, k, counted);
-            else if (counted != 0)
-                result.add(row.row, k, counted);
+        if constexpr (by_value) {
+            for (slot k = threadIdx.x; is_whole && k < plan.slots; k += Shape::threads)
+                result.put(row.row, k, 0);
+            __syncthreads();
+            if (threadIdx.x < plan.part)
+                if (const std::uint32_t counted = table.total(threadIdx.x); counted != 0)
+                    result.add(row.row, slot_of(static_cast<T>(threadIdx.x)), counted);
+        } else {
+            __syncthreads();
+            for (slot k = first + threadIdx.x; k < plan.end_of(first); k += Shape::threads) {
+                const std::uint32_t counted = table.total(k - first);
+                if (is_whole)
+                    result.put(row.row, k, counted);
+                else if (counted != 0)
+                    result.add(row.row, k, counted);
+            }
         }
         __syncthreads();
         clear_words(shared_words, words);
@@ -169,11 +185,11 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 
 template <class Table, class T, class Rule, class Counter>
 void launch_rows_by_blocks(const cuda& target, const matrix_words<T>& in, const Rule& rule, slot slots, slot part,
-                           const rows_result<Counter>& result)
+                           slot parts, const rows_result<Counter>& result)
 {
     using shape = rows_shape;
     constexpr auto kernel = rows_by_blocks_kernel<shape, Table, T, Rule, Counter>;
-    const block_rows plan{slots, part, (slots - 1) / part + 1};
+    const block_rows plan{slots, part, parts};
     const std::uint64_t items = in.in.rows * plan.parts;
     const std::uint64_t useful = std::max(items, items * in.words / (shape::threads * shape::vectors));
     const auto blocks =
@@ -214,14 +230,14 @@ void histogram_rows(const cuda& target, const matrix<T>& rows, const Rule& rule,
                in, rule, warp_rows{together, slots, words}, result);
         return;
     }
-    const bool has_copies = sizeof(T) <= 2 && in.words >= shape::long_row && slots <= histogram_shape::most_for_lanes &&
-                            lane_table::words(slots) <= available;
-    if (has_copies)
-        return launch_rows_by_blocks<lane_table>(target, in, rule, slots, slots, result);
+    const slot keys = is_byte<T> ? 256 : slots; // bytes are counted by value
+    if (sizeof(T) <= 2 && in.words >= shape::long_row && keys <= shape::most_for_lanes &&
+        lane_table::words(keys) <= available)
+        return launch_rows_by_blocks<lane_table>(target, in, rule, slots, keys, 1, result);
     const std::size_t most = available / lanes * lanes;
     const std::size_t parts = (slots - 1) / most + 1;
     launch_rows_by_blocks<scattered_table>(target, in, rule, slots, static_cast<slot>((slots + parts - 1) / parts),
-                                           result);
+                                           static_cast<slot>(parts), result);
 }
 
 } // namespace upsweep::gpu

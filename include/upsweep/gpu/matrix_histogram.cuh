@@ -8,11 +8,11 @@
 
 #include <upsweep/gpu/cuda.cuh>
 #include <upsweep/gpu/histogram.cuh>
-#include <upsweep/gpu/primitive/matrix.cuh>
-#include <upsweep/gpu/primitive/slots.cuh>
+#include <upsweep/gpu/histogram_channels.cuh>
+#include <upsweep/gpu/primitive/rules.cuh>
 #include <upsweep/matrix_histogram.hpp>
 
-// One histogram of all elements of a matrix: histogram.cuh with another way of reading.
+// One histogram of all elements of a matrix: histogram.cuh for rows without gaps, else as of a single channel.
 namespace upsweep {
 
 namespace detail {
@@ -31,9 +31,7 @@ void matrix_histogram_on_gpu(const cuda& target, const matrix<T>& in, const Bins
     gpu::check_place(target, "histogram", in.data, in.size());
     gpu::check_place(target, "histogram", counts.data(), counts.size());
     gpu::check_place(target, "histogram", beside, 1);
-    const gpu::histogram_result<Counter> result{counts.data(), beside, static_cast<slot>(counts.size()), accumulates};
-    const gpu::matrix_iterator<T> first{gpu::matrix_words<T>(in)};
-    gpu::with_slots<T>(target, bins, [&](const auto& rule) { gpu::histogram(target, first, in.size(), rule, result); });
+    gpu::histogram_channels(target, in, 1, gpu::rule_of<T>(target, bins), counts.data(), beside, accumulates);
 }
 
 } // namespace detail

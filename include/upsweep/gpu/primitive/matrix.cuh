@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include <upsweep/gpu/primitive/samples.cuh>
 #include <upsweep/gpu/primitive/tile.cuh>
 #include <upsweep/matrix.hpp>
 
@@ -85,75 +84,98 @@ struct matrix_words {
     {
     }
 
-    __device__ row_vector<T> load(std::uint64_t row, std::uint64_t word) const
+    // Where a row is.
+    struct place {
+        const T* first;
+        std::int64_t before; // elements of its first word that are not the row's
+        bool is_aligned;
+        std::int64_t least; // columns from here on, below `most`, can be read
+        std::int64_t most;
+    };
+
+    __device__ place place_of(std::uint64_t row) const
+    {
+        place at{in.row(row), 0, false, 0, static_cast<std::int64_t>(in.columns)};
+        if constexpr (has_words<elements, const T*>) {
+            const std::uintptr_t misplaced = reinterpret_cast<std::uintptr_t>(at.first) % (elements * sizeof(T));
+            at.is_aligned = misplaced % sizeof(T) == 0;
+            at.before = at.is_aligned ? static_cast<std::int64_t>(misplaced / sizeof(T)) : 0;
+        }
+        if (joined != 0) {
+            at.least = -static_cast<std::int64_t>(row * joined);
+            at.most = static_cast<std::int64_t>((in.rows - row) * joined);
+        }
+        return at;
+    }
+
+    __device__ row_vector<T> load(const place& at, std::uint64_t word) const
     {
         row_vector<T> result{};
-        const T* const first = in.row(row);
-        std::int64_t before = 0; // elements of the first word that are not the row's
-        bool aligned = false;
-        if constexpr (has_words<elements, const T*>) {
-            const std::uintptr_t misplaced = reinterpret_cast<std::uintptr_t>(first) % (elements * sizeof(T));
-            aligned = misplaced % sizeof(T) == 0;
-            before = aligned ? static_cast<std::int64_t>(misplaced / sizeof(T)) : 0;
-        }
-        result.column = static_cast<std::int64_t>(word) * elements - before;
+        result.column = static_cast<std::int64_t>(word) * elements - at.before;
         const std::int64_t left = static_cast<std::int64_t>(in.columns) - result.column;
         result.begin = result.column < 0 ? static_cast<int>(-result.column) : 0;
         result.end = left < elements ? static_cast<int>(left) : elements;
         if (result.end <= result.begin) {
             result.end = result.begin;
-            return result;
-        }
-        const std::int64_t place = static_cast<std::int64_t>(row * joined) + result.column;
-        const auto size = static_cast<std::int64_t>(joined != 0 ? in.rows * joined : in.columns);
-        if (aligned && place >= 0 && place + elements <= size) {
-            result.vector = load_vector<elements>(first + result.column);
+        } else if (at.is_aligned && result.column >= at.least && result.column + elements <= at.most) {
+            result.vector = load_vector<elements>(at.first + result.column);
         } else {
             typename lane_vector<T, elements>::elements all{};
 #pragma unroll
             for (int j = 0; j < elements; ++j)
                 if (j >= result.begin && j < result.end)
-                    all.element[j] = first[result.column + j];
+                    all.element[j] = at.first[result.column + j];
             std::memcpy(static_cast<void*>(&result.vector.memory), &all, sizeof(all));
         }
         return result;
     }
 
     // Calls take(row, row_vector) for the words of the rows from `first` on whose numbers are begin + thread, and every stride-th one
-    // after it, below `end`. All threads call pace(round) after each round of Rows words; returns how many rounds there were.
-    template <int Rows, class Take, class Pace>
-    __device__ std::uint64_t for_each_word(std::uint64_t first, std::uint64_t begin, std::uint64_t end,
-                                           std::uint64_t thread, std::uint64_t stride, Take take, Pace pace) const
+    // after it, below `end`.
+    template <int Rows, class Take>
+    __device__ void for_each_word(std::uint64_t first, std::uint64_t begin, std::uint64_t end, std::uint64_t thread,
+                                  std::uint64_t stride, Take take) const
     {
-        std::uint64_t round = 0;
-        if (begin >= end)
-            return round;
+        if (begin + thread >= end)
+            return;
         const word_cursor::step step = word_cursor::of(stride, words);
         word_cursor at(begin + thread, words);
-        for (std::uint64_t base = begin; base < end; base += stride * Rows, ++round) {
+        for (std::uint64_t number = begin + thread; number < end;) {
             row_vector<T> vectors[Rows];
             std::uint64_t rows[Rows];
 #pragma unroll
-            for (int r = 0; r < Rows; ++r) {
+            for (int r = 0; r < Rows; ++r, number += stride) {
                 rows[r] = first + at.row;
                 vectors[r].begin = vectors[r].end = 0;
-                if (base + r * stride + thread < end)
-                    vectors[r] = load(first + at.row, at.word);
+                if (number < end)
+                    vectors[r] = load(place_of(first + at.row), at.word);
                 at.advance(step, words);
             }
 #pragma unroll
             for (int r = 0; r < Rows; ++r)
                 if (vectors[r].begin != vectors[r].end)
                     take(rows[r], vectors[r]);
-            pace(round);
         }
-        return round;
     }
+
+    // The same for words of one row, which take(row_vector) gets: a third of the arithmetic.
     template <int Rows, class Take>
-    __device__ void for_each_word(std::uint64_t first, std::uint64_t begin, std::uint64_t end, unsigned thread,
-                                  unsigned stride, Take take) const
+    __device__ void for_each_word_of_row(std::uint64_t row, std::uint64_t begin, std::uint64_t end,
+                                         std::uint64_t thread, std::uint64_t stride, Take take) const
     {
-        for_each_word<Rows>(first, begin, end, thread, stride, take, [](std::uint64_t) {});
+        const place at = place_of(row);
+        for (std::uint64_t number = begin + thread; number < end; number += Rows * stride) {
+            row_vector<T> vectors[Rows];
+#pragma unroll
+            for (int r = 0; r < Rows; ++r) {
+                vectors[r].begin = vectors[r].end = 0;
+                if (number + r * stride < end)
+                    vectors[r] = load(at, number + r * stride);
+            }
+#pragma unroll
+            for (int r = 0; r < Rows; ++r)
+                take(vectors[r]);
+        }
     }
 
 private:
@@ -167,32 +189,5 @@ private:
         return (all.columns * sizeof(T) + misplaced + bytes - 1) / bytes;
     }
 };
-
-// The elements of a matrix, row by row, for a histogram of them all.
-template <class T>
-struct matrix_iterator {
-    using value_type = T;
-
-    matrix_words<T> words;
-    std::uint64_t first = 0;
-
-    __device__ matrix_iterator operator+(std::uint64_t n) const { return {words, first + n}; }
-    __device__ T operator[](std::uint64_t n) const
-    {
-        const word_cursor at(first + n, words.in.columns);
-        return words.in.row(at.row)[at.word];
-    }
-};
-
-// The words are taken in turn by the threads of all blocks.
-template <int Rows, class T, class F, class Pace>
-__device__ std::uint64_t for_each_sample(const matrix_iterator<T>& in, std::uint64_t, unsigned block, unsigned blocks,
-                                         F take, Pace pace)
-{
-    return in.words.template for_each_word<Rows / 2>(
-        0, 0, in.words.in.rows * in.words.words, std::uint64_t{block} * blockDim.x + threadIdx.x,
-        std::uint64_t{blocks} * blockDim.x,
-        [&](std::uint64_t, const row_vector<T>& vector) { vector.for_each([&](int, const T& x) { take(x); }); }, pace);
-}
 
 } // namespace upsweep::gpu

@@ -22,24 +22,29 @@ template <class T>
 struct even_rule {
     using edge_type = detail::edge_t<T>;
     static constexpr bin_range range = bin_range::any;
-    static constexpr bool has_fixed_point = std::integral<T> && sizeof(T) <= 4;
-    enum class way { fixed_point, guess, search };
+    static constexpr bool is_float = std::same_as<edge_type, float>;
+    static constexpr bool is_integer = std::integral<T> && sizeof(T) <= 4;
+    enum class way { integers, floats, guess, search };
 
     way found_by;
     detail::even_edge edge;
     detail::even_guess<edge_type> guess;
     even_integer_rule integers;
+    even_float_rule<float> floats;
     std::size_t bins;
 
     explicit even_rule(const even_bins& even)
         : found_by(detail::even_guess<edge_type>::is_valid(even) ? way::guess : way::search), edge(even),
-          guess(even), integers{edge, 0, 0, 0, 0, 0, 0}, bins(even.count)
+          guess(even), integers{edge, 0, 0, 0, 0, 0, 0}, floats(even_float_rule<float>::of(even)), bins(even.count)
     {
-        if constexpr (has_fixed_point)
+        if constexpr (is_integer)
             if (even_integer_rule::is_valid<T>(even)) {
-                found_by = way::fixed_point;
+                found_by = way::integers;
                 integers = even_integer_rule::of<T>(even);
             }
+        if constexpr (is_float)
+            if (found_by == way::guess && even_float_rule<float>::is_valid(even))
+                found_by = way::floats;
     }
 
     std::size_t shared_bytes() const { return 0; }
@@ -49,13 +54,33 @@ struct even_rule {
 
         __device__ slot operator()(const T& sample) const
         {
-            if constexpr (has_fixed_point)
-                if (rule.found_by == way::fixed_point)
+            if constexpr (is_integer)
+                if (rule.found_by == way::integers)
                     return typename even_integer_slots<bin_range::many>::function{rule.integers, nullptr}(sample);
-            if (rule.found_by == way::guess)
-                return
-                    typename even_slots<edge_type, bin_range::many>::function{rule.guess, rule.edge, nullptr}(sample);
-            return even_search_slot<edge_type>{rule.edge, static_cast<slot>(rule.bins)}(sample);
+            if constexpr (is_float)
+                if (rule.found_by == way::floats) {
+                    slot k = 0;
+                    const even_floats floats{rule.floats, nullptr};
+                    if (floats.is_certain(convert<float>(sample), k))
+                        return k;
+                }
+            if (rule.found_by == way::search)
+                return even_search_slot<edge_type>{rule.edge, static_cast<slot>(rule.bins)}(sample);
+            return guessed(convert<edge_type>(sample));
+        }
+
+    private:
+        using even_floats = typename even_float_slots<float, bin_range::many>::function;
+
+        // The guess of bins.hpp, which is right or one too low.
+        __device__ slot guessed(edge_type x) const
+        {
+            const auto& guess = rule.guess;
+            if (!(x >= guess.lo && x <= guess.hi))
+                return slot_beside(x, guess.lo, guess.hi, static_cast<slot>(rule.bins));
+            const auto k = static_cast<std::int32_t>((x - guess.lo) * guess.scale - guess.bias);
+            const auto upper = static_cast<edge_type>(rule.edge.by_step(static_cast<double>(k + 1)));
+            return static_cast<slot>(k) + (k + 1 < guess.bins && x >= upper ? 1 : 0);
         }
     };
 
