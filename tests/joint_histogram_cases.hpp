@@ -164,9 +164,15 @@ TYPED_TEST_P(joint_histogram, even_bins_of_integers)
 TYPED_TEST_P(joint_histogram, tables_of_every_size)
 {
     auto random = generator();
-    for (const std::size_t bins : {30, 200, 300, 400})
-        expect_joint<TypeParam>(random_points<float, std::uint16_t>(random, 17001),
-                                std::tuple{up::even_bins{0, 100, bins}, up::even_bins{0, 100, bins}});
+    for (const std::size_t bins : {30, 200, 300, 400}) {
+        const auto points = random_points<float, std::uint16_t>(random, 17001);
+        const up::even_bins even{0, 100, bins};
+        std::vector<double> unequal(bins + 1);
+        for (std::size_t k = 0; k <= bins; ++k)
+            unequal[k] = 0.25 * static_cast<double>(k) + (k % 3 == 0 ? 0.1 : 0.0);
+        expect_joint<TypeParam>(points, std::tuple{even, even});
+        expect_joint<TypeParam>(points, std::tuple{even, up::edges(unequal)});
+    }
 }
 
 TYPED_TEST_P(joint_histogram, of_no_points_is_zero)

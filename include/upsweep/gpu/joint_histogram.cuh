@@ -221,8 +221,11 @@ void joint_histogram_on_gpu(const cuda& target, const std::tuple<Rs...>& in, con
     gpu::check_place(target, call, beside, 1);
 
     gpu::threshold_words words;
+    // Edges are in shared memory only beside a table that fits there as a whole: larger ones need all of it.
+    const std::size_t most_for_edges = gpu::table_bytes(target) / 4;
+    const std::size_t table = gpu::scattered_table::words(counts.size() + outside_slots) * sizeof(std::uint32_t);
     const std::size_t shared_bytes =
-        gpu::table_bytes(target) / 4 / sizeof...(Bins); // leaves most of it to the counters
+        table + most_for_edges <= gpu::table_bytes(target) ? most_for_edges / sizeof...(Bins) / 16 * 16 : 0;
     auto rule = std::apply(
         [&](const auto&... each) {
             return gpu::joint_rule(gpu::rule_of<std::ranges::range_value_t<Rs>>(each, words, shared_bytes)...);
