@@ -43,7 +43,7 @@ struct value_rule {
             return static_cast<std::uint8_t>(sample);
         }
     };
-    std::size_t shared_bytes() const { return 0; }
+    constexpr std::size_t shared_bytes() const { return 0; }
     __device__ function of_block(void*) const { return {}; }
 };
 

@@ -142,7 +142,7 @@ struct joint_rule {
 
     std::size_t bins = 1;
 
-    std::size_t shared_bytes() const { return 0; }
+    constexpr std::size_t shared_bytes() const { return 0; }
     void place_all(const std::uint64_t*) {}
     __device__ function of_block(std::byte*) const { return {}; }
 };
@@ -161,7 +161,7 @@ struct joint_rule<Rule, Rest...> {
     {
     }
 
-    std::size_t shared_bytes() const { return first_bytes + rest.shared_bytes(); }
+    constexpr std::size_t shared_bytes() const { return first_bytes + rest.shared_bytes(); }
     void place_all(const std::uint64_t* words)
     {
         place(first, words);

@@ -47,7 +47,7 @@ struct even_rule {
                 found_by = way::floats;
     }
 
-    std::size_t shared_bytes() const { return 0; }
+    constexpr std::size_t shared_bytes() const { return 0; }
 
     struct function {
         even_rule rule;
@@ -99,7 +99,7 @@ struct edge_rule {
     std::size_t offset; // of the thresholds, in words
     std::size_t bins;
 
-    std::size_t shared_bytes() const { return is_shared ? (bins + 1) * sizeof(threshold) : 0; }
+    constexpr std::size_t shared_bytes() const { return is_shared ? (bins + 1) * sizeof(threshold) : 0; }
 
     __device__ typename slots::function of_block(void* shared) const
     {
