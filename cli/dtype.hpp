@@ -11,6 +11,8 @@
 #include <upsweep/runtime.h>
 #include <upsweep/types.hpp>
 
+#include "../runtime/element_type.hpp"
+
 namespace upsweep::cli {
 
 // "f32" and "float32", "i8" and "int8", "bool", ...
@@ -21,27 +23,7 @@ inline constexpr std::string_view dtype_names = "bool, i8, i16, i32, i64, u8, u1
 
 inline bool is_floating(upsweep_dtype dtype) { return dtype >= UPSWEEP_F16 && dtype <= UPSWEEP_F64; }
 
-// Calls f(std::type_identity<T>{}) with the C++ type that a dtype stands for.
-template <class F>
-decltype(auto) with_type(upsweep_dtype dtype, F&& f)
-{
-    switch (dtype) {
-    case UPSWEEP_BOOL: return f(std::type_identity<bool>{});
-    case UPSWEEP_I8: return f(std::type_identity<std::int8_t>{});
-    case UPSWEEP_I16: return f(std::type_identity<std::int16_t>{});
-    case UPSWEEP_I32: return f(std::type_identity<std::int32_t>{});
-    case UPSWEEP_I64: return f(std::type_identity<std::int64_t>{});
-    case UPSWEEP_U8: return f(std::type_identity<std::uint8_t>{});
-    case UPSWEEP_U16: return f(std::type_identity<std::uint16_t>{});
-    case UPSWEEP_U32: return f(std::type_identity<std::uint32_t>{});
-    case UPSWEEP_U64: return f(std::type_identity<std::uint64_t>{});
-    case UPSWEEP_F16: return f(std::type_identity<f16>{});
-    case UPSWEEP_BF16: return f(std::type_identity<bf16>{});
-    case UPSWEEP_F32: return f(std::type_identity<float>{});
-    case UPSWEEP_F64: break;
-    }
-    return f(std::type_identity<double>{});
-}
+using runtime::with_type;
 
 // Room for one value of any dtype.
 union scalar {

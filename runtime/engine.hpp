@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include <upsweep/runtime.h>
 #include <upsweep/upsweep.hpp>
+
+#include "element_type.hpp"
 
 // The library with types erased. Each element type is instantiated in a file of its own under dtypes/.
 namespace upsweep::runtime {
@@ -56,30 +59,6 @@ struct dtype_engine {
 
 template <class T>
 const dtype_engine& engine_of();
-
-// The C++ type of a dtype, for f(std::type_identity<T>).
-template <class F>
-auto with_type(upsweep_dtype dtype, F f)
-{
-    switch (dtype) {
-    case UPSWEEP_BOOL: return f(std::type_identity<bool>{});
-    case UPSWEEP_I8: return f(std::type_identity<std::int8_t>{});
-    case UPSWEEP_I16: return f(std::type_identity<std::int16_t>{});
-    case UPSWEEP_I32: return f(std::type_identity<std::int32_t>{});
-    case UPSWEEP_I64: return f(std::type_identity<std::int64_t>{});
-    case UPSWEEP_U8: return f(std::type_identity<std::uint8_t>{});
-    case UPSWEEP_U16: return f(std::type_identity<std::uint16_t>{});
-    case UPSWEEP_U32: return f(std::type_identity<std::uint32_t>{});
-    case UPSWEEP_U64: return f(std::type_identity<std::uint64_t>{});
-    case UPSWEEP_F16: return f(std::type_identity<f16>{});
-    case UPSWEEP_BF16: return f(std::type_identity<bf16>{});
-    case UPSWEEP_F32: return f(std::type_identity<float>{});
-    case UPSWEEP_F64: return f(std::type_identity<double>{});
-    }
-    throw error(error_kind::invalid_argument, "upsweep",
-                "dtype " + std::to_string(static_cast<int>(dtype)) + " does not exist",
-                "pass one of enum upsweep_dtype");
-}
 
 // The operator object of an upsweep_op, for f(op).
 template <class F>

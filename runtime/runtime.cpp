@@ -68,8 +68,13 @@ cpu cpu_of(upsweep_target target)
     return cpu{target.threads};
 }
 
+// What a caller passes for a dtype may be any integer.
 const dtype_engine& engine(upsweep_dtype dtype)
 {
+    const auto number = static_cast<int>(dtype);
+    if (number < UPSWEEP_BOOL || number > UPSWEEP_F64)
+        throw error(error_kind::invalid_argument, "upsweep", "dtype " + std::to_string(number) + " does not exist",
+                    "pass one of enum upsweep_dtype");
     return with_type(dtype, []<class T>(std::type_identity<T>) -> std::reference_wrapper<const dtype_engine> {
         return engine_of<T>();
     });

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
-"""Times nvcc on a file with one reduce and one scan of a type, with Upsweep and with CUB, by turns: the seconds that
+"""Times nvcc on a file with one reduce and one scan of a type, with Upsweep and with CUB, by turns, each by the headers of
+the two algorithms; and with Upsweep's one header for all, which brings the CPU engine and oneTBB, too: the seconds that
 processors were busy with it, which other work on the machine changes less than the time that passes. The least of some
 counts.
 
@@ -17,9 +18,8 @@ import tempfile
 TYPES = {"i8": "signed char", "i16": "short", "i32": "int", "i64": "long long", "f32": "float", "f64": "double"}
 
 UPSWEEP = """
-#include <upsweep/upsweep.hpp>
-
-using element = %s;
+%s
+using element = %%s;
 using total = upsweep::result_t<upsweep::plus, element>;
 
 void fold(const upsweep::cuda& gpu, std::span<const element> in, total* sum, std::span<element> out)
@@ -27,6 +27,12 @@ void fold(const upsweep::cuda& gpu, std::span<const element> in, total* sum, std
     upsweep::reduce(gpu, in, sum, upsweep::plus{});
     upsweep::inclusive_scan(gpu, in, out, upsweep::plus{});
 }
+"""
+
+ALGORITHMS = UPSWEEP % """#include <upsweep/gpu/reduce.cuh>
+#include <upsweep/gpu/scan.cuh>
+"""
+UMBRELLA = UPSWEEP % """#include <upsweep/upsweep.hpp>
 """
 
 CUB = """
@@ -67,9 +73,10 @@ def main():
 
     include = pathlib.Path(__file__).resolve().parents[2] / "include"
     arch = f"-arch={chosen.arch}"
+    ours = [arch, "--fmad=false", "--expt-relaxed-constexpr", "-Xcompiler=-ffp-contract=off", f"-I{include}"]
     contenders = {
-        "upsweep": (UPSWEEP, [arch, "--fmad=false", "--expt-relaxed-constexpr", "-Xcompiler=-ffp-contract=off",
-                              f"-I{include}"]),
+        "upsweep": (ALGORITHMS, ours),
+        "upsweep.hpp": (UMBRELLA, ours),
         "cub": (CUB, [arch, *(f"-I{folder}" for folder in chosen.cub)]),
     }
     rows = []
@@ -82,8 +89,9 @@ def main():
                 for library, (_, options) in contenders.items():
                     times[library].append(seconds(chosen.nvcc, options, pathlib.Path(folder) / f"{library}.cu"))
             least = {library: min(all_times) for library, all_times in times.items()}
-            print(f"{name:5} Upsweep {least['upsweep']:6.2f} s   CUB {least['cub']:6.2f} s   "
-                  f"{least['upsweep'] / least['cub']:.2f} of CUB's", flush=True)
+            print(f"{name:5} CUB {least['cub']:6.2f} s   Upsweep {least['upsweep']:6.2f} s, "
+                  f"{least['upsweep'] / least['cub']:.2f} of CUB's; by upsweep.hpp {least['upsweep.hpp']:6.2f} s, "
+                  f"{least['upsweep.hpp'] / least['cub']:.2f}", flush=True)
             for library, all_times in times.items():
                 rows.append({"machine": chosen.machine, "commit": chosen.commit, "library": library,
                              "algorithm": "compile", "type": name, "variant": "one reduce, one scan",

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <upsweep/error.hpp>
+#include <upsweep/outside.hpp>
 #include <upsweep/qualifiers.hpp>
 #include <upsweep/types.hpp>
 
@@ -57,20 +58,7 @@ struct bins_by {
     constexpr bins_by(F function, std::size_t bins) : f(function), count(bins) {}
 };
 
-// Samples that belong to no bin.
-struct outside {
-    std::uint64_t below = 0;
-    std::uint64_t above = 0;
-    std::uint64_t nan = 0;
-
-    friend bool operator==(const outside&, const outside&) = default;
-};
-
 namespace detail {
-
-// Where a sample goes: a bin, or one of three counters behind the last bin.
-using slot = std::uint32_t;
-inline constexpr std::size_t outside_slots = 3; // below, above, NaN, in this order
 
 inline void check_bin_count(std::size_t count)
 {

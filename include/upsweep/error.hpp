@@ -19,13 +19,20 @@ enum class error_kind {
 class error : public std::runtime_error {
 public:
     error(error_kind kind, std::string_view call, std::string_view reason, std::string_view remedy)
-        : std::runtime_error(std::string(call) + ": " + std::string(reason) + "; " + std::string(remedy)), kind_(kind)
+        : std::runtime_error(message(call, reason, remedy)), kind_(kind)
     {
     }
 
     error_kind kind() const noexcept { return kind_; }
 
 private:
+    [[gnu::cold]] static std::string message(std::string_view call, std::string_view reason, std::string_view remedy)
+    {
+        std::string text(call);
+        text.append(": ").append(reason).append("; ").append(remedy);
+        return text;
+    }
+
     error_kind kind_;
 };
 

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 
 #include <upsweep/cpu/reduce.hpp>
 #include <upsweep/error.hpp>

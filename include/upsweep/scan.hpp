@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <ranges>
 
 #include <upsweep/cpu/scan.hpp>
 #include <upsweep/error.hpp>

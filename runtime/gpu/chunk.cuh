@@ -140,6 +140,28 @@ private:
     host_memory memory_;
 };
 
+// A chunk on its way: gathered in memory of the host, copied to memory of the GPU, folded there on a stream of its own.
+template <class Acc>
+struct chunk {
+    explicit chunk(std::size_t bytes) : host(bytes), device(bytes) {}
+
+    // Starts to copy what has been gathered, `bytes` that are the elements `there`, and to fold it.
+    template <class Op>
+    void send(std::size_t bytes, const typed_input<Acc>& there, const Op& op)
+    {
+        upsweep::gpu::check("cudaMemcpyAsync",
+                            cudaMemcpyAsync(device.data(), host.data(), bytes, cudaMemcpyHostToDevice, stream.get()));
+        totals.launch(target, there, count, op);
+    }
+
+    host_memory host;
+    device_memory device;
+    chunk_totals<Acc> totals;
+    gpu::stream stream;
+    cuda target{stream.get()};
+    std::uint64_t count = 0; // elements gathered
+};
+
 // memcpy by all threads.
 inline void copy(const cpu& host, void* to, const void* from, std::size_t bytes)
 {

@@ -10,31 +10,11 @@
 #include <upsweep/runtime.h>
 #include <upsweep/upsweep.hpp>
 
+#include "../element_type.hpp"
+
 // Elements of a type that is known at run time, converted as a kernel reads and writes them. So one kernel serves all
 // integers, in 64 bits: what limits it is the way to the GPU, which they take as they are.
 namespace upsweep::runtime::gpu {
-
-// f(std::type_identity<T>) for the C++ type of a dtype, on a GPU too.
-template <class F>
-UPSWEEP_HOST_DEVICE auto with_element(upsweep_dtype dtype, const F& f)
-{
-    switch (dtype) {
-    case UPSWEEP_BOOL: return f(std::type_identity<bool>{});
-    case UPSWEEP_I8: return f(std::type_identity<std::int8_t>{});
-    case UPSWEEP_I16: return f(std::type_identity<std::int16_t>{});
-    case UPSWEEP_I32: return f(std::type_identity<std::int32_t>{});
-    case UPSWEEP_I64: return f(std::type_identity<std::int64_t>{});
-    case UPSWEEP_U8: return f(std::type_identity<std::uint8_t>{});
-    case UPSWEEP_U16: return f(std::type_identity<std::uint16_t>{});
-    case UPSWEEP_U32: return f(std::type_identity<std::uint32_t>{});
-    case UPSWEEP_U64: return f(std::type_identity<std::uint64_t>{});
-    case UPSWEEP_F16: return f(std::type_identity<f16>{});
-    case UPSWEEP_BF16: return f(std::type_identity<bf16>{});
-    case UPSWEEP_F32: return f(std::type_identity<float>{});
-    case UPSWEEP_F64: break;
-    }
-    return f(std::type_identity<double>{});
-}
 
 // Reads elements of type `from` as the Acc in which they are folded; integers by way of integers of `bits` bits, since a
 // minimum of elements that wrap is not the minimum, wrapped.
@@ -56,7 +36,7 @@ public:
     {
         const void* const elements = elements_;
         const std::ptrdiff_t i = at_ + n;
-        const Acc value = with_element(from_, [elements, i]<class T>(std::type_identity<T>) {
+        const Acc value = with_type(from_, [elements, i]<class T>(std::type_identity<T>) {
             return convert<Acc>(static_cast<const T*>(elements)[i]);
         });
         if constexpr (std::integral<Acc> && !std::same_as<Acc, bool>)
@@ -82,7 +62,7 @@ private:
 template <class Acc>
 UPSWEEP_HOST_DEVICE void store(void* elements, upsweep_dtype to, std::ptrdiff_t i, Acc value)
 {
-    with_element(
+    with_type(
         to, [elements, i, value]<class T>(std::type_identity<T>) { static_cast<T*>(elements)[i] = convert<T>(value); });
 }
 

@@ -38,7 +38,7 @@ public:
             from += size * element_bytes_;
             count -= size;
             if (to.count == chunk_) {
-                launch(to);
+                send(to);
                 next_ = (next_ + 1) % chunks_.size();
             }
         }
@@ -53,7 +53,7 @@ public:
                 collect(*oldest);
         fold_stack<Acc, Op> all = stack_;
         if (chunk* const last = chunks_[next_].get(); last != nullptr && last->count != 0) { // it may grow later
-            launch(*last);
+            send(*last);
             last->stream.wait();
             last->totals.push(all, elements(last->host), last->count);
         }
@@ -64,15 +64,7 @@ public:
     }
 
 private:
-    struct chunk {
-        explicit chunk(std::size_t bytes) : host(bytes), device(bytes) {}
-        host_memory host;
-        device_memory device;
-        chunk_totals<Acc> totals;
-        gpu::stream stream;
-        cuda target{stream.get()};
-        std::uint64_t count = 0;
-    };
+    using chunk = gpu::chunk<Acc>;
 
     // The chunk that is being filled.
     chunk& free_chunk()
@@ -85,13 +77,7 @@ private:
         return *next;
     }
 
-    void launch(chunk& full)
-    {
-        upsweep::gpu::check("cudaMemcpyAsync",
-                            cudaMemcpyAsync(full.device.data(), full.host.data(), full.count * element_bytes_,
-                                            cudaMemcpyHostToDevice, full.stream.get()));
-        full.totals.launch(full.target, elements(full.device), full.count, Op{});
-    }
+    void send(chunk& full) { full.send(full.count * element_bytes_, elements(full.device), Op{}); }
 
     void collect(chunk& full)
     {

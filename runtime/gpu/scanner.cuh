@@ -70,18 +70,10 @@ public:
 
 private:
     struct block {
-        block(std::size_t in_bytes, std::size_t out_bytes)
-            : in_host(in_bytes), in_device(in_bytes), out_host(out_bytes), out_device(out_bytes)
-        {
-        }
-        host_memory in_host;
-        device_memory in_device;
+        block(std::size_t in_bytes, std::size_t out_bytes) : out_host(out_bytes), out_device(out_bytes), in(in_bytes) {}
         host_memory out_host;
         device_memory out_device;
-        chunk_totals<Acc> totals;
-        gpu::stream stream;
-        cuda target{stream.get()};
-        std::uint64_t size = 0;
+        chunk<Acc> in;            // its stream is through before the memory above is given back
         std::byte* out = nullptr; // the caller's
     };
 
@@ -105,40 +97,38 @@ private:
 
     void upload(block& b, const std::byte* from, std::byte* to, std::uint64_t size)
     {
-        b.size = size;
+        b.in.count = size;
         b.out = to;
-        copy(request_.host, b.in_host.data(), from, size * in_bytes_);
-        upsweep::gpu::check("cudaMemcpyAsync", cudaMemcpyAsync(b.in_device.data(), b.in_host.data(), size * in_bytes_,
-                                                               cudaMemcpyHostToDevice, b.stream.get()));
-        b.totals.launch(b.target, elements(b.in_device.data()), size, Op{});
+        copy(request_.host, b.in.host.data(), from, size * in_bytes_);
+        b.in.send(size * in_bytes_, elements(b.in.device.data()), Op{});
     }
 
     // The results of a block, but for the one that needs no kernel: the first of an exclusive scan, the last of an
     // inclusive one, where larger blocks than this one may end.
     void scan(block& b)
     {
-        b.stream.wait();
+        b.in.stream.wait();
         const bool exclusive = request_.kind == scan_kind::exclusive;
         const Acc before = stack_.fold();
         if (exclusive)
             store_fold(b.out_host.data(), 0);
-        b.totals.push(stack_, elements(b.in_host.data()), b.size);
+        b.in.totals.push(stack_, elements(b.in.host.data()), b.in.count);
         if (!exclusive)
-            store_fold(b.out_host.data(), b.size - 1);
+            store_fold(b.out_host.data(), b.in.count - 1);
 
         const std::size_t begin = exclusive ? out_bytes_ : 0;
         const typed_output<Acc, Op> out(b.out_device.data() + begin, request_.out, init_);
-        upsweep::gpu::scan<scan_kind::inclusive, Acc>(b.target, elements(b.in_device.data()), out, b.size - 1, Op{},
-                                                      nullptr, &before);
+        upsweep::gpu::scan<scan_kind::inclusive, Acc>(b.in.target, elements(b.in.device.data()), out, b.in.count - 1,
+                                                      Op{}, nullptr, &before);
         upsweep::gpu::check("cudaMemcpyAsync",
                             cudaMemcpyAsync(b.out_host.data() + begin, b.out_device.data() + begin,
-                                            (b.size - 1) * out_bytes_, cudaMemcpyDeviceToHost, b.stream.get()));
+                                            (b.in.count - 1) * out_bytes_, cudaMemcpyDeviceToHost, b.in.stream.get()));
     }
 
     void download(block& b)
     {
-        b.stream.wait();
-        copy(request_.host, b.out, b.out_host.data(), b.size * out_bytes_);
+        b.in.stream.wait();
+        copy(request_.host, b.out, b.out_host.data(), b.in.count * out_bytes_);
     }
 
     void scan_on_host(const std::byte* from, std::byte* to, std::uint64_t count)
@@ -168,7 +158,7 @@ private:
     // The first result of an exclusive scan: the identity of the results' own type.
     void store_nothing(std::byte* results) const
     {
-        with_element(request_.out, [results]<class T>(std::type_identity<T>) {
+        with_type(request_.out, [results]<class T>(std::type_identity<T>) {
             using accumulator = scan_accumulator_t<Op, T>;
             if constexpr (is_defined<Op, accumulator>)
                 *reinterpret_cast<T*>(results) = convert<T>(fold_of_nothing<accumulator>(Op{}));

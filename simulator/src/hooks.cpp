@@ -162,7 +162,9 @@ emulated_tls emulated_block_index asm("__emutls_v.blockIdx") = {12, 4, 2, nullpt
 emulated_tls emulated_block_extent asm("__emutls_v.blockDim") = {12, 4, 3, nullptr};
 emulated_tls emulated_grid_extent asm("__emutls_v.gridDim") = {12, 4, 4, nullptr};
 
-void* __emutls_get_address(const emulated_tls* variable)
+// libgcc has a function of this name, too, so that a program would lend its own to the libraries it loads. Each link unit is
+// to ask the simulator that it was linked with: one of two in a process knows nothing of the other's blocks.
+__attribute__((visibility("hidden"))) void* __emutls_get_address(const emulated_tls* variable)
 {
     if (variable != nullptr && variable->builtin - 1 < 4)
         return sim::builtin_address(variable->builtin - 1);

@@ -42,6 +42,27 @@ TEST(gpu_reduce_of, monoids_of_the_user)
     expect_literal_folds<up::cuda, matrix>(product);
 }
 
+// Whole tiles, of 16384 bytes where they are few and 32768 where they are more, and one element less or more.
+template <class T>
+void expect_reduces_of_whole_tiles()
+{
+    auto random = generator();
+    const host_array<T> values = random_array<T>(random, 30 * 16384 / sizeof(T));
+    const target_array<up::cuda, T> in(values.span());
+    for (const std::size_t tiles : {1, 2, 3, 24, 28})
+        for (const std::size_t n :
+             {tiles * 16384 / sizeof(T) - 1, tiles * 16384 / sizeof(T), tiles * 16384 / sizeof(T) + 1})
+            EXPECT_TRUE(bits_equal(up::reduce(up::cuda{}, in.const_span().first(n)),
+                                   up::reduce(up::cpu{1}, values.span().first(n))))
+                << n << " elements";
+}
+
+TEST(gpu_reduce_of, whole_tiles)
+{
+    expect_reduces_of_whole_tiles<float>();
+    expect_reduces_of_whole_tiles<std::int16_t>();
+}
+
 TEST(gpu_reduce_of, nothing)
 {
     EXPECT_TRUE(bits_equal(up::reduce(up::cuda{}, std::span<const float>{}), 0.0F));

@@ -27,30 +27,37 @@ class few_processors : public ::testing::Environment {
 };
 const auto* const environment = ::testing::AddGlobalTestEnvironment(new few_processors);
 
-// Some tiles and a piece of one: of reduce 32768 bytes, of scan 8192 where it is small.
-TEST(simulated, reduce_under_200_schedules)
+// Some tiles and a piece of one. As many tiles as there are blocks at once, 24 here, have a kernel of their own: 8192 bytes
+// each in a scan, 16384 in a reduce.
+void reduce_under(const std::vector<sim::schedule>& schedules, std::size_t count)
 {
     auto random = generator();
-    const host_array<float> values = random_array<float>(random, 5 * 16384 + 1234);
+    const host_array<float> values = random_array<float>(random, count);
     const float expected = literal_fold(values.span(), up::plus{});
-    under_schedules(schedules(200), [&] {
+    under_schedules(schedules, [&] {
         const target_array<up::cuda, float> in(values.span());
         EXPECT_TRUE(bits_equal(up::reduce(up::cuda{}, in.const_span()), expected));
     });
 }
 
-TEST(simulated, scan_under_200_schedules)
+TEST(simulated, reduce_of_few_tiles_under_200_schedules) { reduce_under(schedules(200), 5 * 4096 + 1234); }
+TEST(simulated, reduce_of_more_tiles_under_200_schedules) { reduce_under(schedules(200), 13 * 8192 + 1234); }
+
+void scan_under(const std::vector<sim::schedule>& schedules, std::size_t count)
 {
     auto random = generator();
-    const host_array<float> values = random_array<float>(random, 9 * 2048 + 321);
+    const host_array<float> values = random_array<float>(random, count);
     const host_array<float> expected = literal_folds(values.span(), up::plus{});
-    under_schedules(schedules(200), [&] {
+    under_schedules(schedules, [&] {
         const target_array<up::cuda, float> in(values.span());
         target_array<up::cuda, float> out(values.size());
         up::inclusive_scan(up::cuda{}, in.const_span(), out.span());
         EXPECT_TRUE(bits_equal(out.to_host(), expected));
     });
 }
+
+TEST(simulated, scan_of_few_tiles_under_200_schedules) { scan_under(schedules(200), 9 * 2048 + 321); }
+TEST(simulated, scan_of_more_tiles_under_100_schedules) { scan_under(schedules(100), 25 * 2048 + 321); }
 
 // The large tiles, of which a block takes the next when it has finished one.
 TEST(simulated, scan_of_many_large_tiles)
@@ -125,6 +132,25 @@ TEST(simulated, reduce_reads_each_byte_once)
     EXPECT_LE(cost.load_bytes_moved, bytes + overhead);
     EXPECT_LE(cost.store_bytes, 16 * 16 + 64); // a notice for each 32 KiB
     EXPECT_EQ(cost.bank_conflicts, 0U);
+}
+
+TEST(simulated, few_tiles_cost_no_more)
+{
+    auto random = generator();
+    constexpr std::uint64_t bytes = 8 * 8192;
+    target_array<up::cuda, float> array(random_array<float>(random, bytes / sizeof(float)).span());
+    const up::cuda gpu;
+    (void)up::reduce(gpu, array.const_span());
+    const auto of_reduce = counted([&] { (void)up::reduce(gpu, array.const_span()); });
+    const auto of_scan = counted([&] { up::inclusive_scan(gpu, array.const_span(), array.span()); });
+    constexpr std::uint64_t overhead = 8192; // of the board
+    EXPECT_GE(of_reduce.load_bytes, bytes);
+    EXPECT_LE(of_reduce.load_bytes_moved, bytes + overhead);
+    EXPECT_LE(of_reduce.store_bytes, 4 * 16 + 64);
+    EXPECT_GE(of_scan.load_bytes, bytes);
+    EXPECT_LE(of_scan.load_bytes_moved, bytes + overhead);
+    EXPECT_LE(of_scan.store_bytes_moved, bytes + 8 * 32 + 64);
+    EXPECT_EQ(of_reduce.bank_conflicts + of_scan.bank_conflicts, 0U);
 }
 
 TEST(simulated, scan_reads_and_writes_each_byte_once)

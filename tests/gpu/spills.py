@@ -48,7 +48,7 @@ RESOURCES = re.compile(
 def kernel_name(mangled):
     """reduce, or scan and the numbers of its shape."""
     if "reduce_kernel" in mangled:
-        return "reduce"
+        return "reduce few" if "small" in mangled else "reduce"
     numbers = re.search(r"scan_shape\w*?((?:Li\d+E)+)", mangled)
     return "scan " + " ".join(re.findall(r"Li(\d+)E", numbers[1])) if numbers else mangled
 

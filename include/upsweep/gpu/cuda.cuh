@@ -1,12 +1,9 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -22,7 +19,7 @@ namespace upsweep {
 
 namespace gpu {
 
-[[noreturn]] inline void throw_failure(std::string_view call, cudaError_t code)
+[[noreturn, gnu::cold]] inline void throw_failure(std::string_view call, cudaError_t code)
 {
     const bool none = code == cudaErrorNoDevice || code == cudaErrorInsufficientDriver;
     throw error(none ? error_kind::no_device : error_kind::device, call, cudaGetErrorString(code),
@@ -39,12 +36,13 @@ inline void check(std::string_view call, cudaError_t code)
 // Makes a device the current one as long as it lives.
 class current_device {
 public:
-    explicit current_device(int device)
+    explicit current_device(int device) : before_(device), device_(device)
     {
+        if (is_only_device())
+            return;
         check("cudaGetDevice", cudaGetDevice(&before_));
         if (before_ != device)
             check("cudaSetDevice", cudaSetDevice(device));
-        device_ = device;
     }
     current_device(const current_device&) = delete;
     current_device& operator=(const current_device&) = delete;
@@ -55,8 +53,18 @@ public:
     }
 
 private:
-    int before_ = 0;
-    int device_ = 0;
+    static bool is_only_device()
+    {
+        static const bool only = [] {
+            int devices = 0;
+            check("cudaGetDeviceCount", cudaGetDeviceCount(&devices));
+            return devices == 1;
+        }();
+        return only;
+    }
+
+    int before_;
+    int device_;
 };
 
 // Device memory that is replaced by more when it is too small. It is zero when it is new.
@@ -71,7 +79,7 @@ public:
         return first();
     }
 
-    void grow(cudaStream_t stream, std::size_t bytes)
+    [[gnu::cold]] void grow(cudaStream_t stream, std::size_t bytes)
     {
         cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
         check("up::cuda", cudaStreamIsCapturing(stream, &capture));
@@ -116,6 +124,7 @@ public:
         check("up::cuda", cudaGetDevice(&device_));
         check("up::cuda", cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, device_));
         check("up::cuda", cudaDeviceGetAttribute(&shared_bytes_, cudaDevAttrMaxSharedMemoryPerBlockOptin, device_));
+        check("up::cuda", cudaDeviceGetAttribute(&cache_bytes_, cudaDevAttrL2CacheSize, device_));
         check("up::cuda", cudaDeviceGetAttribute(&generation_, cudaDevAttrComputeCapabilityMajor, device_));
     }
     workspace(const workspace&) = delete;
@@ -128,17 +137,30 @@ public:
             cudaFreeHost(result_);
     }
 
+    // The targets that share it: whoever makes it is one. `release` tells whether that was the last.
+    void acquire() { __atomic_add_fetch(&targets_, 1, __ATOMIC_RELAXED); }
+    bool release() { return __atomic_sub_fetch(&targets_, 1, __ATOMIC_ACQ_REL) == 0; }
+
     cudaStream_t stream() const { return stream_; }
     int device() const { return device_; }
     int processors() const { return processors_; }
     std::size_t shared_bytes() const { return static_cast<std::size_t>(shared_bytes_); }
+    std::size_t cache_bytes() const { return static_cast<std::size_t>(cache_bytes_); } // of the second level
     bool has_clusters() const { return generation_ >= 9; }
+
+    // Where an address is kept that a call was given and kernels could reach. Most programs pass the same few again and again,
+    // and the driver takes a tenth of a microsecond to tell where one lies.
+    const void*& reached(const void* address)
+    {
+        constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U; // spreads addresses that differ in few bits
+        return reached_[reinterpret_cast<std::uintptr_t>(address) * golden >> 60];
+    }
 
     board_memory board(std::uint64_t tiles, std::size_t total_bytes)
     {
         const std::size_t large = total_bytes > sizeof(std::uint64_t) ? total_bytes : 0;
         if (tiles_ == 0 || tiles > tiles_ || tiles * large > large_bytes_)
-            grow(std::max(tiles, tiles_), std::max<std::size_t>(tiles * large, large_bytes_));
+            grow(tiles > tiles_ ? tiles : tiles_, tiles * large > large_bytes_ ? tiles * large : large_bytes_);
         std::byte* const first = memory_.first();
         return {reinterpret_cast<board_state*>(first), reinterpret_cast<word128*>(first + state_bytes),
                 first + state_bytes + tiles_ * sizeof(word128)};
@@ -163,32 +185,37 @@ public:
         if (bytes > result_bytes_) {
             if (result_ != nullptr)
                 check("cudaFreeHost", cudaFreeHost(std::exchange(result_, nullptr)));
-            check("cudaMallocHost", cudaMallocHost(&result_, std::max<std::size_t>(bytes, 256)));
-            result_bytes_ = std::max<std::size_t>(bytes, 256);
+            bytes = bytes > least_result_bytes ? bytes : least_result_bytes;
+            check("cudaMallocHost", cudaMallocHost(&result_, bytes));
+            result_bytes_ = bytes;
         }
         return result_;
     }
 
 private:
     static constexpr std::size_t state_bytes = 256;
+    static constexpr std::size_t least_result_bytes = 256;
     static constexpr std::uint64_t least_tiles = 65536; // a megabyte, which is enough for most arrays
 
-    void grow(std::uint64_t tiles, std::size_t large_bytes)
+    [[gnu::cold]] void grow(std::uint64_t tiles, std::size_t large_bytes)
     {
-        tiles = std::max(tiles, least_tiles);
+        tiles = tiles > least_tiles ? tiles : least_tiles;
         memory_.grow(stream_, state_bytes + tiles * sizeof(word128) + large_bytes);
         tiles_ = tiles;
         large_bytes_ = large_bytes;
     }
 
+    int targets_ = 1;
     cudaStream_t stream_;
     int device_ = 0;
     int processors_ = 0;
     int shared_bytes_ = 0;
+    int cache_bytes_ = 0;
     int generation_ = 0;
     growing_memory memory_; // the state, the notices, the large totals
     std::uint64_t tiles_ = 0;
     std::size_t large_bytes_ = 0;
+    const void* reached_[16] = {};
     growing_memory counters_;
     growing_memory edges_;
     growing_memory lists_;
@@ -205,69 +232,118 @@ private:
 // is larger, and calls can be captured in a graph.
 class cuda {
 public:
-    explicit cuda(cudaStream_t stream = nullptr) : workspace_(std::make_shared<gpu::workspace>(stream)) {}
+    explicit cuda(cudaStream_t stream = nullptr) : workspace_(new gpu::workspace(stream)) {}
+    cuda(const cuda& other) : workspace_(other.workspace_) { workspace_->acquire(); }
+    cuda& operator=(cuda other)
+    {
+        std::swap(workspace_, other.workspace_);
+        return *this;
+    }
+    ~cuda()
+    {
+        if (workspace_->release())
+            delete workspace_;
+    }
 
     cudaStream_t stream() const { return workspace_->stream(); }
     int device() const { return workspace_->device(); }
     gpu::workspace& workspace() const { return *workspace_; }
 
 private:
-    std::shared_ptr<gpu::workspace> workspace_;
+    gpu::workspace* workspace_;
 };
 
 namespace gpu {
 
-// Refuses memory that kernels of the target cannot reach. Iterators that are no pointers are taken on trust.
+[[noreturn, gnu::cold]] inline void throw_misplaced(const cuda& target, std::string_view call,
+                                                    const cudaPointerAttributes& place)
+{
+    if (place.type == cudaMemoryTypeUnregistered)
+        throw error(error_kind::invalid_argument, call, "the GPU cannot reach this memory: it belongs to the host",
+                    "copy it to the GPU, or use the target cpu");
+    throw error(error_kind::invalid_argument, call,
+                "the memory belongs to device " + std::to_string(place.device) + ", the target is device " +
+                    std::to_string(target.device()),
+                "make the target while the memory's device is the current one");
+}
+
+// Refuses memory that kernels of the target cannot reach, but not what they could reach in an earlier call.
+inline void check_pointer(const cuda& target, std::string_view call, const void* pointer)
+{
+    const void*& reached = target.workspace().reached(pointer);
+    if (pointer != nullptr && reached == pointer)
+        return;
+    cudaPointerAttributes place{};
+    check(call, cudaPointerGetAttributes(&place, pointer));
+    if (place.type == cudaMemoryTypeUnregistered ||
+        (place.type == cudaMemoryTypeDevice && place.device != target.device()))
+        throw_misplaced(target, call, place);
+    reached = pointer;
+}
+
+// The same for `count` elements. Iterators that are no pointers are taken on trust.
 template <class It>
 void check_place(const cuda& target, std::string_view call, It it, std::size_t count)
 {
-    if constexpr (std::is_pointer_v<It>) {
-        if (count == 0)
-            return;
-        cudaPointerAttributes place{};
-        check(call, cudaPointerGetAttributes(&place, it));
-        if (place.type == cudaMemoryTypeUnregistered)
-            throw error(error_kind::invalid_argument, call, "the GPU cannot reach this memory: it belongs to the host",
-                        "copy it to the GPU, or use the target cpu");
-        if (place.type == cudaMemoryTypeDevice && place.device != target.device())
-            throw error(error_kind::invalid_argument, call,
-                        "the memory belongs to device " + std::to_string(place.device) + ", the target is device " +
-                            std::to_string(target.device()),
-                        "make the target while the memory's device is the current one");
-    }
+    if constexpr (std::is_pointer_v<It>)
+        if (count != 0)
+            check_pointer(target, call, it);
 }
 
-// How many blocks of a kernel the device holds at once. Asked once for each kernel and device.
+// What is found out once for each device; zero before. Host threads that do so at once find the same. (By the compiler's
+// builtins, since <atomic> would take nvcc a fifth of a second.)
+class known_of_devices {
+public:
+    unsigned of(int device) const { return __atomic_load_n(&value_[place(device)], __ATOMIC_ACQUIRE); }
+    void set(int device, unsigned value) { __atomic_store_n(&value_[place(device)], value, __ATOMIC_RELEASE); }
+
+private:
+    static constexpr std::size_t devices = 64;
+    static std::size_t place(int device) { return static_cast<std::size_t>(device) % devices; }
+
+    unsigned value_[devices] = {};
+};
+
+// How many blocks of a kernel the device holds at once.
+inline unsigned resident_blocks(const cuda& target, const void* kernel, int threads, std::size_t shared_bytes,
+                                known_of_devices& known)
+{
+    if (const unsigned blocks = known.of(target.device()))
+        return blocks;
+    int each = 0;
+    check("cudaFuncSetAttribute",
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
+    check("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, shared_bytes));
+    known.set(target.device(), static_cast<unsigned>(each * target.workspace().processors()));
+    return known.of(target.device());
+}
+
 template <auto Kernel>
 unsigned resident_blocks(const cuda& target, int threads, std::size_t shared_bytes)
 {
-    static std::array<std::atomic<unsigned>, 64> known{};
-    std::atomic<unsigned>& blocks = known[static_cast<std::size_t>(target.device()) % known.size()];
-    if (blocks == 0) {
-        int each = 0;
-        check("cudaFuncSetAttribute", cudaFuncSetAttribute(Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                           static_cast<int>(shared_bytes)));
-        check("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-              cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, Kernel, threads, shared_bytes));
-        blocks = static_cast<unsigned>(each * target.workspace().processors());
-    }
-    return blocks;
+    static known_of_devices known;
+    return resident_blocks(target, reinterpret_cast<const void*>(Kernel), threads, shared_bytes, known);
 }
 
-// Allows a kernel all the shared memory that a block can have. Said once for each kernel and device.
+// Allows a kernel all the shared memory that a block can have.
+inline void allow_shared_bytes(const cuda& target, const void* kernel, known_of_devices& allowed)
+{
+    if (allowed.of(target.device()) != 0)
+        return;
+    cudaFuncAttributes attributes{};
+    check("cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, kernel));
+    check("cudaFuncSetAttribute",
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(target.workspace().shared_bytes() - attributes.sharedSizeBytes)));
+    allowed.set(target.device(), 1);
+}
+
 template <auto Kernel>
 void allow_shared_bytes(const cuda& target)
 {
-    static std::array<std::atomic<bool>, 64> said{};
-    std::atomic<bool>& allowed = said[static_cast<std::size_t>(target.device()) % said.size()];
-    if (!allowed) {
-        cudaFuncAttributes attributes{};
-        check("cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, Kernel));
-        check("cudaFuncSetAttribute",
-              cudaFuncSetAttribute(Kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(target.workspace().shared_bytes() - attributes.sharedSizeBytes)));
-        allowed = true;
-    }
+    static known_of_devices allowed;
+    allow_shared_bytes(target, reinterpret_cast<const void*>(Kernel), allowed);
 }
 
 struct grid_shape {

@@ -1,16 +1,15 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <ranges>
 
 #include <upsweep/gpu/cuda.cuh>
 #include <upsweep/gpu/primitive/board.cuh>
-#include <upsweep/gpu/primitive/packed.cuh>
 #include <upsweep/gpu/primitive/tile.cuh>
+#include <upsweep/gpu/primitive/tile_folds.cuh>
+#include <upsweep/gpu/primitive/vector_total.cuh>
+#include <upsweep/gpu/small_reduce.cuh>
 #include <upsweep/op.hpp>
 #include <upsweep/range.hpp>
 
@@ -37,12 +36,6 @@ UPSWEEP_HOST_DEVICE std::uint64_t tiles_of(std::uint64_t count)
     return count <= Shape::tile ? 0 : count / Shape::tile;
 }
 
-// The type in which a lane adds up its elements of a chunk: sums of narrow integers fit into 32 bits there.
-template <class Op, class Acc, class T>
-using lane_accumulator_t =
-    std::conditional_t<std::is_same_v<Op, plus> && std::is_integral_v<T> && sizeof(T) <= 2,
-                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>, Acc>;
-
 // The total of the chunk at `in`, for every lane of the warp.
 template <class Shape, class Acc, class It, class Op>
 __device__ Acc chunk_total(It in, bool aligned, const Op& op)
@@ -64,30 +57,17 @@ __device__ Acc chunk_total(It in, bool aligned, const Op& op)
     }
 
     if constexpr (is_any_order<Op, Acc>) {
-        partial total = op.template identity<partial>();
-        if constexpr (!std::is_same_v<partial, Acc> && sizeof(element) == 1) {
+        partial total = vector_total<Acc>(vectors[0], op);
 #pragma unroll
-            for (int r = 0; r < Shape::rows; ++r)
-                total = add_bytes(vectors[r].memory, total);
-        } else {
-#pragma unroll
-            for (int r = 0; r < Shape::rows; ++r)
-#pragma unroll
-                for (int j = 0; j < count; ++j)
-                    total = op(total, convert<partial>(vectors[r][j]));
-        }
+        for (int r = 1; r < Shape::rows; ++r)
+            total = op(total, vector_total<Acc>(vectors[r], op));
         Acc of_lane[1] = {convert<Acc>(total)};
         return warp_total(of_lane, op);
     } else {
         Acc totals[Shape::rows];
 #pragma unroll
-        for (int r = 0; r < Shape::rows; ++r) {
-            Acc converted[count];
-#pragma unroll
-            for (int j = 0; j < count; ++j)
-                converted[j] = convert<Acc>(vectors[r][j]);
-            totals[r] = lane_total<count>(converted, op);
-        }
+        for (int r = 0; r < Shape::rows; ++r)
+            totals[r] = vector_total<Acc>(vectors[r], op);
         return warp_total(totals, op);
     }
 }
@@ -306,12 +286,22 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 template <class Acc, class It, class Op, class Result>
 void reduce(const cuda& target, It in, std::uint64_t count, const Op& op, Result* result)
 {
+    using few = small_reduce_shape<It>;
+    constexpr auto kernel_of_few = small_reduce_kernel<few, Acc, It, Op, Result>;
+    const unsigned resident = resident_blocks<kernel_of_few>(target, few::threads, 0);
+    const std::uint64_t most = resident < few::most_tiles ? resident : few::most_tiles;
+    if (count != 0 && count <= few::tile * most) {
+        const auto tiles = static_cast<unsigned>((count + few::tile - 1) / few::tile);
+        launch(target, "reduce", kernel_of_few, tiles, few::threads, 0, in, static_cast<unsigned>(count), op, result,
+               target.workspace().board(tiles, sizeof(Acc)));
+        return;
+    }
     using shape = reduce_shape<Acc, It, Op>;
     constexpr auto kernel = reduce_kernel<shape, Acc, It, Op, Result>;
     const std::uint64_t tiles = tiles_of<shape>(count);
     const std::uint64_t workers = resident_blocks<kernel>(target, shape::threads, 0) - 1;
-    launch(target, "reduce", kernel, 1 + static_cast<unsigned>(std::min(tiles, workers)), shape::threads, 0, in, count,
-           op, result, fold_of_nothing<Acc>(op), target.workspace().board(tiles, sizeof(Acc)));
+    launch(target, "reduce", kernel, 1 + static_cast<unsigned>(tiles < workers ? tiles : workers), shape::threads, 0,
+           in, count, op, result, fold_of_nothing<Acc>(op), target.workspace().board(tiles, sizeof(Acc)));
 }
 
 } // namespace upsweep::gpu

@@ -1,11 +1,9 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <ranges>
+#include <type_traits>
 
 #include <cuda_pipeline.h>
 
@@ -14,12 +12,14 @@
 #include <upsweep/gpu/primitive/board.cuh>
 #include <upsweep/gpu/primitive/packed.cuh>
 #include <upsweep/gpu/primitive/tile.cuh>
+#include <upsweep/gpu/primitive/vector_scan.cuh>
+#include <upsweep/gpu/small_scan.cuh>
 #include <upsweep/op.hpp>
 #include <upsweep/range.hpp>
 
 // Scan in one pass and one kernel. A block takes tile after tile through a ring of stages in shared memory:
 //
-//   copy      each thread copies the elements that it will need itself, asynchronously, several tiles ahead
+//   copy      each warp copies the elements that it will need itself, asynchronously, several tiles ahead
 //   total     the tile's total is put on the board, some tiles ahead of
 //   scan      the tile's results, from the fold of all totals before it
 //
@@ -36,22 +36,19 @@ struct scan_shape {
     static_assert(Listeners <= Ahead, "a listener has passed the barrier after which the totals of its tile are there");
     static constexpr int stages = Stages; // of the ring
     static constexpr int ahead = Ahead;   // tiles from a total to its scan
-    static constexpr int elements =
-        vector_elements<std::max(sizeof(std::iter_value_t<In>), sizeof(std::iter_value_t<Out>))>;
+    static constexpr int elements = vector_elements<larger_element<In, Out>>;
     static constexpr int row = elements * lanes;
     static constexpr int chunk = row * rows;
     static constexpr int tile = chunk * warps;
-    static constexpr std::size_t shared_bytes = sizeof(std::iter_value_t<In>) * tile * stages;
+    static constexpr int vector_bytes = elements * static_cast<int>(larger_element<In, Out>);
+    static constexpr std::size_t shared_bytes = std::size_t{vector_bytes} * (tile / elements) * stages;
 };
 
-// What lies before the first element.
-template <class Acc>
-struct scan_start {
-    Acc before;    // the fold of earlier elements, or the identity
-    Acc first;     // what the exclusive scan of an array begins with
-    bool has_init; // whether that is put before every result
-    bool is_piece; // whether there are earlier elements
-};
+// For many elements. Operators on 16 bytes are dear: the more elements a lane has, the fewer applications in the trees of warps.
+template <class Acc, class In, class Out, class Op, class Usual = scan_shape<In, Out, 4, 6, 4, 3>>
+using large_scan_shape = std::conditional_t<
+    Usual::elements == 1, scan_shape<In, Out, 8, 3, 2, 2>,
+    std::conditional_t<is_packed<Op, Acc> && sizeof(Acc) == 2, scan_shape<In, Out, 4, 5, 3, 3>, Usual>>;
 
 template <class Shape, scan_kind Kind, class Acc, class In, class Out, class Op>
 class scan_block {
@@ -59,9 +56,6 @@ class scan_block {
     using result = std::iter_value_t<Out>;
     static constexpr int elements = Shape::elements;
     static constexpr int stages = Shape::stages;
-    // Whether sums of narrow integers go word by word.
-    static constexpr bool packed = is_packed<Op, Acc> && std::is_same_v<element, Acc> && std::is_same_v<result, Acc> &&
-                                   has_words<elements, In> && has_words<elements, Out>;
 
 public:
     struct shared_memory {
@@ -72,9 +66,9 @@ public:
     };
 
     __device__ scan_block(In in, Out out, std::uint64_t count, const Op& op, const scan_start<Acc>& start,
-                          shared_memory& shared, element* ring)
-        : in_(in), out_(out), count_(count), op_(op), start_(start), shared_(shared), ring_(ring),
-          tiles_((count + Shape::tile - 1) / Shape::tile), in_aligned_(is_aligned<elements>(in)),
+                          bool keep_results, shared_memory& shared, std::byte* ring)
+        : in_(in), out_(out), count_(count), vectors_{op, start}, keep_results_(keep_results), shared_(shared),
+          ring_(ring), tiles_((count + Shape::tile - 1) / Shape::tile), in_aligned_(is_aligned<elements>(in)),
           out_aligned_(is_aligned<elements>(out))
     {
     }
@@ -86,6 +80,7 @@ public:
             copy(i);
         for (int i = -Shape::ahead; goes_on(i); ++i) {
             __pipeline_wait_prior(stages - 1 - Shape::ahead);
+            __syncwarp(); // others have copied what this lane reads
             total(i + Shape::ahead);
             if (i >= 0)
                 scan(i);
@@ -113,7 +108,8 @@ public:
     // And the last warps, by turns: they fold the totals of other blocks.
     __device__ void listen(const board_memory& memory, int which)
     {
-        look_back<Acc, Op> folds(board<Acc>(memory, epoch(memory)), shared_.stacks[which], start_.before, op_);
+        look_back<Acc, Op> folds(board<Acc>(memory, epoch(memory)), shared_.stacks[which], vectors_.start.before,
+                                 vectors_.op);
         for (int i = which - Shape::ahead; goes_on(i); i += Shape::listeners) {
             if (i >= 0) {
                 fold(i, folds);
@@ -151,14 +147,16 @@ private:
     // Whether there is a tile to scan in step i, or still one to come. A block has at least one.
     __device__ bool goes_on(int i) const { return i <= 0 || tile_of(i) < tiles_; }
 
-    // Where the elements of this thread are: the first of them in a tile, and row r of them in the ring.
-    __device__ static unsigned place_in_tile()
+    // Where this warp's chunk begins in a tile, in vectors, and where its vectors lie in the ring.
+    __device__ static unsigned chunk_in_tile() { return threadIdx.x / lanes * (lanes * Shape::rows); }
+    __device__ std::byte* place(int i, int slot) const
     {
-        return threadIdx.x / lanes * Shape::chunk + static_cast<unsigned>(lane_id() * elements);
+        return ring_ + (i % stages * (Shape::tile / elements) + chunk_in_tile() + static_cast<unsigned>(slot)) *
+                           Shape::vector_bytes;
     }
-    __device__ element* place_in_ring(int i, int r) const
+    __device__ static std::uint64_t first_in(std::uint64_t tile)
     {
-        return ring_ + (i % stages * Shape::tile + r * Shape::row) + place_in_tile();
+        return tile * Shape::tile + (chunk_in_tile() + static_cast<unsigned>(lane_id())) * elements;
     }
     __device__ bool is_whole(std::uint64_t tile) const { return (tile + 1) * Shape::tile <= count_; }
 
@@ -167,77 +165,56 @@ private:
     __device__ void copy(int i)
     {
         const std::uint64_t tile = tile_of(i);
-        const std::uint64_t first = tile * Shape::tile + place_in_tile();
         if (tile < tiles_) {
+            const std::uint64_t first = first_in(tile);
             if (in_aligned_ && is_whole(tile)) {
 #pragma unroll
                 for (int r = 0; r < Shape::rows; ++r)
-                    copy_vector(place_in_ring(i, r), first + r * Shape::row);
+                    copy_vector(place(i, striped<Shape::rows>(r)), first + r * Shape::row);
             } else {
 #pragma unroll 1
                 for (int r = 0; r < Shape::rows; ++r) {
                     const std::uint64_t from = first + r * Shape::row;
                     if (in_aligned_ && from + elements <= count_)
-                        copy_vector(place_in_ring(i, r), from);
+                        copy_vector(place(i, striped<Shape::rows>(r)), from);
                     else
-                        copy_elements(place_in_ring(i, r), from);
+                        copy_elements(place(i, striped<Shape::rows>(r)), from);
                 }
             }
         }
         __pipeline_commit();
     }
 
-    __device__ void copy_vector(element* to, std::uint64_t from) const
+    __device__ void copy_vector(std::byte* to, std::uint64_t from) const
     {
         constexpr std::size_t bytes = elements * sizeof(element);
         if constexpr (has_words<elements, In> && bytes >= 4)
-            __pipeline_memcpy_async(to, in_ + from, bytes);
+            if (bytes == 16 && keep_results_)
+                copy_once_async(to, in_ + from);
+            else
+                __pipeline_memcpy_async(to, in_ + from, bytes);
         else
             copy_elements(to, from);
     }
 
-    __device__ void copy_elements(element* to, std::uint64_t from) const
+    __device__ void copy_elements(std::byte* to, std::uint64_t from) const
     {
+        auto& vector = *reinterpret_cast<lane_vector<element, elements>*>(to);
         if constexpr (has_words<elements, const element*> && detail::is_builtin<Op>) {
             const std::uint64_t left = from < count_ ? count_ - from : 0; // zero does for what is not there
-            const auto vector =
-                gather_vector<elements>(in_ + from, left < elements ? static_cast<int>(left) : elements);
-            *reinterpret_cast<decltype(lane_vector<element, elements>::memory)*>(to) = vector.memory;
+            vector = gather_vector<elements>(in_ + from, left < elements ? static_cast<int>(left) : elements);
         } else {
             const auto last = static_cast<element>(in_[count_ - 1]);
+            auto* const values = reinterpret_cast<element*>(to);
 #pragma unroll
             for (int j = 0; j < elements; ++j)
-                to[j] = from + j < count_ ? static_cast<element>(in_[from + j]) : last;
+                values[j] = from + j < count_ ? static_cast<element>(in_[from + j]) : last;
         }
     }
 
-    // This thread's elements of row r, in registers.
-    __device__ void load(int i, int r, Acc (&to)[elements]) const
+    __device__ lane_vector<element, elements> load(int i, int r) const
     {
-        const element* from = place_in_ring(i, r);
-        lane_vector<element, elements> vector;
-        if constexpr (has_words<elements, const element*>) {
-            vector.memory = *reinterpret_cast<const decltype(vector.memory)*>(from);
-        } else {
-#pragma unroll
-            for (int j = 0; j < elements; ++j)
-                vector.memory.element[j] = from[j];
-        }
-#pragma unroll
-        for (int j = 0; j < elements; ++j)
-            to[j] = convert<Acc>(vector[j]);
-    }
-
-    // Their total.
-    __device__ Acc total(int i, int r) const
-    {
-        if constexpr (packed) {
-            return packed_total<Acc>(*reinterpret_cast<const uint4*>(place_in_ring(i, r)));
-        } else {
-            Acc of_row[elements];
-            load(i, r, of_row);
-            return lane_total<elements>(of_row, op_);
-        }
+        return *reinterpret_cast<const lane_vector<element, elements>*>(place(i, blocked<Shape::rows>(r)));
     }
 
     // The total of this warp's chunk of tile i.
@@ -248,8 +225,9 @@ private:
         Acc totals[Shape::rows];
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
-            totals[r] = total(i, r);
-        const Acc of_chunk = warp_total(totals, op_);
+            totals[r] = vectors_.total(load(i, r));
+        Acc of_lane[1] = {lane_total<Shape::rows>(totals, vectors_.op)};
+        const Acc of_chunk = warp_total(of_lane, vectors_.op);
         if (lane_id() == 0)
             shared_.totals[i % stages * Shape::warps + static_cast<int>(threadIdx.x) / lanes] = of_chunk;
     }
@@ -257,7 +235,8 @@ private:
     __device__ auto tree_of_chunks(int i)
     {
         constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::warps));
-        return warp_tree<Acc, levels>(shared_.totals[i % stages * Shape::warps + lane_id() % Shape::warps], op_);
+        return warp_tree<Acc, levels>(shared_.totals[i % stages * Shape::warps + lane_id() % Shape::warps],
+                                      vectors_.op);
     }
 
     __device__ void publish(int i, const board<Acc>& totals)
@@ -275,7 +254,7 @@ private:
         const Acc before = folds.fold(tile_of(i), tree.total, after);
         const int first = i % stages * (Shape::warps + 1);
         if (lane_id() < Shape::warps)
-            shared_.folds[first + lane_id()] = tree.fold_before(before, op_);
+            shared_.folds[first + lane_id()] = tree.fold_before(before, vectors_.op);
         if (lane_id() == 0)
             shared_.folds[first + Shape::warps] = after;
     }
@@ -283,69 +262,33 @@ private:
     // Writes the results of this warp's chunk of tile i; step i is what it waits for in between.
     __device__ void scan(int i)
     {
-        // Few elements are kept in registers meanwhile; many are cheaper to read twice.
-        constexpr bool keep = elements <= 4;
-        Acc kept[keep ? Shape::rows : 1][elements];
-        warp_tree<Acc> tree[Shape::rows];
+        lane_vector<element, elements> values[Shape::rows];
         Acc totals[Shape::rows];
-        Acc folds[Shape::rows];
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
-            if constexpr (keep) {
-                load(i, r, kept[r]);
-                totals[r] = lane_total<elements>(kept[r], op_);
-            } else {
-                totals[r] = total(i, r);
-            }
-            tree[r] = warp_tree<Acc>(totals[r], op_);
-            totals[r] = tree[r].total;
+            values[r] = load(i, r);
+            totals[r] = vectors_.total(values[r]);
         }
+        const warp_tree<Acc> tree(lane_total<Shape::rows>(totals, vectors_.op), vectors_.op);
         step(i);
 
         const int place_of_fold = i % stages * (Shape::warps + 1) + static_cast<int>(threadIdx.x) / lanes;
-        lane_folds<Shape::rows>(shared_.folds[place_of_fold], totals, folds, op_);
-        const Acc after = shared_.folds[place_of_fold + 1];
+        const Acc before_lane = tree.fold_before(shared_.folds[place_of_fold], vectors_.op);
+        Acc folds[Shape::rows + 1]; // before each vector, and after the last
+        lane_folds<Shape::rows>(before_lane, totals, folds, vectors_.op);
+        folds[Shape::rows] = shuffle_down(before_lane);
+        replace_if(lane_id() == lanes - 1, folds[Shape::rows], Acc(shared_.folds[place_of_fold + 1]));
 
-        const std::uint64_t tile = tile_of(i);
+        const std::uint64_t first = first_in(tile_of(i));
 #pragma unroll
-        for (int r = 0; r < Shape::rows; ++r) {
-            const Acc before_lane = tree[r].fold_before(folds[r], op_);
-            const std::uint64_t to = tile * Shape::tile + place_in_tile() + r * Shape::row;
-            if constexpr (packed) {
-                const uint4 word = *reinterpret_cast<const uint4*>(place_in_ring(i, r));
-                store(to, {packed_scan<Acc, Kind>(word, after_init(before_lane))});
-            } else {
-                if constexpr (!keep)
-                    load(i, r, kept[0]);
-                Acc(&of_row)[elements] = kept[keep ? r : 0];
-                Acc all[elements + 1]; // before each element, and after the last
-                lane_folds<elements>(before_lane, of_row, all, op_);
-                if constexpr (Kind == scan_kind::inclusive) {
-                    all[elements] = shuffle_down(before_lane);
-                    replace_if(lane_id() == lanes - 1, all[elements],
-                               r + 1 < Shape::rows ? folds[(r + 1) % Shape::rows] : after);
-                }
-                result results[elements];
+        for (int r = 0; r < Shape::rows; ++r)
+            *reinterpret_cast<lane_vector<result, elements>*>(place(i, blocked<Shape::rows>(r))) =
+                vectors_.results(values[r], folds[r], folds[r + 1], first == 0 && r == 0);
+        __syncwarp();
 #pragma unroll
-                for (int j = 0; j < elements; ++j)
-                    results[j] = convert<result>(after_init(all[Kind == scan_kind::inclusive ? j + 1 : j]));
-                if constexpr (Kind == scan_kind::exclusive)
-                    if (to == 0 && !start_.is_piece)
-                        results[0] = convert<result>(start_.first);
-                lane_vector<result, elements> vector;
-                std::memcpy(static_cast<void*>(&vector.memory), results, sizeof(results));
-                store(to, vector);
-            }
-        }
-    }
-
-    // init (+) a fold, where an exclusive scan has an init.
-    __device__ Acc after_init(const Acc& fold) const
-    {
-        if constexpr (Kind == scan_kind::exclusive)
-            if (start_.has_init)
-                return op_(start_.first, fold);
-        return fold;
+        for (int r = 0; r < Shape::rows; ++r)
+            store(first + r * Shape::row,
+                  *reinterpret_cast<lane_vector<result, elements>*>(place(i, striped<Shape::rows>(r))));
     }
 
     __device__ void store(std::uint64_t to, const lane_vector<result, elements>& results)
@@ -365,10 +308,10 @@ private:
     In in_;
     Out out_;
     std::uint64_t count_;
-    Op op_;
-    scan_start<Acc> start_;
+    vector_scan<elements, Kind, Acc, In, Out, Op> vectors_;
+    bool keep_results_; // in the second-level cache, and not the elements
     shared_memory& shared_;
-    element* ring_;
+    std::byte* ring_;
     std::uint64_t tiles_;
     bool in_aligned_;
     bool out_aligned_;
@@ -376,12 +319,13 @@ private:
 
 template <class Shape, scan_kind Kind, class Acc, class In, class Out, class Op>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    scan_kernel(In in, Out out, std::uint64_t count, Op op, scan_start<Acc> start, board_memory memory)
+    scan_kernel(In in, Out out, std::uint64_t count, Op op, scan_start<Acc> start, bool keep_results,
+                board_memory memory)
 {
     using block = scan_block<Shape, Kind, Acc, In, Out, Op>;
     extern __shared__ uint4 ring[];
     __shared__ typename block::shared_memory shared;
-    block self(in, out, count, op, start, shared, reinterpret_cast<std::iter_value_t<In>*>(ring));
+    block self(in, out, count, op, start, keep_results, shared, reinterpret_cast<std::byte*>(ring));
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     if (warp < Shape::warps)
         self.work();
@@ -397,19 +341,32 @@ template <scan_kind Kind, class Acc, class In, class Out, class Op>
 void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr,
           const Acc* before = nullptr)
 {
-    using large = scan_shape<In, Out, 4, 6, 4, 3>;
-    using small = scan_shape<In, Out, 1, 3, 1, 1>;
     const scan_start<Acc> start{before != nullptr ? *before : op.template identity<Acc>(),
                                 init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr, before != nullptr};
+    if (count == 0)
+        return;
+    using few = small_scan_shape<In, Out>;
+    constexpr auto kernel_of_few = small_scan_kernel<few, Kind, Acc, In, Out, Op>;
+    const unsigned resident = resident_blocks<kernel_of_few>(target, few::threads, 0);
+    const std::uint64_t most = resident < most_tile_folds ? resident : most_tile_folds;
+    if (count <= few::tile * most) {
+        const auto tiles = static_cast<unsigned>((count + few::tile - 1) / few::tile);
+        launch(target, "scan", kernel_of_few, tiles, few::threads, 0, in, out, static_cast<unsigned>(count), op, start,
+               target.workspace().board(tiles, sizeof(Acc)));
+        return;
+    }
+
+    const bool keep_results = count * sizeof(std::iter_value_t<Out>) <= target.workspace().cache_bytes();
     const auto with = [&]<class Shape>(Shape) {
         constexpr auto kernel = scan_kernel<Shape, Kind, Acc, In, Out, Op>;
         const std::uint64_t tiles = (count + Shape::tile - 1) / Shape::tile;
         const std::uint64_t blocks = resident_blocks<kernel>(target, Shape::threads, Shape::shared_bytes);
-        launch(target, "scan", kernel, static_cast<unsigned>(std::min(tiles, blocks)), Shape::threads,
-               Shape::shared_bytes, in, out, count, op, start, target.workspace().board(tiles, sizeof(Acc)));
+        launch(target, "scan", kernel, static_cast<unsigned>(tiles < blocks ? tiles : blocks), Shape::threads,
+               Shape::shared_bytes, in, out, count, op, start, keep_results,
+               target.workspace().board(tiles, sizeof(Acc)));
     };
-    if (count == 0)
-        return;
+    using large = large_scan_shape<Acc, In, Out, Op>;
+    using small = scan_shape<In, Out, 1, 3, 1, 1>;
     // Large tiles once they are enough to keep the GPU busy.
     if (count >= std::uint64_t{large::tile} * 64 && large::shared_bytes + 4096 <= target.workspace().shared_bytes())
         with(large{});

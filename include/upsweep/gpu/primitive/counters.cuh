@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <upsweep/bins.hpp>
 #include <upsweep/gpu/primitive/ptx.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/outside.hpp>
 
 // Counters: a block's own in shared memory, the grid's in device memory, and the caller's.
 namespace upsweep::gpu {

@@ -44,6 +44,20 @@ __device__ inline void store_relaxed(std::uint64_t* to, std::uint64_t value)
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "l"(value) : "memory");
 }
 
+// Copies 16 bytes into shared memory, asynchronously, as __pipeline_memcpy_async does. The second-level cache gives them up before
+// anything else. GPUs before compute capability 8.0 copy them at once.
+__device__ inline void copy_once_async(void* shared, const void* global)
+{
+    NV_IF_ELSE_TARGET(NV_PROVIDES_SM_80,
+                      (std::uint64_t policy; asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;"
+                                                 : "=l"(policy));
+                       asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
+                                        static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+                                    "l"(__cvta_generic_to_global(global)), "l"(policy)
+                                    : "memory");),
+                      (*static_cast<word128*>(shared) = *static_cast<const word128*>(global);))
+}
+
 // Orders what this thread has read and written before with what it reads and writes after, for all threads of the GPU.
 __device__ inline void fence() { __threadfence(); }
 

@@ -15,6 +15,7 @@ inline constexpr int lane_levels = 5;
 inline constexpr unsigned all_lanes = 0xffffffffU;
 
 __device__ inline int lane_id() { return static_cast<int>(threadIdx.x % lanes); }
+__device__ inline int warp_id() { return static_cast<int>(threadIdx.x / lanes); }
 
 // Exchanges a value of any trivially copyable type, word by word.
 template <class T, class F>

@@ -74,6 +74,12 @@ struct alignas(16) word128 {
     std::uint64_t high;
 };
 
+// Copies 16 bytes into shared memory, asynchronously, as __pipeline_memcpy_async does. The simulator has no caches.
+UPSWEEP_INLINE void copy_once_async(void* shared, const void* global)
+{
+    simulator::device::pipeline_copy(shared, global, 16);
+}
+
 // Orders what this thread has read and written before with what it reads and writes after, for all threads of the GPU.
 UPSWEEP_INLINE void fence() { simulator::device::fence(simulator::device::scope::device); }
 
