@@ -30,11 +30,11 @@ struct partition_shape {
     static constexpr unsigned most_shift = 15;         // a partition has at most 2^15 counters: entries are 16 bits
     static constexpr slot most_partitions = 1024;      // that there is room for
     static constexpr std::size_t most_slots = std::size_t{1} << 24;
-    static constexpr std::uint32_t worth_of_partition =
-        8192; // as many samples take as long as a partition, whatever is in it
-    static constexpr std::uint32_t worth_of_list = 256; // and as a list
-    static constexpr std::uint32_t long_list = 256;
-    static constexpr int lists = 4; // that a warp reads at once
+    // As many samples take as long to count as a partition and a list do, whatever is in them.
+    static constexpr std::uint32_t worth_of_partition = 8192;
+    static constexpr std::uint32_t worth_of_list = 256;
+    static constexpr std::uint32_t long_list = 256; // what is longer is cut
+    static constexpr int lists = 4;                 // that a warp reads at once
 };
 
 // How the slots are cut up, and where the lists are.
@@ -189,12 +189,10 @@ __device__ inline void count_entries(const std::uint16_t* entries, const std::ui
             const std::uint32_t at = begin[q] / each * each + mine;
             if (at >= end[q])
                 continue;
-            const std::uint32_t after = begin[q] > at ? begin[q] - at : 0; // of these entries, where the list begins
-            const std::uint32_t mask = (0xffU << after) & (0xffU >> (end[q] - at < each ? each - (end[q] - at) : 0));
             const std::uint32_t pairs[4] = {words[q].x, words[q].y, words[q].z, words[q].w};
 #pragma unroll
             for (std::uint32_t j = 0; j < each; ++j)
-                if ((mask >> j & 1) != 0)
+                if (at + j - begin[q] < end[q] - begin[q])
                     table.increment(pairs[j / 2] >> (j % 2 * 16) & 0xffffU);
         }
     }
@@ -257,7 +255,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         unsigned ways =
             1; // the pieces that a list is cut into, so that there are some for each warp, none of them long
         while (ways < Shape::warps &&
-               (few * ways < Shape::lists * Shape::warps || size > Shape::long_list * ways * tiles))
+               (few * ways < Shape::lists * Shape::warps || size - worth > Shape::long_list * ways * tiles))
             ways *= 2;
         // The lanes find out where the next pieces of their warp are, one each.
         for (unsigned at = warp; at < few * ways; at += Shape::warps * lanes) {
