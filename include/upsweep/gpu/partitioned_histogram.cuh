@@ -30,8 +30,11 @@ struct partition_shape {
     static constexpr unsigned most_shift = 15;         // a partition has at most 2^15 counters: entries are 16 bits
     static constexpr slot most_partitions = 1024;      // that there is room for
     static constexpr std::size_t most_slots = std::size_t{1} << 24;
-    static constexpr std::uint32_t samples_worth = 32768; // as long as a partition takes, whatever is in it
-    static constexpr int lists = 4;                       // that a warp reads at once
+    // As many samples take as long to count as a partition and a list do, whatever is in them.
+    static constexpr std::uint32_t worth_of_partition = 8192;
+    static constexpr std::uint32_t worth_of_list = 256;
+    static constexpr std::uint32_t long_list = 256; // what is longer is cut
+    static constexpr int lists = 4;                 // that a warp reads at once
 };
 
 // How the slots are cut up, and where the lists are.
@@ -51,6 +54,17 @@ struct partition_plan {
     __device__ std::uint32_t* sizes_of(std::uint64_t chunk) const { return sizes + chunk % 2 * partitions; }
 };
 
+// The sum of the numbers of the lanes up to this one.
+__device__ inline std::uint32_t inclusive_sum(std::uint32_t number)
+{
+#pragma unroll
+    for (int distance = 1; distance < lanes; distance *= 2) {
+        const std::uint32_t other = __shfl_up_sync(all_lanes, number, distance);
+        number += lane_id() >= distance ? other : 0;
+    }
+    return number;
+}
+
 // before[k] becomes the sum of the numbers before k, for `count` numbers, a multiple of the threads of the block. Returns
 // their sum. By all threads.
 __device__ inline std::uint32_t exclusive_sums(std::uint32_t* numbers, unsigned count, std::uint32_t* warp_sums)
@@ -58,23 +72,20 @@ __device__ inline std::uint32_t exclusive_sums(std::uint32_t* numbers, unsigned 
     const unsigned each = count / blockDim.x;
     std::uint32_t* const mine = numbers + threadIdx.x * each;
     std::uint32_t sum = 0;
+#pragma unroll 1 // there are one or two
     for (unsigned k = 0; k < each; ++k)
         sum += mine[k];
-    std::uint32_t inclusive = sum;
-    for (int distance = 1; distance < lanes; distance *= 2) {
-        const std::uint32_t other = __shfl_up_sync(all_lanes, inclusive, distance);
-        inclusive += lane_id() >= distance ? other : 0;
-    }
+    const std::uint32_t inclusive = inclusive_sum(sum);
     const unsigned warp = threadIdx.x / lanes;
     if (lane_id() == lanes - 1)
         warp_sums[warp] = inclusive;
     __syncthreads();
-    std::uint32_t before = inclusive - sum;
-    std::uint32_t total = 0;
-    for (unsigned w = 0; w < blockDim.x / lanes; ++w) {
-        before += w < warp ? warp_sums[w] : 0;
-        total += warp_sums[w];
-    }
+    const auto lane = static_cast<unsigned>(lane_id());
+    const std::uint32_t of_warp = lane < blockDim.x / lanes ? warp_sums[lane] : 0;
+    const std::uint32_t to_warp = inclusive_sum(of_warp);
+    std::uint32_t before = inclusive - sum + __shfl_sync(all_lanes, to_warp - of_warp, static_cast<int>(warp));
+    const std::uint32_t total = __shfl_sync(all_lanes, to_warp, lanes - 1);
+#pragma unroll 1
     for (unsigned k = 0; k < each; ++k) {
         const std::uint32_t number = mine[k];
         mine[k] = before;
@@ -92,15 +103,14 @@ __global__ void __launch_bounds__(Shape::threads, Shape::splitting)
     using sample = std::iter_value_t<It>;
     constexpr int elements = sample_shape<It, 1>::elements;
     constexpr int row = elements * Shape::threads;
-    constexpr slot nowhere = ~slot{0};
     extern __shared__ std::uint32_t shared_words[];
     std::uint32_t* const cursors = shared_words;
     std::uint32_t* const warp_sums = cursors + Shape::most_cursors;
     auto* const sorted = reinterpret_cast<std::uint16_t*>(warp_sums + Shape::warps);
     // Lanes write runs of entries that are as far apart as a bank is wide, where the samples are alike: the words are scattered.
     constexpr unsigned run = Shape::tile / 2 / lanes;
-    const auto place = [](unsigned word) { return word ^ (word / run & (lanes - 1)); };
-    const auto place_of_entry = [&](unsigned entry) { return place(entry / 2) * 2 + entry % 2; };
+    const auto place_of_word = [](unsigned word) { return word ^ (word / run & (lanes - 1)); };
+    const auto place_of_entry = [](unsigned entry) { return entry ^ (entry / run & 2 * (lanes - 1)); };
 
     const std::uint64_t first = (chunk * plan.tiles + blockIdx.x) * Shape::tile;
     const auto end = static_cast<unsigned>(count - first < Shape::tile ? count - first : Shape::tile);
@@ -116,38 +126,35 @@ __global__ void __launch_bounds__(Shape::threads, Shape::splitting)
                 gather_vector<elements>(in + (first + offset), offset < end ? static_cast<int>(end - offset) : 0);
     }
     const auto slot_of = rule.of_block(shared_words);
-    const unsigned used = plan.partitions * plan.copies;
+    const unsigned used = (plan.partitions + 1) * plan.copies;
     const unsigned padded = (used + Shape::threads - 1) / Shape::threads * Shape::threads;
     clear_words(cursors, padded);
     __syncthreads();
 
-    // A lane's cursors are its own while there are copies enough: no two lanes of a warp then wait for one another.
+    // What lies beyond the end of a tile goes to a partition behind the others. A lane's cursors are its own while there are copies enough: no two lanes of a warp then wait for one another.
     slot slots[Shape::samples];
     std::uint32_t ranks[Shape::samples];
     const unsigned copy = static_cast<unsigned>(lane_id()) & (plan.copies - 1);
 #pragma unroll
     for (int i = 0; i < Shape::samples; ++i) {
         const unsigned offset = i / elements * row + threadIdx.x * elements + i % elements;
-        slots[i] = offset < end ? slot_of(vectors[i / elements][i % elements]) : nowhere;
+        slots[i] = offset < end ? slot_of(vectors[i / elements][i % elements]) : plan.partitions << plan.shift;
     }
 #pragma unroll
     for (int i = 0; i < Shape::samples; ++i)
-        ranks[i] = slots[i] != nowhere ? atomicAdd(cursors + (slots[i] >> plan.shift) * plan.copies + copy, 1U) : 0;
+        ranks[i] = atomicAdd(cursors + (slots[i] >> plan.shift) * plan.copies + copy, 1U);
     __syncthreads();
 
     exclusive_sums(cursors, padded, warp_sums);
 #pragma unroll
     for (int i = 0; i < Shape::samples; ++i)
-        if (slots[i] != nowhere)
-            sorted[place_of_entry(cursors[(slots[i] >> plan.shift) * plan.copies + copy] + ranks[i])] =
-                static_cast<std::uint16_t>(plan.lower_bits(slots[i]));
-    if (threadIdx.x < 8 && end + threadIdx.x < Shape::tile) // what is read along with the last entries
-        sorted[place_of_entry(end + threadIdx.x)] = 0;
+        sorted[place_of_entry(cursors[(slots[i] >> plan.shift) * plan.copies + copy] + ranks[i])] =
+            static_cast<std::uint16_t>(plan.lower_bits(slots[i]));
     std::uint32_t* const ends = plan.ends + std::size_t{blockIdx.x} * plan.partitions;
     std::uint32_t* const sizes = plan.sizes_of(chunk);
     for (slot p = threadIdx.x; p < plan.partitions; p += Shape::threads) {
         const std::uint32_t begin = cursors[p * plan.copies];
-        const std::uint32_t beyond = p + 1 < plan.partitions ? cursors[(p + 1) * plan.copies] : end;
+        const std::uint32_t beyond = cursors[(p + 1) * plan.copies];
         ends[p] = beyond;
         if (beyond != begin)
             atomicAdd(sizes + p, beyond - begin);
@@ -156,7 +163,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::splitting)
     const auto* const from = reinterpret_cast<const std::uint32_t*>(sorted);
     auto* const to = reinterpret_cast<std::uint32_t*>(plan.entries + std::size_t{blockIdx.x} * Shape::tile);
     for (unsigned word = threadIdx.x; word < (end + 7) / 8 * 4; word += Shape::threads)
-        to[word] = from[place(word)];
+        to[word] = from[place_of_word(word)];
 }
 
 // Counts pieces of lists, [begin, end) of the entries each, as many at once as there are, and as many entries of each as the
@@ -219,9 +226,10 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         stride += 2;
 
     const std::uint32_t* const sizes = plan.sizes_of(chunk);
+    const std::uint32_t worth = Shape::worth_of_partition + Shape::worth_of_list * tiles;
     for (unsigned p = threadIdx.x; p < Shape::most_partitions; p += Shape::threads) {
         const std::uint32_t samples = p < plan.partitions ? sizes[p] : 0;
-        starts[p] = samples != 0 ? samples + Shape::samples_worth : 0;
+        starts[p] = samples != 0 ? samples + worth : 0;
         if (blockIdx.x == 0 && p < plan.partitions)
             plan.sizes_of(chunk + 1)[p] = 0;
     }
@@ -244,8 +252,10 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         const unsigned few = last_tile - first_tile;
         if (few == 0)
             continue;
-        unsigned ways = 1; // the pieces that a list is cut into, so that there are some for each warp
-        while (ways < Shape::warps && few * ways < Shape::lists * Shape::warps)
+        unsigned ways =
+            1; // the pieces that a list is cut into, so that there are some for each warp, none of them long
+        while (ways < Shape::warps &&
+               (few * ways < Shape::lists * Shape::warps || size - worth > Shape::long_list * ways * tiles))
             ways *= 2;
         // The lanes find out where the next pieces of their warp are, one each.
         for (unsigned at = warp; at < few * ways; at += Shape::warps * lanes) {
@@ -314,7 +324,7 @@ void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const
                         std::to_string(most_slots - detail::outside_slots),
                     "ask for fewer bins, or use the target cpu");
     plan.partitions = (plan.slots - 1) / plan.bins() + 1;
-    plan.copies = std::min<unsigned>(lanes, std::bit_floor(shape::most_cursors / plan.partitions));
+    plan.copies = std::min<unsigned>(lanes, std::bit_floor(shape::most_cursors / (plan.partitions + 1)));
 
     const auto processors = static_cast<unsigned>(target.workspace().processors());
     const std::uint64_t tiles = (count + shape::tile - 1) / shape::tile;

@@ -23,7 +23,8 @@ struct scattered_table {
     static constexpr std::size_t words(std::size_t count) { return (count + lanes - 1) / lanes * lanes; }
     __device__ static slot place(slot k) { return k ^ (k >> 5 & 31U) ^ (k >> 10 & 31U); }
 
-    __device__ void increment(slot k) const { increment_shared(address, place(k)); }
+    __device__ void increment(slot k) const { increment_at(place(k)); }
+    __device__ void increment_at(slot place) const { increment_shared(address, place); }
     __device__ std::uint32_t total(slot k) const { return counters[place(k)]; }
 };
 

@@ -86,6 +86,17 @@ __device__ inline void cluster_wait()
     NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("barrier.cluster.wait.aligned;" ::: "memory");))
 }
 
+// The same variable in the shared memory of another block of the cluster.
+template <class T>
+__device__ T* cluster_map(T* shared, std::uint32_t rank)
+{
+    std::uint64_t there = 0;
+    NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("mapa.u64 %0, %1, %2;"
+                                                  : "=l"(there)
+                                                  : "l"(reinterpret_cast<std::uint64_t>(shared)), "r"(rank));))
+    return reinterpret_cast<T*>(there);
+}
+
 // Barrier number `id` of a block, for so many of its threads: whole warps, which may stand at different places.
 __device__ inline void named_barrier(int id, int threads)
 {

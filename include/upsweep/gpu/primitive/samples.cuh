@@ -47,8 +47,7 @@ public:
     __device__ sample_reader(It in, std::uint64_t count, unsigned block, unsigned blocks)
         : in_(in), before_(elements_before_alignment<elements>(in, count)), chunks_((count - before_) / shape::chunk),
           rest_(count - chunks_ * shape::chunk), aligned_(!can_be_misaligned || is_aligned<elements>(in + before_)),
-          is_last_(block == blocks - 1), stride_(blockDim.x / lanes * blocks),
-          chunk_(block + threadIdx.x / lanes * blocks)
+          stride_(blockDim.x / lanes * blocks), chunk_(block + threadIdx.x / lanes * blocks)
     {
         if (chunk_ < chunks_)
 #pragma unroll
@@ -56,29 +55,37 @@ public:
                 read(chunk_, r);
     }
 
-    // Calls take(element) for each. After each round all threads call pace(round); returns how many rounds there were.
-    template <class F, class Pace>
-    __device__ std::uint64_t for_each(F take, Pace pace)
+    // Calls take(vector) for the vectors of each chunk, in order. After `Every` rows all threads call pace(taken), whether they had
+    // a chunk or not.
+    template <int Every, class F, class Pace>
+    __device__ void for_each_of_chunks(F take, Pace pace)
     {
-        if (is_last_)
-            for (std::uint64_t i = threadIdx.x; i < rest_; i += blockDim.x)
-                take(gather_vector<1>(in_ + (i < before_ ? i : i + chunks_ * shape::chunk)));
+        static_assert(Rows % Every == 0);
         const std::uint64_t rounds = (chunks_ + stride_ - 1) / stride_;
         for (std::uint64_t round = 0; round < rounds; ++round, chunk_ += stride_) {
-            if (chunk_ < chunks_) {
-                const bool more = chunk_ + stride_ < chunks_;
+            const bool taken = chunk_ < chunks_;
+            const bool more = chunk_ + stride_ < chunks_;
 #pragma unroll
-                for (int r = 0; r < Rows; ++r) {
-                    take(vectors_[r]);
-                }
+            for (int row = 0; row < Rows; row += Every) {
+                if (taken)
+#pragma unroll
+                    for (int r = row; r < row + Every; ++r)
+                        take(vectors_[r]);
                 if (more)
 #pragma unroll
-                    for (int r = 0; r < Rows; ++r)
+                    for (int r = row; r < row + Every; ++r)
                         read(chunk_ + stride_, r);
+                pace(taken);
             }
-            pace(round);
         }
-        return rounds;
+    }
+
+    // The same for the elements in no chunk, one by one, by one block.
+    template <class F>
+    __device__ void for_each_of_rest(F take) const
+    {
+        for (std::uint64_t i = threadIdx.x; i < rest_; i += blockDim.x)
+            take(gather_vector<1>(in_ + (i < before_ ? i : i + chunks_ * shape::chunk)));
     }
 
 private:
@@ -94,17 +101,9 @@ private:
     std::uint64_t chunks_;
     std::uint64_t rest_; // elements in no chunk
     bool aligned_;
-    bool is_last_;
     unsigned stride_;
     std::uint64_t chunk_;
     lane_vector<sample, elements> vectors_[Rows];
 };
-
-// Calls take(element) for the elements that fall to this thread, as above.
-template <int Rows, class It, class F, class Pace>
-__device__ std::uint64_t for_each_sample(It in, std::uint64_t count, unsigned block, unsigned blocks, F take, Pace pace)
-{
-    return sample_reader<Rows, It>(in, count, block, blocks).for_each(take, pace);
-}
 
 } // namespace upsweep::gpu

@@ -98,22 +98,43 @@ struct even_slots {
         template <class T>
         __device__ slot operator()(const T& sample) const
         {
+            slot k = 0;
             const E x = convert<E>(sample);
-            const bool inside = x >= guess.lo && x <= guess.hi;
+            return is_certain(x, k) ? k : by_edge(x, k);
+        }
+
+        // Of some samples at once: if one is in doubt, the edges decide on all of them.
+        template <class T, int Count>
+        __device__ void find(const lane_vector<T, Count>& samples, slot (&found)[Count]) const
+        {
+            bool all_certain = true;
+#pragma unroll
+            for (int j = 0; j < Count; ++j)
+                all_certain &= is_certain(convert<E>(samples[j]), found[j]);
+            if (!all_certain)
+#pragma unroll
+                for (int j = 0; j < Count; ++j)
+                    found[j] = by_edge(convert<E>(samples[j]), found[j]);
+        }
+
+        __device__ bool is_inside(E x) const { return (x >= guess.lo) & (x <= guess.hi); }
+
+        __device__ bool is_certain(E x, slot& k) const
+        {
+            const bool inside = is_inside(x);
             const E place = ((inside ? x : guess.lo) - guess.lo) * guess.scale - guess.bias;
-            const auto k = static_cast<std::int32_t>(place);
-            E upper = std::numeric_limits<E>::infinity();
-            if (place - static_cast<E>(k) >= guess.certain())
-                upper = upper_edge(k);
-            return inside ? static_cast<slot>(k) + (x >= upper ? 1 : 0)
-                          : slot_beside(x, guess.lo, guess.hi, static_cast<slot>(guess.bins));
+            const auto guessed = static_cast<std::int32_t>(place);
+            k = static_cast<slot>(guessed);
+            return inside & (place - static_cast<E>(guessed) < guess.certain());
         }
 
         // The last bin is closed: nothing is above it.
-        __device__ E upper_edge(std::int32_t k) const
+        __device__ slot by_edge(E x, slot k) const
         {
+            if (!is_inside(x))
+                return slot_beside(x, guess.lo, guess.hi, static_cast<slot>(guess.bins));
             const E upper = static_cast<E>(edge.by_step(static_cast<double>(k + 1)));
-            return k + 1 < guess.bins ? upper : std::numeric_limits<E>::quiet_NaN();
+            return k + (static_cast<std::int32_t>(k) + 1 < guess.bins && x >= upper ? 1 : 0);
         }
     };
 

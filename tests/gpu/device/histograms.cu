@@ -1,0 +1,138 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Histograms where only a GPU can go: more than 2^32 samples, tables of every kind in graphs, and many samples in large tables.
+#include <cstdint>
+
+#include "device.cuh"
+
+namespace up = upsweep;
+using namespace upsweep::test;
+
+namespace {
+
+constexpr std::uint64_t two_to_32 = std::uint64_t{1} << 32;
+
+// i * factor modulo the number of bins, which has no factor in common with it: each bin comes once in so many samples.
+class remainders {
+public:
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = std::uint32_t;
+    using difference_type = std::ptrdiff_t;
+    using reference = std::uint32_t;
+    using pointer = void;
+
+    remainders() = default;
+    remainders(std::uint64_t at, std::uint32_t modulus) : at_(at), modulus_(modulus) {}
+    UPSWEEP_HOST_DEVICE std::uint32_t operator*() const
+    {
+        return static_cast<std::uint32_t>(at_ % modulus_ * 7919 % modulus_);
+    }
+    UPSWEEP_HOST_DEVICE std::uint32_t operator[](difference_type n) const { return *(*this + n); }
+    UPSWEEP_HOST_DEVICE remainders& operator+=(difference_type n)
+    {
+        return at_ += static_cast<std::uint64_t>(n), *this;
+    }
+    UPSWEEP_HOST_DEVICE remainders& operator-=(difference_type n) { return *this += -n; }
+    UPSWEEP_HOST_DEVICE remainders& operator++() { return *this += 1; }
+    UPSWEEP_HOST_DEVICE remainders& operator--() { return *this += -1; }
+    UPSWEEP_HOST_DEVICE remainders operator++(int) { return ++*this, *this - 1; }
+    UPSWEEP_HOST_DEVICE remainders operator--(int) { return --*this, *this + 1; }
+    UPSWEEP_HOST_DEVICE friend remainders operator+(remainders it, difference_type n) { return it += n; }
+    UPSWEEP_HOST_DEVICE friend remainders operator+(difference_type n, remainders it) { return it += n; }
+    UPSWEEP_HOST_DEVICE friend remainders operator-(remainders it, difference_type n) { return it -= n; }
+    UPSWEEP_HOST_DEVICE friend difference_type operator-(remainders a, remainders b)
+    {
+        return static_cast<difference_type>(a.at_ - b.at_);
+    }
+    auto operator<=>(const remainders&) const = default;
+
+private:
+    std::uint64_t at_ = 0;
+    std::uint32_t modulus_ = 1;
+};
+
+// One bin is left out of the range at either end, so that there are samples beside.
+TEST(large_histogram, more_than_2_to_32_samples_in_tables_of_every_kind)
+{
+    constexpr std::uint64_t beyond = two_to_32 + 1'234'567;
+    const up::cuda gpu;
+    for (const std::uint32_t kinds : {256U, 5000U, 65536U, 300'000U}) {
+        const std::size_t bins = kinds - 2;
+        target_array<up::cuda, std::uint64_t> counts(bins);
+        const auto beside = up::histogram(gpu, std::ranges::subrange(remainders(0, kinds), remainders(beyond, kinds)),
+                                          up::integer_bins{1, bins}, counts.span());
+        // The first `beyond % kinds` of the sequence come once more than the others.
+        std::vector<std::uint64_t> expected(kinds, beyond / kinds);
+        for (std::uint64_t i = 0; i < beyond % kinds; ++i)
+            ++expected[*remainders(i, kinds)];
+        EXPECT_EQ(beside, (up::outside{expected.front(), expected.back(), 0})) << kinds;
+        EXPECT_TRUE(std::ranges::equal(counts.to_host(), std::span(expected).subspan(1, bins))) << kinds;
+    }
+}
+
+TEST(large_histogram, more_than_2_to_32_samples_in_one_bin)
+{
+    constexpr std::uint64_t beyond = two_to_32 + 77;
+    if (free_device_bytes() < beyond + (std::size_t{1} << 30))
+        GTEST_SKIP() << "needs " << beyond << " bytes of the GPU's memory";
+    const device_bytes memory(beyond);
+    check(cudaMemset(memory.as<void>(), 5, beyond));
+    check(cudaMemset(memory.as<void>(), 200, 1000));
+    target_array<up::cuda, std::uint64_t> counts(10);
+    EXPECT_EQ(up::histogram(up::cuda{}, std::span<const std::uint8_t>(memory.as<std::uint8_t>(), beyond),
+                            up::integer_bins{0, 10}, counts.span()),
+              (up::outside{0, 1000, 0}));
+    EXPECT_EQ(counts.to_host()[5], beyond - 1000);
+}
+
+// The histogram of random samples, of which a few are beside the bins, in a graph that is replayed with others.
+template <class T, class Bins>
+void expect_replayed(const Bins& bins, std::size_t count, double scale)
+{
+    auto random = generator();
+    constexpr std::size_t n = 300'007;
+    const stream on;
+    const up::cuda gpu(on);
+    target_array<up::cuda, T> in(n);
+    target_array<up::cuda, std::uint64_t> counts(count);
+    target_array<up::cuda, up::outside> beside(1);
+    const auto call = [&] { up::histogram(gpu, in.const_span(), bins, counts.span(), beside.span().data()); };
+    call();
+
+    cudaGraph_t graph{};
+    cudaGraphExec_t work{};
+    check(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal));
+    call();
+    check(cudaStreamEndCapture(on, &graph));
+    check(cudaGraphInstantiate(&work, graph, 0));
+    for (int replay = 0; replay < 5; ++replay) {
+        host_array<T> samples(n);
+        for (T& sample : samples)
+            sample = static_cast<T>(static_cast<double>(random() % 1'000'003) / 1'000'000 * scale);
+        std::vector<std::uint64_t> expected(count);
+        const up::outside expected_beside = up::histogram(up::cpu{}, samples.span(), bins, expected);
+        check(cudaMemcpyAsync(in.span().data(), samples.begin(), n * sizeof(T), cudaMemcpyHostToDevice, on));
+        check(cudaGraphLaunch(work, on));
+        if (replay % 2 == 0)
+            call(); // beside the graph, with the same workspace
+        on.wait();
+        ASSERT_TRUE(std::ranges::equal(counts.to_host(), expected)) << count << " bins";
+        ASSERT_EQ(beside.to_host()[0], expected_beside) << count << " bins";
+    }
+    check(cudaGraphExecDestroy(work));
+    check(cudaGraphDestroy(graph));
+}
+
+TEST(graph_of_histograms, tables_of_every_kind)
+{
+    expect_replayed<std::uint8_t>(up::integer_bins{0, 200}, 200, 250);
+    for (const std::size_t bins : {200, 5000, 65536, 300'000}) {
+        const auto end = static_cast<double>(bins);
+        expect_replayed<std::int32_t>(up::integer_bins{0, bins}, bins, end);
+        expect_replayed<std::int32_t>(up::even_bins{0, end, bins}, bins, end);
+        expect_replayed<float>(up::even_bins{0, end / 3, bins}, bins, end / 3);
+    }
+    expect_replayed<float>(up::edges{-1, 0.1, 0.5, 2, 3}, 4, 3.1);
+}
+
+} // namespace
