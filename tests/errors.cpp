@@ -6,6 +6,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -150,6 +151,73 @@ TEST(errors, more_bins_than_memory)
     constexpr std::size_t too_many = std::size_t{1} << 62;
     expect_bad_bins(up::even_bins{0, 1, too_many}, {"histogram", "bins", "fewer"});
     expect_bad_bins(up::integer_bins{0, too_many}, {"histogram", "bins", "fewer"});
+}
+
+// --- histograms of matrices and joint ones ------------------------------------------------------------------------------
+
+TEST(errors, rows_that_overlap_or_misalign_elements)
+{
+    const std::vector<float> memory(100, 1);
+    std::vector<std::uint64_t> counts(3, 42);
+    const up::even_bins bins{0, 2, 3};
+    const up::matrix<float> overlapping(memory.data(), 5, 10, 36);
+    expect_error([&] { up::histogram(cpu, overlapping, bins, counts); },
+                 {"histogram", "36 bytes", "40 bytes", "pitch"});
+    const up::matrix<float> misaligned(memory.data(), 5, 10, 42);
+    expect_error([&] { up::histogram(cpu, misaligned, bins, counts); }, {"histogram", "42 bytes", "multiple of 4"});
+    constexpr std::size_t many = std::size_t{1} << 40;
+    for (const up::matrix<float>& huge :
+         {up::matrix<float>(memory.data(), many, many), up::matrix<float>(memory.data(), 2, many << 22, 8),
+          up::matrix<float>(memory.data(), many, 1, many)})
+        expect_error([&] { up::histogram(cpu, huge, bins, counts); }, {"histogram", "more than memory"});
+    EXPECT_EQ(counts, std::vector<std::uint64_t>(3, 42));
+    up::histogram(cpu, up::matrix<float>(memory.data(), 1, 10, 3), bins, counts); // one row has no next one
+    EXPECT_EQ(counts, (std::vector<std::uint64_t>{0, 10, 0}));
+}
+
+TEST(errors, counters_of_other_rows_or_channels)
+{
+    const std::vector<int> memory(100, 1);
+    std::vector<std::uint64_t> counts(15, 42);
+    std::vector<up::outside> beside(5, up::outside{1, 2, 3});
+    const up::integer_bins bins{0, 3};
+    const up::matrix<int> in(memory.data(), 5, 20);
+    const auto rows = [&](const auto& some_bins, std::size_t counters, std::size_t besides) {
+        up::histogram_rows(cpu, in, some_bins, std::span(counts).first(counters), std::span(beside).first(besides));
+    };
+    const auto channels = [&](std::size_t number, std::size_t counters, std::size_t besides) {
+        up::histogram_channels(cpu, in, number, bins, std::span(counts).first(counters),
+                               std::span(beside).first(besides));
+    };
+    expect_error([&] { rows(bins, 14, 5); }, {"histogram_rows", "14 counters", "5 rows", "3 bins"});
+    expect_error([&] { rows(bins, 15, 4); }, {"histogram_rows", "4 places", "5 rows", "up::outside"});
+    expect_error([&] { rows(up::integer_bins{0, 0}, 0, 5); }, {"histogram", "no bins"});
+    expect_error([&] { channels(5, 14, 5); }, {"histogram_channels", "14 counters", "5 channels"});
+    expect_error([&] { channels(5, 15, 4); }, {"histogram_channels", "4 places", "5 channels"});
+    expect_error([&] { channels(3, 9, 3); }, {"histogram_channels", "20 elements", "3 channels"});
+    expect_error([&] { channels(0, 0, 0); }, {"histogram_channels", "0 channels"});
+    EXPECT_EQ(counts, std::vector<std::uint64_t>(15, 42));
+    EXPECT_EQ(beside, std::vector<up::outside>(5, up::outside{1, 2, 3}));
+}
+
+TEST(errors, joint_histograms)
+{
+    const std::vector<int> many(10, 1);
+    const std::vector<int> few(9, 1);
+    std::vector<std::uint64_t> counts(6, 42);
+    const auto joint = [&](std::span<const int> ys, const auto& ys_bins) {
+        up::joint_histogram(cpu, std::tuple{std::span(many), ys}, std::tuple{up::integer_bins{0, 2}, ys_bins}, counts);
+    };
+    expect_error([&] { joint(few, up::integer_bins{0, 3}); }, {"joint_histogram", "input 1", "9 samples", "10"});
+    expect_error([&] { joint(many, up::integer_bins{0, 4}); }, {"joint_histogram", "6 counters", "2 x 4 bins"});
+    expect_error([&] { joint(many, up::integer_bins{0, 0}); }, {"histogram", "no bins"});
+    expect_error([&] { joint(many, up::edges{0, 2, 1, 3}); }, {"histogram", "ascending"});
+    expect_error(
+        [&] {
+            joint(many, up::integer_bins{0, 0x80000000});
+        },
+        {"joint_histogram", "2 x 2147483648 bins", "2^32", "fewer"});
+    EXPECT_EQ(counts, std::vector<std::uint64_t>(6, 42));
 }
 
 } // namespace

@@ -21,18 +21,15 @@ namespace upsweep {
 
 namespace detail {
 
-template <class R, class Bins>
-outside add_histogram(cpu target, R&& in, const Bins& bins, std::span<std::uint64_t> counts)
+// Adds to the counters, of which there are `bins`, what count_onto(totals) counts, and returns the samples beside them.
+template <class CountOnto>
+outside add_totals(cpu target, std::size_t bins, std::span<std::uint64_t> counts, CountOnto count_onto)
 {
-    using sample = std::ranges::range_value_t<R>;
-    check_counters(bins, counts.size());
-    const std::size_t size = bin_count(bins) + outside_slots;
+    const std::size_t size = bins + outside_slots;
     std::vector<std::uint64_t> totals;
     try {
         totals.resize(size);
-        with_slots<sample>(bins, [&](const auto& slots) {
-            cpu_engine::histogram_onto(target, first_of(in), size_of(in), slots, totals);
-        });
+        count_onto(std::span(totals));
     } catch (const std::bad_alloc&) {
         const std::size_t bytes =
             size * sizeof(std::uint64_t) +
@@ -41,9 +38,28 @@ outside add_histogram(cpu target, R&& in, const Bins& bins, std::span<std::uint6
                     "no memory for " + std::to_string(bytes) + " bytes of counters",
                     "ask for fewer bins or fewer threads");
     }
-    for (std::size_t k = 0; k < counts.size(); ++k)
+    for (std::size_t k = 0; k < bins; ++k)
         counts[k] += totals[k];
-    return outside{totals[size - 3], totals[size - 2], totals[size - 1]};
+    return outside{totals[bins], totals[bins + 1], totals[bins + 2]};
+}
+
+template <class R, class Bins>
+outside add_histogram(cpu target, R&& in, const Bins& bins, std::span<std::uint64_t> counts)
+{
+    using sample = std::ranges::range_value_t<R>;
+    check_counters(bins, counts.size());
+    return add_totals(target, counts.size(), counts, [&](std::span<std::uint64_t> totals) {
+        with_slots<sample>(bins, [&](const auto& slots) {
+            cpu_engine::histogram_onto(target, first_of(in), size_of(in), slots, totals);
+        });
+    });
+}
+
+inline void add(outside& beside, const outside& more)
+{
+    beside.below += more.below;
+    beside.above += more.above;
+    beside.nan += more.nan;
 }
 
 } // namespace detail
@@ -64,10 +80,7 @@ outside histogram(cpu target, R&& in, const Bins& bins, std::span<std::uint64_t>
 template <input_range R, class Bins>
 void histogram_accumulate(cpu target, R&& in, const Bins& bins, std::span<std::uint64_t> counts, outside& beside)
 {
-    const outside more = detail::add_histogram(target, in, bins, counts);
-    beside.below += more.below;
-    beside.above += more.above;
-    beside.nan += more.nan;
+    detail::add(beside, detail::add_histogram(target, in, bins, counts));
 }
 
 } // namespace upsweep

@@ -6,6 +6,8 @@
 
 #include <upsweep/error.hpp>
 #include <upsweep/histogram.hpp>
+#include <upsweep/joint_histogram.hpp>
+#include <upsweep/matrix_histogram.hpp>
 #include <upsweep/op.hpp>
 #include <upsweep/reduce.hpp>
 #include <upsweep/scan.hpp>

@@ -3,6 +3,7 @@
 // Compiled for every generation of GPUs, not run.
 #include <cstdint>
 #include <span>
+#include <tuple>
 
 #include <upsweep/upsweep.hpp>
 
@@ -18,4 +19,14 @@ void fold(const up::cuda& gpu, std::span<const float> in, float* sum, std::span<
 void count(const up::cuda& gpu, std::span<const float> in, std::span<std::uint64_t> counts, up::outside* beside)
 {
     up::histogram(gpu, in, up::even_bins{0, 1, counts.size()}, counts, beside);
+}
+
+void count_shapes(const up::cuda& gpu, std::span<const float> xs, std::span<const float> ys, std::uint8_t* pixels,
+                  std::span<std::uint64_t> counts, std::span<up::outside> beside)
+{
+    const up::even_bins even{0, 1, 16};
+    const up::matrix image(pixels, 100, 300, 512);
+    up::joint_histogram(gpu, std::tuple{xs, ys}, std::tuple{even, up::edges{0, 1, 3}}, counts, beside.data());
+    up::histogram_rows(gpu, image, up::integer_bins{}, counts, beside);
+    up::histogram_channels(gpu, image, 3, up::integer_bins{}, counts, beside);
 }

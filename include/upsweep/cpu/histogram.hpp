@@ -74,52 +74,73 @@ private:
 inline constexpr std::size_t histogram_block = 256;
 inline constexpr std::size_t histogram_grain = std::size_t{1} << 18;
 
-// Counts one block. Slots that cost arithmetic are computed for the whole block first, in loops without memory accesses
-// that depend on the samples: those vectorise, the increments cannot.
+// The slots of one block. Those that cost arithmetic are computed for the whole block before any is counted, in loops without
+// memory accesses that depend on the samples: those vectorise, the increments cannot.
+template <class T, class In, class Slots>
+void slots_of_block(In in, const Slots& slots, detail::slot* __restrict block)
+{
+    for (std::size_t j = 0; j < histogram_block; ++j)
+        block[j] = slots(load<T>(in, j));
+}
+
+template <class T, class In, class E>
+void slots_of_block(In in, const detail::edge_search<E>& slots, detail::slot* __restrict block)
+{
+    std::array<E, histogram_block> buffer;
+    slots.template search<histogram_block>(load_block<histogram_block>(in, buffer.data()), block);
+}
+
+// The guesses of one block, and whether they are all right.
+template <class E>
+bool guess_block(const E* samples, const detail::even_guess<E>& guess, std::int32_t* guesses)
+{
+    constexpr std::size_t lanes = vector_bytes / sizeof(E);
+    vector_t<E> highest{};
+    for (std::size_t j = 0; j < histogram_block; j += lanes) {
+        const auto k = guess.of_vector(load_vector(samples + j), highest);
+        std::memcpy(guesses + j, &k, lanes * sizeof(std::int32_t));
+    }
+    bool certain = true;
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+        certain &= highest[lane] < guess.certain();
+    return certain;
+}
+
+template <class T, class In, class E>
+void slots_of_block(In in, const detail::even_arithmetic<E>& slots, detail::slot* __restrict block)
+{
+    std::array<E, histogram_block> buffer;
+    std::array<std::int32_t, histogram_block> guesses;
+    const E* const samples = load_block<histogram_block>(in, buffer.data());
+    const bool certain = guess_block(samples, slots.guess(), guesses.data());
+    for (std::size_t j = 0; j < histogram_block; ++j)
+        block[j] = static_cast<detail::slot>(guesses[j]);
+    if (!certain)
+        for (std::size_t j = 0; j < histogram_block; ++j)
+            block[j] = slots.corrected(block[j], samples[j]);
+}
+
+// Counts one block.
 template <class T, class In, class Slots>
 void count_block(private_table& table, In in, const Slots& slots)
 {
-    constexpr std::size_t size = histogram_block;
-    std::array<detail::slot, size> block;
-    for (std::size_t j = 0; j < size; ++j)
-        block[j] = slots(load<T>(in, j));
-    table.count<size>([&](std::size_t j) { return block[j]; });
+    std::array<detail::slot, histogram_block> block;
+    slots_of_block<T>(in, slots, block.data());
+    table.count<histogram_block>([&](std::size_t j) { return block[j]; });
 }
 
 template <class T, class In, class E>
 void count_block(private_table& table, In in, const detail::even_arithmetic<E>& slots)
 {
     constexpr std::size_t size = histogram_block;
-    constexpr std::size_t lanes = vector_bytes / sizeof(E);
     std::array<E, size> buffer;
     std::array<std::int32_t, size> guesses;
-
     const E* const samples = load_block<size>(in, buffer.data());
-    const detail::even_guess<E> guess = slots.guess();
-    vector_t<E> highest{};
-    for (std::size_t j = 0; j < size; j += lanes) {
-        const auto k = guess.of_vector(load_vector(samples + j), highest);
-        std::memcpy(guesses.data() + j, &k, lanes * sizeof(std::int32_t));
-    }
-    bool certain = true;
-    for (std::size_t lane = 0; lane < lanes; ++lane)
-        certain &= highest[lane] < guess.certain();
-
-    if (certain)
+    if (guess_block(samples, slots.guess(), guesses.data()))
         table.count<size>([&](std::size_t j) { return static_cast<detail::slot>(guesses[j]); });
     else
         table.count<size>(
             [&](std::size_t j) { return slots.corrected(static_cast<detail::slot>(guesses[j]), samples[j]); });
-}
-
-template <class T, class In, class E>
-void count_block(private_table& table, In in, const detail::edge_search<E>& slots)
-{
-    constexpr std::size_t size = histogram_block;
-    std::array<E, size> buffer;
-    std::array<detail::slot, size> block;
-    slots.template search<size>(load_block<size>(in, buffer.data()), block.data());
-    table.count<size>([&](std::size_t j) { return block[j]; });
 }
 
 template <class T, class In, class Slots>
@@ -158,28 +179,39 @@ void for_each_piece(const cpu& target, std::size_t count, std::span<std::uint64_
     }
 }
 
-// Adds the samples to totals[0, bins) and the ones outside to the three slots behind them.
-template <class In, class Slots>
-void histogram_onto(const cpu& target, In in, std::size_t count, const Slots& slots, std::span<std::uint64_t> totals)
+// Adds the samples to totals[0, bins) and the ones outside to the three slots behind them. count_piece(table, first, size,
+// slots) counts a piece of them.
+template <class T, class Slots, class CountPiece>
+void histogram_pieces(const cpu& target, std::size_t count, const Slots& slots, std::span<std::uint64_t> totals,
+                      CountPiece count_piece)
 {
-    using sample = std::iter_value_t<In>;
-    constexpr bool is_byte = std::is_pointer_v<In> && std::integral<sample> && sizeof(sample) == 1;
-    if constexpr (is_byte) {
+    if constexpr (std::integral<T> && sizeof(T) == 1) {
         if (count >= 1024) { // bytes are counted as they are; each of the 256 values is assigned to its bin afterwards
             std::array<std::uint64_t, 256> by_value{};
+            const auto identity = [](T value) { return static_cast<detail::slot>(static_cast<std::uint8_t>(value)); };
             for_each_piece(target, count, by_value, [&](private_table& table, std::size_t first, std::size_t size) {
-                const auto identity = [](std::uint8_t value) { return static_cast<detail::slot>(value); };
-                count_samples<std::uint8_t>(table, reinterpret_cast<const std::uint8_t*>(in) + first, size, identity);
+                count_piece(table, first, size, identity);
             });
             for (std::size_t value = 0; value < by_value.size(); ++value)
                 if (by_value[value] != 0)
-                    totals[slots(static_cast<sample>(value))] += by_value[value];
+                    totals[slots(static_cast<T>(value))] += by_value[value];
             return;
         }
     }
     for_each_piece(target, count, totals, [&](private_table& table, std::size_t first, std::size_t size) {
-        count_samples<sample>(table, in + static_cast<std::iter_difference_t<In>>(first), size, slots);
+        count_piece(table, first, size, slots);
     });
+}
+
+template <class In, class Slots>
+void histogram_onto(const cpu& target, In in, std::size_t count, const Slots& slots, std::span<std::uint64_t> totals)
+{
+    using sample = std::iter_value_t<In>;
+    histogram_pieces<sample>(
+        target, count, slots, totals,
+        [&](private_table& table, std::size_t first, std::size_t size, const auto& slots_of_piece) {
+            count_samples<sample>(table, in + static_cast<std::iter_difference_t<In>>(first), size, slots_of_piece);
+        });
 }
 
 } // namespace upsweep::cpu_engine

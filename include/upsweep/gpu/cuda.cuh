@@ -131,7 +131,7 @@ public:
     workspace& operator=(const workspace&) = delete;
     ~workspace()
     {
-        for (growing_memory* memory : {&memory_, &counters_, &edges_, &lists_})
+        for (growing_memory* memory : {&memory_, &counters_, &edges_, &lists_, &tables_})
             memory->free(stream_);
         if (result_ != nullptr)
             cudaFreeHost(result_);
@@ -173,9 +173,11 @@ public:
                 reinterpret_cast<std::uint64_t*>(first + state_bytes)};
     }
 
-    // Memory of which kernels expect nothing: for the edges of bins, and for lists of samples.
+    // Memory of which kernels expect nothing: for the edges of bins, for lists of samples, and for tables of counters from which
+    // others are made.
     void* edges(std::size_t bytes) { return edges_.at_least(bytes, stream_); }
     void* lists(std::size_t bytes) { return lists_.at_least(bytes, stream_); }
+    void* tables(std::size_t bytes) { return tables_.at_least(bytes, stream_); }
 
     // Host memory that kernels write a result into, so that it needs no copy.
     void* result(std::size_t bytes)
@@ -217,6 +219,7 @@ private:
     growing_memory counters_;
     growing_memory edges_;
     growing_memory lists_;
+    growing_memory tables_;
     void* result_ = nullptr;
     std::size_t result_bytes_ = 0;
 };

@@ -1,0 +1,115 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <upsweep/bins.hpp>
+#include <upsweep/cpu/histogram.hpp>
+#include <upsweep/cpu/parallel.hpp>
+#include <upsweep/matrix.hpp>
+
+// Histograms of matrices: one of all elements, one a row, one a channel.
+namespace upsweep::cpu_engine {
+
+// Calls f(row, column, size) for the stretches of rows that are the elements [first, first + size), numbered row by row.
+template <class T, class F>
+void for_each_stretch(const matrix<T>& in, std::size_t first, std::size_t size, F f)
+{
+    for (std::size_t row = first / in.columns, column = first % in.columns; size != 0; ++row, column = 0) {
+        const std::size_t length = std::min(in.columns - column, size);
+        f(row, column, length);
+        size -= length;
+    }
+}
+
+template <class T, class Slots>
+void histogram_onto(const cpu& target, const matrix<T>& in, const Slots& slots, std::span<std::uint64_t> totals)
+{
+    if (!in.has_gaps())
+        return histogram_onto(target, in.data, in.size(), slots, totals);
+    histogram_pieces<T>(target, in.size(), slots, totals,
+                        [&](private_table& table, std::size_t first, std::size_t size, const auto& slots_of_piece) {
+                            for_each_stretch(in, first, size, [&](std::size_t row, std::size_t column, std::size_t n) {
+                                count_samples<T>(table, in.row(row) + column, n, slots_of_piece);
+                            });
+                        });
+}
+
+// Calls f(j, slot of sample j) for samples of which a table of several copies would cost more than it saves.
+template <class T, class Slots, class F>
+void for_each_slot(const T* in, std::size_t count, const Slots& slots, F f)
+{
+    std::size_t i = 0;
+    for (; i + histogram_block <= count; i += histogram_block) {
+        std::array<detail::slot, histogram_block> block;
+        slots_of_block<T>(in + i, slots, block.data());
+        for (std::size_t j = 0; j < histogram_block; ++j)
+            f(i + j, block[j]);
+    }
+    for (; i < count; ++i)
+        f(i, slots(load<T>(in, i)));
+}
+
+// Calls take(row, totals) for every row, with a total for each of `size` slots. Long rows are shared out among the threads;
+// of shorter ones each is counted by one.
+template <class T, class Slots, class Take>
+void histogram_rows(const cpu& target, const matrix<T>& in, const Slots& slots, std::size_t size, Take take)
+{
+    if (in.columns >= 2 * histogram_grain) {
+        for (std::size_t row = 0; row < in.rows; ++row) {
+            std::vector<std::uint64_t> totals(size);
+            histogram_onto(target, in.row(row), in.columns, slots, totals);
+            take(row, std::span<const std::uint64_t>(totals));
+        }
+        return;
+    }
+    const bool is_short = in.columns < 32 * size;
+    const std::size_t together = histogram_grain / (in.columns + size) + 1;
+    for_each_index(target, (in.rows + together - 1) / together, [&](std::size_t piece) {
+        std::vector<std::uint64_t> totals(size);
+        for (std::size_t row = piece * together; row < std::min((piece + 1) * together, in.rows); ++row) {
+            std::ranges::fill(totals, 0);
+            if (is_short)
+                for_each_slot(in.row(row), in.columns, slots, [&](std::size_t, detail::slot k) { ++totals[k]; });
+            else
+                histogram_onto(cpu{1}, in.row(row), in.columns, slots, totals);
+            take(row, std::span<const std::uint64_t>(totals));
+        }
+    });
+}
+
+// Adds the elements to totals[channel * size of a channel + slot], where a row's elements belong to the channels in turn.
+template <class T, class Slots>
+void channel_histograms_onto(const cpu& target, const matrix<T>& in, std::size_t channels, const Slots& slots,
+                             std::span<std::uint64_t> totals)
+{
+    const std::size_t each = totals.size() / channels;
+    if (!in.has_gaps() && in.rows > 1)
+        return channel_histograms_onto(target, matrix<T>(in.data, 1, in.size()), channels, slots, totals);
+    // Where the slots of the elements begin; a block may begin at any channel.
+    std::vector<detail::slot> firsts(histogram_block + channels);
+    for (std::size_t j = 0; j < firsts.size(); ++j)
+        firsts[j] = static_cast<detail::slot>(j % channels * each);
+    for_each_piece(target, in.size(), totals, [&](private_table& table, std::size_t first, std::size_t size) {
+        for_each_stretch(in, first, size, [&](std::size_t row, std::size_t column, std::size_t n) {
+            const T* const from = in.row(row) + column;
+            std::size_t i = 0;
+            for (; i + histogram_block <= n; i += histogram_block) {
+                std::array<detail::slot, histogram_block> block;
+                slots_of_block<T>(from + i, slots, block.data());
+                const detail::slot* const first_of = firsts.data() + (column + i) % channels;
+                table.count<histogram_block>([&](std::size_t j) { return first_of[j] + block[j]; });
+            }
+            for (; i < n; ++i)
+                table.count(firsts[(column + i) % channels] + slots(load<T>(from, i)));
+        });
+    });
+}
+
+} // namespace upsweep::cpu_engine

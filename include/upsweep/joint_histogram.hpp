@@ -1,0 +1,106 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <upsweep/bins.hpp>
+#include <upsweep/cpu/joint_histogram.hpp>
+#include <upsweep/error.hpp>
+#include <upsweep/histogram.hpp>
+#include <upsweep/joint_slot.hpp>
+#include <upsweep/range.hpp>
+#include <upsweep/target.hpp>
+
+namespace upsweep {
+
+namespace detail {
+
+// Refuses inputs of different lengths, bins that are none, and counters of which there is not one for each combination of bins.
+// Returns how many samples there are.
+template <class... Rs, class... Bins>
+std::size_t check_joint(const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins, std::size_t counters)
+{
+    static_assert(sizeof...(Rs) == sizeof...(Bins) && sizeof...(Rs) > 0, "a joint histogram has bins for each input");
+    constexpr std::string_view call = "joint_histogram";
+    const std::array<std::size_t, sizeof...(Rs)> sizes =
+        std::apply([](const auto&... each) { return std::array{size_of(each)...}; }, in);
+    for (std::size_t d = 1; d < sizes.size(); ++d)
+        if (sizes[d] != sizes[0])
+            throw error(error_kind::invalid_argument, call,
+                        "input " + std::to_string(d) + " has " + std::to_string(sizes[d]) + " samples, input 0 has " +
+                            std::to_string(sizes[0]),
+                        "pass as many samples for each dimension");
+    std::apply([](const auto&... each) { (check_bins(each), ...); }, bins);
+    constexpr std::size_t most = std::numeric_limits<slot>::max() - outside_slots;
+    std::size_t product = 1;
+    std::string shape;
+    const auto multiply = [&](std::size_t count) {
+        shape += (shape.empty() ? "" : " x ") + std::to_string(count);
+        product = product > most / count ? 0 : product * count; // 0 where it is too large, which it then remains
+    };
+    std::apply([&](const auto&... each) { (multiply(bin_count(each)), ...); }, bins);
+    if (product == 0)
+        throw error(error_kind::invalid_argument, call, shape + " bins are more than 2^32 - 4",
+                    "ask for fewer bins in a dimension");
+    if (product != counters)
+        throw error(error_kind::invalid_argument, call, std::to_string(counters) + " counters for " + shape + " bins",
+                    "pass one counter for each combination of bins");
+    return sizes[0];
+}
+
+template <class... Rs, class... Bins>
+outside add_joint_histogram(cpu target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
+                            std::span<std::uint64_t> counts)
+{
+    const std::size_t count = check_joint(in, bins, counts.size());
+    return add_totals(target, counts.size(), counts, [&](std::span<std::uint64_t> totals) {
+        const auto dimensions = [&]<std::size_t... D>(std::index_sequence<D...>)
+        {
+            return std::array{
+                cpu_engine::dimension_of<std::ranges::range_value_t<std::tuple_element_t<D, std::tuple<Rs...>>>>(
+                    first_of(std::get<D>(in)), std::get<D>(bins))...};
+        }
+        (std::index_sequence_for<Rs...>());
+        cpu_engine::joint_histogram_onto(target, count, std::span<const cpu_engine::dimension>(dimensions), totals);
+    });
+}
+
+} // namespace detail
+
+// Counts the points whose coordinates are the elements of several inputs: joint_histogram(target, std::tuple{xs, ys}, std::tuple{
+// bins_x, bins_y}, counts) counts (xs[i], ys[i]) for all i. The bins of each dimension are of any kind; counts has one element for
+// each combination, the last dimension varying fastest, and is overwritten. A point of which a coordinate is in no bin is counted
+// once, apart: as NaN if one is NaN, else as above if one is above its bins, else as below. One pass over each input.
+template <class... Rs, class... Bins>
+outside joint_histogram(cpu target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
+                        std::span<std::uint64_t> counts)
+{
+    std::vector<std::uint64_t> fresh(counts.size());
+    const outside result = detail::add_joint_histogram(target, in, bins, fresh);
+    std::ranges::copy(fresh, counts.begin());
+    return result;
+}
+
+// The same, added to what `counts` and `beside` hold: for samples that come in pieces.
+template <class... Rs, class... Bins>
+void joint_histogram_accumulate(cpu target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
+                                std::span<std::uint64_t> counts, outside& beside)
+{
+    detail::add(beside, detail::add_joint_histogram(target, in, bins, counts));
+}
+
+} // namespace upsweep
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/joint_histogram.cuh>
+#endif

@@ -1,0 +1,96 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+#include <upsweep/bins.hpp>
+#include <upsweep/types.hpp>
+
+#include "samples.hpp"
+#include "targets.hpp"
+
+// Where a sample belongs, by a search among the edges and sample by sample: what histograms of any shape are compared with.
+namespace upsweep::test {
+
+// The bin, or `count` and one more and two more for what is below, above and NaN.
+template <class E>
+std::size_t place_among(const std::vector<E>& edges, E x)
+{
+    const std::size_t count = edges.size() - 1;
+    if (std::isnan(x))
+        return count + 2;
+    if (x < edges.front())
+        return count;
+    if (x > edges.back())
+        return count + 1;
+    const auto above = std::ranges::upper_bound(edges, x);
+    return std::min<std::size_t>(static_cast<std::size_t>(above - edges.begin()), count) - 1;
+}
+
+template <class T>
+std::size_t place_of(const T& sample, const edges& bins)
+{
+    return place_among(bins.values, convert<double>(sample));
+}
+
+template <class T>
+std::size_t place_of(const T& sample, const even_bins& bins)
+{
+    using compared = std::conditional_t<std::same_as<T, double> || std::is_integral_v<T>, double, float>;
+    std::vector<compared> edges(bins.count + 1);
+    for (std::size_t k = 0; k < bins.count; ++k)
+        edges[k] = static_cast<compared>(bins.lo + static_cast<double>(k) *
+                                                       ((bins.hi - bins.lo) / static_cast<double>(bins.count)));
+    edges[bins.count] = static_cast<compared>(bins.hi);
+    return place_among(edges, convert<compared>(sample));
+}
+
+template <class T>
+std::size_t place_of(const T& sample, const integer_bins& bins)
+{
+    const auto x = static_cast<std::int64_t>(sample);
+    if (x < bins.first)
+        return bins.count;
+    const auto k = static_cast<std::size_t>(x - bins.first);
+    return k < bins.count ? k : bins.count + 1;
+}
+
+template <class T, class F>
+std::size_t place_of(const T& sample, const bins_by<F>& bins)
+{
+    const std::int64_t k = bins.f(sample);
+    return k < 0 ? bins.count : std::cmp_less(k, bins.count) ? static_cast<std::size_t>(k) : bins.count + 1;
+}
+
+// Counts one more where place_of says.
+inline void count_place(std::size_t place, std::uint64_t* counts, std::size_t bins, outside& beside)
+{
+    if (place < bins)
+        ++counts[place];
+    else
+        ++(place == bins ? beside.below : place == bins + 1 ? beside.above : beside.nan);
+}
+
+// Samples in and beside [-20, 110], as far as the type has them, and now and then a NaN.
+template <class T>
+host_array<T> random_samples(std::mt19937_64& random, std::size_t count)
+{
+    host_array<T> samples(count);
+    constexpr float lowest = std::unsigned_integral<T> ? 0 : -30;
+    for (T& sample : samples) {
+        sample = T(std::uniform_real_distribution<float>(lowest, 125)(random));
+        if constexpr (!std::is_integral_v<T>)
+            if (random() % 32 == 0)
+                sample = T(std::numeric_limits<float>::quiet_NaN());
+    }
+    return samples;
+}
+
+} // namespace upsweep::test

@@ -1,0 +1,94 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Histograms of matrices on a GPU: the cases of the other targets, and what only a GPU has.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "../matrix_histogram_cases.hpp"
+
+namespace upsweep::test {
+
+using gpu_elements = on_gpu<std::int8_t, std::uint16_t, std::int32_t, up::bf16, float, double>;
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, matrix_histogram_of, gpu_elements);
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, matrix_histogram, ::testing::Types<up::cuda>);
+
+// An image in the middle of another, counted by every strategy for large tables.
+TEST(gpu_matrix_histogram, tables_of_every_size)
+{
+    auto random = generator();
+    const matrix_in_memory<up::cuda, std::uint16_t> memory(random, {90, 190, 3, 1});
+    for (const std::size_t bins : {50, 5000, 70000, 120000})
+        expect_one_histogram<up::cuda>(memory.view(), memory.host_view(), up::integer_bins{-7, bins}, bins);
+}
+
+TEST(gpu_matrix_histogram, counters_of_32_bits)
+{
+    auto random = generator();
+    const up::even_bins even{-20, 110, 9};
+    const matrix_in_memory<up::cuda, std::uint8_t> memory(random, {30, 60, 1, 1});
+    const auto by_row = expected_histograms(memory.host_view(), even, 9, 30, [](auto row, auto) { return row; });
+    expect_histograms<up::cuda, std::uint32_t>(by_row, [&](const up::cuda& target, auto counts, auto beside) {
+        up::histogram_rows(target, memory.view(), even, counts, beside);
+    });
+    const auto by_channel =
+        expected_histograms(memory.host_view(), even, 9, 3, [](auto, auto column) { return column % 3; });
+    expect_histograms<up::cuda, std::uint32_t>(by_channel, [&](const up::cuda& target, auto counts, auto beside) {
+        up::histogram_channels(target, memory.view(), 3, even, counts, beside);
+    });
+}
+
+// In order of the stream: nobody waits between images.
+TEST(gpu_matrix_histogram, images_accumulate)
+{
+    auto random = generator();
+    const matrix_in_memory<up::cuda, float> first(random, {20, 30, 0, 0});
+    const matrix_in_memory<up::cuda, float> second(random, {25, 31, 3, 1});
+    const up::even_bins even{-20, 110, 9};
+    target_array<up::cuda, std::uint64_t> counts(9);
+    target_array<up::cuda, up::outside> beside(1);
+    const up::cuda gpu;
+    up::histogram(gpu, first.view(), even, counts.span(), beside.span().data());
+    up::histogram_accumulate(gpu, second.view(), even, counts.span(), beside.span().data());
+    gpu::check("cudaStreamSynchronize", cudaStreamSynchronize(gpu.stream()));
+
+    std::vector<std::uint64_t> expected(9);
+    up::outside expected_beside = up::histogram(up::cpu{}, first.host_view(), even, expected);
+    up::histogram_accumulate(up::cpu{}, second.host_view(), even, expected, expected_beside);
+    EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
+    EXPECT_EQ(beside.to_host()[0], expected_beside);
+}
+
+// One target for many calls: what one leaves in the workspace is nothing to the next.
+TEST(gpu_matrix_histogram, one_target_for_many_calls)
+{
+    auto random = generator();
+    const up::cuda gpu;
+    for (const std::size_t bins : {10, 3000, 2, 700}) {
+        const matrix_in_memory<up::cuda, std::uint16_t> memory(random, {12, 36, 1, 0});
+        const up::integer_bins integers{1, bins};
+        const auto by_row = expected_histograms(memory.host_view(), integers, bins, 12, [](auto r, auto) { return r; });
+        const auto by_channel =
+            expected_histograms(memory.host_view(), integers, bins, 9, [](auto, auto c) { return c % 9; });
+        expect_histograms<up::cuda>(by_channel, [&](const up::cuda&, auto counts, auto beside) {
+            up::histogram_channels(gpu, memory.view(), 9, integers, counts, beside);
+        });
+        expect_histograms<up::cuda>(by_row, [&](const up::cuda&, auto counts, auto beside) {
+            up::histogram_rows(gpu, memory.view(), integers, counts, beside);
+        });
+    }
+}
+
+TEST(gpu_matrix_histogram, host_memory_is_refused)
+{
+    const host_array<int> on_host{1, 2, 3, 4};
+    target_array<up::cuda, std::uint64_t> counts(4);
+    target_array<up::cuda, up::outside> beside(2);
+    const up::matrix<int> in(on_host.begin(), 2, 2);
+    const up::integer_bins bins{0, 2};
+    EXPECT_THROW((void)up::histogram(up::cuda{}, in, bins, counts.span().first(2)), up::error);
+    EXPECT_THROW(up::histogram_rows(up::cuda{}, in, bins, counts.span(), beside.span()), up::error);
+    EXPECT_THROW(up::histogram_channels(up::cuda{}, in, 2, bins, counts.span(), beside.span()), up::error);
+}
+
+} // namespace upsweep::test

@@ -1,0 +1,288 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <upsweep/matrix_histogram.hpp>
+
+#include "bin_reference.hpp"
+#include "samples.hpp"
+#include "targets.hpp"
+
+// Histograms of matrices: of all elements, of each row, of each channel; on every target. matrix_histogram.cpp and
+// gpu/matrix_histogram.cu instantiate the suites.
+namespace upsweep::test {
+
+namespace up = upsweep;
+
+// A matrix in the middle of other elements, which are as likely to be counted where they should not be.
+struct matrix_shape {
+    std::size_t rows;
+    std::size_t columns;
+    std::size_t gap;    // bytes behind a row, in multiples of the alignment
+    std::size_t before; // elements
+};
+
+inline std::string name_of(const matrix_shape& shape)
+{
+    return std::to_string(shape.rows) + " x " + std::to_string(shape.columns) + ", gap " + std::to_string(shape.gap) +
+           ", at " + std::to_string(shape.before);
+}
+
+template <class Target, class T>
+class matrix_in_memory {
+public:
+    matrix_in_memory(std::mt19937_64& random, const matrix_shape& shape)
+        : shape_(shape), pitch_(shape.columns * sizeof(T) + shape.gap * alignof(T)),
+          on_host_(random_samples<T>(random, shape.before + (shape.rows * pitch_ + sizeof(T) - 1) / sizeof(T) + 1)),
+          on_target_(on_host_.span())
+    {
+    }
+
+    up::matrix<T> view() const { return at(on_target_.const_span().data()); }
+    up::matrix<T> host_view() const { return at(on_host_.begin()); }
+
+private:
+    up::matrix<T> at(const T* first) const { return {first + shape_.before, shape_.rows, shape_.columns, pitch_}; }
+
+    matrix_shape shape_;
+    std::size_t pitch_;
+    host_array<T> on_host_;
+    target_array<Target, T> on_target_;
+};
+
+// The counters of several histograms, as many parts as the matrix has rows or channels: part_of(row, column) tells where an
+// element counts.
+struct histograms {
+    std::vector<std::uint64_t> counts;
+    std::vector<up::outside> beside;
+
+    friend bool operator==(const histograms&, const histograms&) = default;
+};
+
+template <class T, class Bins, class PartOf>
+histograms expected_histograms(const up::matrix<T>& in, const Bins& bins, std::size_t count, std::size_t parts,
+                               PartOf part_of)
+{
+    histograms expected{std::vector<std::uint64_t>(parts * count), std::vector<up::outside>(parts)};
+    for (std::size_t r = 0; r < in.rows; ++r)
+        for (std::size_t c = 0; c < in.columns; ++c) {
+            const std::size_t part = part_of(r, c);
+            count_place(place_of(in.row(r)[c], bins), expected.counts.data() + part * count, count,
+                        expected.beside[part]);
+        }
+    return expected;
+}
+
+// What f(target, counts, beside) writes, into memory with other contents, by every variant of the target.
+template <class Target, class Counter = std::uint64_t, class F>
+void expect_histograms(const histograms& expected, F f)
+{
+    on_every_variant<Target>([&](const Target& target) {
+        const std::vector<Counter> poison(expected.counts.size(), static_cast<Counter>(0xa5a5a5a5a5a5a5a5));
+        const std::vector<up::outside> poison_beside(expected.beside.size(), up::outside{1, 2, 3});
+        target_array<Target, Counter> counts{std::span<const Counter>(poison)};
+        target_array<Target, up::outside> beside{std::span<const up::outside>(poison_beside)};
+        f(target, counts.span(), beside.span());
+        const auto counted = counts.to_host();
+        const auto counted_beside = beside.to_host();
+        EXPECT_EQ((histograms{{counted.begin(), counted.end()}, {counted_beside.begin(), counted_beside.end()}}),
+                  expected);
+    });
+}
+
+template <class Target, class T, class Bins>
+void expect_one_histogram(const up::matrix<T>& there, const up::matrix<T>& here, const Bins& bins, std::size_t count)
+{
+    const auto expected =
+        expected_histograms(here, bins, count, 1, [](std::size_t, std::size_t) { return std::size_t{0}; });
+    expect_histograms<Target>({expected.counts, {}},
+                              [&](const Target& target, std::span<std::uint64_t> counts, std::span<up::outside>) {
+                                  EXPECT_EQ(up::histogram(target, there, bins, counts), expected.beside[0]);
+                              });
+}
+
+template <class Target, class T, class Bins>
+void expect_row_histograms(const up::matrix<T>& there, const up::matrix<T>& here, const Bins& bins, std::size_t count)
+{
+    const auto expected =
+        expected_histograms(here, bins, count, here.rows, [](std::size_t row, std::size_t) { return row; });
+    expect_histograms<Target>(expected, [&](const Target& target, auto counts, auto beside) {
+        up::histogram_rows(target, there, bins, counts, beside);
+    });
+}
+
+template <class Target, class T, class Bins>
+void expect_channel_histograms(const up::matrix<T>& there, const up::matrix<T>& here, std::size_t channels,
+                               const Bins& bins, std::size_t count)
+{
+    const auto expected = expected_histograms(here, bins, count, channels,
+                                              [&](std::size_t, std::size_t column) { return column % channels; });
+    expect_histograms<Target>(expected, [&](const Target& target, auto counts, auto beside) {
+        up::histogram_channels(target, there, channels, bins, counts, beside);
+    });
+}
+
+// Of each element type on a target.
+template <class On>
+class matrix_histogram_of : public ::testing::Test {
+};
+TYPED_TEST_SUITE_P(matrix_histogram_of);
+
+// On each target.
+template <class Target>
+class matrix_histogram : public ::testing::Test {
+};
+TYPED_TEST_SUITE_P(matrix_histogram);
+
+// Rows that are one element, that are not aligned like one another, that end in the middle of a vector.
+inline constexpr matrix_shape telling_shapes[] = {{1, 1, 0, 0},     {1, 1000, 0, 3},  {7, 1, 0, 0},    {7, 1, 5, 1},
+                                                  {40, 3, 0, 0},    {40, 3, 1, 1},    {33, 16, 16, 0}, {33, 16, 0, 1},
+                                                  {33, 17, 15, 0},  {5, 257, 0, 0},   {5, 257, 7, 2},  {3, 1200, 80, 0},
+                                                  {100, 100, 0, 0}, {100, 100, 28, 4}};
+
+template <class Target, class T>
+void expect_all_shapes(const up::even_bins& even)
+{
+    auto random = generator();
+    for (const matrix_shape& shape : telling_shapes) {
+        SCOPED_TRACE(name_of(shape));
+        const matrix_in_memory<Target, T> memory(random, shape);
+        const auto there = memory.view();
+        const auto here = memory.host_view();
+        expect_one_histogram<Target>(there, here, even, even.count);
+        expect_row_histograms<Target>(there, here, even, even.count);
+        for (const std::size_t channels : {1, 2, 3, 4, 5, 16})
+            if (shape.columns % channels == 0)
+                expect_channel_histograms<Target>(there, here, channels, even, even.count);
+        if (::testing::Test::HasFailure())
+            return;
+    }
+}
+
+TYPED_TEST_P(matrix_histogram_of, rows_of_every_kind)
+{
+    expect_all_shapes<typename TypeParam::target, typename TypeParam::element>(up::even_bins{-20.3, 110.7, 11});
+}
+
+// The arithmetic gives way to a search, where it would be wrong.
+TYPED_TEST_P(matrix_histogram, bins_too_narrow_for_arithmetic)
+{
+    auto random = generator();
+    const matrix_in_memory<TypeParam, float> memory(random, {20, 30, 3, 1});
+    const up::even_bins narrow{16, std::nextafter(16.0F, 17.0F), 5};
+    expect_row_histograms<TypeParam>(memory.view(), memory.host_view(), narrow, 5);
+    expect_channel_histograms<TypeParam>(memory.view(), memory.host_view(), 6, narrow, 5);
+}
+
+struct parity {
+    template <class T>
+    UPSWEEP_HOST_DEVICE int operator()(const T& x) const
+    {
+        return static_cast<int>(x) % 2;
+    }
+};
+
+TYPED_TEST_P(matrix_histogram, bins_of_every_kind)
+{
+    auto random = generator();
+    const matrix_in_memory<TypeParam, float> floats(random, {30, 60, 2, 1});
+    const up::edges unequal{-3.5, 0, 0.1, 7, 99};
+    expect_one_histogram<TypeParam>(floats.view(), floats.host_view(), unequal, 4);
+    expect_row_histograms<TypeParam>(floats.view(), floats.host_view(), unequal, 4);
+    expect_channel_histograms<TypeParam>(floats.view(), floats.host_view(), 3, unequal, 4);
+
+    const matrix_in_memory<TypeParam, std::int8_t> bytes(random, {30, 60, 2, 1});
+    expect_one_histogram<TypeParam>(bytes.view(), bytes.host_view(), up::integer_bins{-10, 30}, 30);
+    expect_row_histograms<TypeParam>(bytes.view(), bytes.host_view(), up::integer_bins{-10, 30}, 30);
+    for (const std::size_t channels : {3, 4, 6})
+        for (const std::int64_t first : {-10, 100})
+            expect_channel_histograms<TypeParam>(bytes.view(), bytes.host_view(), channels, up::integer_bins{first, 30},
+                                                 30);
+    expect_channel_histograms<TypeParam>(bytes.view(), bytes.host_view(), 3, unequal, 4);
+
+    const matrix_in_memory<TypeParam, std::int32_t> integers(random, {30, 60, 0, 1});
+    const up::bins_by by_parity(parity{}, 1);
+    expect_one_histogram<TypeParam>(integers.view(), integers.host_view(), by_parity, 1);
+    expect_row_histograms<TypeParam>(integers.view(), integers.host_view(), by_parity, 1);
+    expect_channel_histograms<TypeParam>(integers.view(), integers.host_view(), 4, by_parity, 1);
+}
+
+// Tables of a row that are more and less than a thread, a warp or a block has room for; long rows and short ones.
+TYPED_TEST_P(matrix_histogram, rows_and_tables_of_every_size)
+{
+    auto random = generator();
+    struct sizes {
+        matrix_shape shape;
+        std::size_t bins;
+    };
+    for (const auto& [shape, bins] :
+         {sizes{{9, 40, 0, 0}, 3000}, sizes{{3, 100, 1, 0}, 60000}, sizes{{5, 6000, 0, 1}, 100},
+          sizes{{3, 20000, 12, 0}, 2000}, sizes{{1, 30000, 0, 0}, 60000}, sizes{{700, 2, 0, 0}, 1},
+          sizes{{130, 40, 3, 1}, 500}}) {
+        SCOPED_TRACE(name_of(shape) + ", " + std::to_string(bins) + " bins");
+        const matrix_in_memory<TypeParam, std::uint16_t> memory(random, shape);
+        const up::integer_bins integers{3, bins};
+        expect_row_histograms<TypeParam>(memory.view(), memory.host_view(), integers, bins);
+        const std::size_t channels = shape.columns % 4 == 0 ? 4 : 2;
+        if (channels * (bins + 3) < 200000)
+            expect_channel_histograms<TypeParam>(memory.view(), memory.host_view(), channels, integers, bins);
+    }
+    // Long enough for a copy of the counters for each lane.
+    const matrix_in_memory<TypeParam, std::uint8_t> bytes(random, {2, 66001, 0, 5});
+    expect_row_histograms<TypeParam>(bytes.view(), bytes.host_view(), up::integer_bins{1, 250}, 250);
+}
+
+TYPED_TEST_P(matrix_histogram, equal_elements_lose_no_counts)
+{
+    const host_array<float> host = [] {
+        host_array<float> values(40 * 1000);
+        std::ranges::fill(values, 7.0F);
+        return values;
+    }();
+    const target_array<TypeParam, float> there(host.span());
+    const up::even_bins even{0, 10, 20};
+    for (const std::size_t rows : {1, 4, 40, 4000}) {
+        const std::size_t columns = host.size() / rows;
+        const up::matrix<float> in(there.const_span().data(), rows, columns);
+        histograms expected{std::vector<std::uint64_t>(rows * 20), std::vector<up::outside>(rows)};
+        for (std::size_t r = 0; r < rows; ++r)
+            expected.counts[r * 20 + 14] = columns;
+        expect_histograms<TypeParam>(expected, [&](const TypeParam& target, auto counts, auto beside) {
+            up::histogram_rows(target, in, even, counts, beside);
+        });
+    }
+}
+
+TYPED_TEST_P(matrix_histogram, of_nothing_are_zero)
+{
+    const target_array<TypeParam, float> one(1);
+    for (const auto& [rows, columns] : {std::pair{5, 0}, std::pair{0, 5}, std::pair{0, 0}}) {
+        const up::matrix<float> none(one.const_span().data(), static_cast<std::size_t>(rows),
+                                     static_cast<std::size_t>(columns), 64);
+        const auto parts = static_cast<std::size_t>(rows);
+        const up::even_bins even{0, 1, 3};
+        expect_histograms<TypeParam>({std::vector<std::uint64_t>(3), {}},
+                                     [&](const TypeParam& target, auto counts, auto) {
+                                         EXPECT_EQ(up::histogram(target, none, even, counts), up::outside{});
+                                     });
+        expect_histograms<TypeParam>({std::vector<std::uint64_t>(parts * 3), std::vector<up::outside>(parts)},
+                                     [&](const TypeParam& target, auto counts, auto beside) {
+                                         up::histogram_rows(target, none, even, counts, beside);
+                                     });
+        expect_histograms<TypeParam>({std::vector<std::uint64_t>(15), std::vector<up::outside>(5)},
+                                     [&](const TypeParam& target, auto counts, auto beside) {
+                                         up::histogram_channels(target, none, 5, even, counts, beside);
+                                     });
+    }
+}
+
+REGISTER_TYPED_TEST_SUITE_P(matrix_histogram_of, rows_of_every_kind);
+REGISTER_TYPED_TEST_SUITE_P(matrix_histogram, bins_too_narrow_for_arithmetic, bins_of_every_kind,
+                            rows_and_tables_of_every_size, equal_elements_lose_no_counts, of_nothing_are_zero);
+
+} // namespace upsweep::test
