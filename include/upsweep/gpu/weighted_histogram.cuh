@@ -37,7 +37,7 @@ struct weighted_shape {
     template <class Sample, class Weight>
     static constexpr int elements = vector_elements<std::max(sizeof(Sample), sizeof(Weight))>;
     template <class Sample, class Weight>
-    static constexpr int rows = elements<Sample, Weight> == 16 ? 2 : 4;
+    static constexpr int rows = 2;
 };
 
 // --- the sums of the grid ---------------------------------------------------------------------------------------------------
@@ -87,7 +87,10 @@ struct fixed_point_scale {
     using format = detail::float_format<F>;
     static constexpr bool has_fraction = true;
     // Few carries leave the lower 32 bits of a sum, and few floats reach below the point; doubles do anyway.
-    static constexpr int usual = std::same_as<F, float> ? 30 : 38;
+#ifndef USUAL
+#define USUAL 38
+#endif
+    static constexpr int usual = std::same_as<F, float> ? USUAL : 38;
     // The lowest position of which the factor is a number.
     static constexpr int least_position = std::same_as<F, float> ? 0 : 64;
 
@@ -107,24 +110,29 @@ struct fixed_point_scale {
         limit = power_of_two(limit_bits);
     }
 
-    // Whether x is such a number.
-    __device__ bool convert(F x, fixed_point& number) const
+    // Whether x is such a number without a fraction, as nearly all are.
+    __device__ bool is_whole(F x) const
     {
         constexpr F all_whole = static_cast<F>(std::uint64_t{1} << format::fraction_bits);
+        const F scaled = std::abs(x * factor);
+        return scaled >= all_whole && scaled < limit;
+    }
+    __device__ std::uint64_t whole(F x) const
+    {
+        return static_cast<std::uint64_t>(static_cast<long long>(x * factor));
+    }
+
+    // Whether x is such a number at all.
+    __device__ bool convert(F x, fixed_point& number) const
+    {
         const F scaled = x * factor;
-        bool fits = std::abs(scaled) < limit;
-        const F suitable = fits ? scaled : 0;
-        auto whole = static_cast<long long>(suitable);
-        number.fraction = 0;
-        if (std::abs(scaled) < all_whole) {
-            const F below = (suitable - static_cast<F>(whole)) * F(4294967296);
-            const auto parts = static_cast<long long>(below);
-            fits &= static_cast<F>(parts) == below;
-            whole += parts >> 32;
-            number.fraction = static_cast<std::uint32_t>(parts);
-        }
-        number.whole = static_cast<std::uint64_t>(whole);
-        return fits;
+        if (!(std::abs(scaled) < limit))
+            return false;
+        const auto before = static_cast<long long>(scaled);
+        const F after = (scaled - static_cast<F>(before)) * F(4294967296);
+        const auto parts = static_cast<long long>(after);
+        number = {static_cast<std::uint64_t>(before + (parts >> 32)), static_cast<std::uint32_t>(parts)};
+        return static_cast<F>(parts) == after;
     }
 
     template <class Sum>
@@ -147,11 +155,9 @@ struct fixed_point_scale<I> {
     static constexpr bool has_fraction = false;
 
     __device__ fixed_point_scale(int, int) {}
-    __device__ bool convert(I x, fixed_point& number) const
-    {
-        number = {static_cast<std::uint64_t>(x), 0};
-        return true;
-    }
+    __device__ bool is_whole(I) const { return true; }
+    __device__ std::uint64_t whole(I x) const { return static_cast<std::uint64_t>(x); }
+    __device__ bool convert(I, fixed_point&) const { return true; }
     template <class Sum>
     __device__ void add_to(const Sum& sum, const fixed_point& number) const
     {
@@ -205,25 +211,43 @@ struct shared_sums {
     std::uint32_t* words;
     table_shape shape;
     unsigned limb; // words apart
+    unsigned copy; // of this lane
+    shared_address address;
 
     __device__ shared_sums(std::uint32_t* shared, const table_shape& of, const Scale&, const grid_sums<Sum>&)
-        : words(shared), shape(of), limb(static_cast<unsigned>(of.words()))
+        : words(shared), shape(of), limb(static_cast<unsigned>(of.words())),
+          copy(static_cast<unsigned>(lane_id()) & ((1U << of.copy_bits) - 1)), address(shared_address_of(shared + copy))
     {
     }
 
     __device__ bool has_copy_for_each_lane() const { return shape.copy_bits == lane_levels; }
 
-    __device__ void add(slot k, fixed_point number) const
+    // Adds numbers to the slots for which `skip` is false. All lower halves first, so that one need not wait for another.
+    template <int Count>
+    __device__ void add(const slot (&k)[Count], const std::uint64_t (&wholes)[Count], const bool (&skip)[Count]) const
     {
-        const unsigned copy = static_cast<unsigned>(lane_id()) & ((1U << shape.copy_bits) - 1);
-        std::uint32_t* const low = words + (scattered_table::place(k) << shape.copy_bits) + copy;
-        if constexpr (Scale::has_fraction)
-            if (number.fraction != 0)
-                number.whole += add_and_carry(low + 2 * limb, number.fraction);
-        const auto lower = static_cast<std::uint32_t>(number.whole);
-        const std::uint32_t upper = static_cast<std::uint32_t>(number.whole >> 32) + add_and_carry(low, lower);
-        if (upper != 0)
-            atomicAdd(low + limb, upper);
+        std::uint32_t at[Count];
+        std::uint32_t upper[Count];
+#pragma unroll
+        for (int j = 0; j < Count; ++j) {
+            at[j] = scattered_table::place(k[j]) << shape.copy_bits;
+            if (!skip[j])
+                upper[j] = fetch_add_shared(address, at[j], static_cast<std::uint32_t>(wholes[j]));
+        }
+#pragma unroll
+        for (int j = 0; j < Count; ++j) {
+            const auto lower = static_cast<std::uint32_t>(wholes[j]);
+            upper[j] = static_cast<std::uint32_t>(wholes[j] >> 32) + (upper[j] + lower < lower ? 1 : 0);
+            if (!skip[j] && upper[j] != 0)
+                add_shared(address, at[j] + limb, upper[j]);
+        }
+    }
+
+    // Adds a fraction and returns the carry.
+    __device__ std::uint32_t add_fraction(slot k, std::uint32_t fraction) const
+    {
+        const std::uint32_t at = scattered_table::place(k) << shape.copy_bits;
+        return fetch_add_shared(address, at + 2 * limb, fraction) + fraction < fraction ? 1 : 0;
     }
 
     __device__ fixed_point total(slot k) const
@@ -240,12 +264,6 @@ struct shared_sums {
         }
         return {whole + (fraction >> 32), static_cast<std::uint32_t>(fraction)};
     }
-
-private:
-    __device__ static std::uint32_t add_and_carry(std::uint32_t* to, std::uint32_t value)
-    {
-        return atomicAdd(to, value) + value < value ? 1 : 0;
-    }
 };
 
 // No table: everything goes to the sums of the grid.
@@ -261,22 +279,46 @@ struct no_sums {
     }
 
     __device__ bool has_copy_for_each_lane() const { return false; }
-    __device__ void add(slot k, const fixed_point& number) const { scale.add_to(sums[k], number); }
+
+    template <int Count>
+    __device__ void add(const slot (&k)[Count], const std::uint64_t (&wholes)[Count], const bool (&skip)[Count]) const
+    {
+#pragma unroll
+        for (int j = 0; j < Count; ++j)
+            if (!skip[j])
+                scale.add_to(sums[k[j]], {wholes[j], 0});
+    }
+
+    __device__ std::uint32_t add_fraction(slot k, std::uint32_t fraction) const
+    {
+        scale.add_to(sums[k], {0, fraction});
+        return 0;
+    }
 };
 
 // Slots that many lanes of a warp ask for at once, which would wait for one another: each lane keeps sums of its own of them.
 class hot_slots {
 public:
     // Whether the number has been added to such a sum.
-    __device__ bool add(slot k, const fixed_point& number)
+    __device__ bool add(slot k, std::uint64_t whole)
     {
         bool found = false;
 #pragma unroll
         for (int i = 0; i < count; ++i) {
-            const bool here = k == slots_[i];
-            whole_[i] += here ? number.whole : 0;
-            fraction_[i] += here ? number.fraction : 0;
-            found |= here;
+            if (k == slots_[i])
+                whole_[i] += whole;
+            found |= k == slots_[i];
+        }
+        return found;
+    }
+    __device__ bool add_fraction(slot k, std::uint32_t fraction)
+    {
+        bool found = false;
+#pragma unroll
+        for (int i = 0; i < count; ++i) {
+            if (k == slots_[i])
+                fraction_[i] += fraction;
+            found |= k == slots_[i];
         }
         return found;
     }
@@ -325,10 +367,16 @@ private:
             return;
         std::uint64_t wholes[1] = {whole_[i]};
         std::uint64_t fractions[1] = {fraction_[i]};
-        const std::uint64_t whole = warp_total(wholes, plus{});
-        const std::uint64_t fraction = warp_total(fractions, plus{});
-        if (lane_id() == 0)
-            table.add(slots_[i], {whole + (fraction >> 32), static_cast<std::uint32_t>(fraction)});
+        std::uint64_t whole[1] = {warp_total(wholes, plus{})};
+        const bool has_fraction = __any_sync(all_lanes, fraction_[i] != 0) != 0;
+        const std::uint64_t fraction = has_fraction ? warp_total(fractions, plus{}) : 0;
+        if (lane_id() == 0) {
+            if (has_fraction)
+                whole[0] += (fraction >> 32) + table.add_fraction(slots_[i], static_cast<std::uint32_t>(fraction));
+            const slot k[1] = {slots_[i]};
+            const bool skip[1] = {false};
+            table.add(k, whole, skip);
+        }
     }
 
     slot slots_[count] = {none, none};
@@ -402,38 +450,72 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     const std::uint64_t chunks = (count - before) / (rows * row);
     const bool aligned = is_aligned<elements>(in + before);
     const bool weights_aligned = is_aligned<elements>(weights + before);
-    for (std::uint64_t chunk = blockIdx.x + threadIdx.x / lanes * gridDim.x; chunk < chunks;
-         chunk += Shape::threads / lanes * gridDim.x) {
-        const std::uint64_t first = before + chunk * (rows * row) + static_cast<unsigned>(lane_id() * elements);
-        lane_vector<sample, elements> sample_row[rows];
-        lane_vector<weight, elements> weight_row[rows];
+    constexpr std::uint64_t chunk_size = rows * row;
+    const std::uint64_t step = Shape::threads / lanes * gridDim.x;
+    const auto first_of = [&](std::uint64_t chunk) { // the first element of this lane
+        return before + chunk * chunk_size + static_cast<unsigned>(lane_id() * elements);
+    };
+    lane_vector<sample, elements> sample_row[rows];
+    lane_vector<weight, elements> weight_row[rows];
+    const auto load = [&](std::uint64_t chunk, int r) {
+        const std::uint64_t at = first_of(chunk) + static_cast<unsigned>(r * row);
+        sample_row[r] = aligned ? load_vector<elements>(in + at) : gather_vector<elements>(in + at);
+        weight_row[r] = weights_aligned ? load_vector<elements>(weights + at) : gather_vector<elements>(weights + at);
+    };
+    std::uint64_t chunk = blockIdx.x + threadIdx.x / lanes * gridDim.x;
+    if (chunk < chunks) {
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
-            const std::uint64_t at = first + static_cast<unsigned>(r * row);
-            sample_row[r] = aligned ? load_vector<elements>(in + at) : gather_vector<elements>(in + at);
-            weight_row[r] = weights_aligned ? load_vector<elements>(weights + at) : gather_vector<elements>(weights + at);
-        }
+        for (int r = 0; r < rows; ++r)
+            load(chunk, r);
+    }
+    for (; chunk < chunks; chunk += step) {
         std::uint32_t unsuitable = 0;
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             slot k[elements];
-#pragma unroll
-            for (int j = 0; j < elements; ++j)
-                k[j] = slot_of(sample_row[r][j]);
-            if (r == 0 && !table.has_copy_for_each_lane())
-                hot.consider(k[0], static_cast<int>(chunk % lanes), Shape::many_lanes, table);
+            Sum x[elements];
 #pragma unroll
             for (int j = 0; j < elements; ++j) {
-                fixed_point number;
-                if (!scale.convert(convert<Sum>(weight_row[r][j]), number))
-                    unsuitable |= 1U << (r * elements + j);
-                else if (!hot.add(k[j], number))
-                    table.add(k[j], number);
+                k[j] = slot_of(sample_row[r][j]);
+                x[j] = convert<Sum>(weight_row[r][j]);
             }
+            if (chunk + step < chunks) // the next one is on its way meanwhile
+                load(chunk + step, r);
+            if (r == 0 && !table.has_copy_for_each_lane())
+                hot.consider(k[0], static_cast<int>(chunk % lanes), Shape::many_lanes, table);
+
+            std::uint64_t whole[elements];
+            unsigned others = 0;
+#pragma unroll
+            for (int j = 0; j < elements; ++j) {
+                const bool is_whole = scale.is_whole(x[j]);
+                whole[j] = scale.whole(is_whole ? x[j] : Sum{0});
+                others |= is_whole ? 0 : 1U << j;
+            }
+            if (others != 0) {
+#pragma unroll
+                for (int j = 0; j < elements; ++j) {
+                    fixed_point number{};
+                    if ((others >> j & 1) == 0)
+                        continue;
+                    if (!scale.convert(x[j], number)) {
+                        unsuitable |= 1U << (r * elements + j);
+                        continue;
+                    }
+                    if (number.fraction != 0 && !hot.add_fraction(k[j], number.fraction))
+                        number.whole += table.add_fraction(k[j], number.fraction);
+                    whole[j] = number.whole;
+                }
+            }
+            bool is_hot[elements];
+#pragma unroll
+            for (int j = 0; j < elements; ++j)
+                is_hot[j] = hot.add(k[j], whole[j]);
+            table.add(k, whole, is_hot);
         }
         for (; unsuitable != 0; unsuitable &= unsuitable - 1) {
             const int i = __ffs(static_cast<int>(unsuitable)) - 1;
-            const std::uint64_t at = first + static_cast<unsigned>(i / elements * row + i % elements);
+            const std::uint64_t at = first_of(chunk) + static_cast<unsigned>(i / elements * row + i % elements);
             detail::add_exactly(convert<Sum>(weights[at]), sums[slot_of(in[at])]);
         }
     }
