@@ -7,8 +7,8 @@ namespace up = upsweep;
 
 namespace upsweep::test {
 
-using weights = every<bool, std::int8_t, std::uint16_t, std::int32_t, std::int64_t, std::uint64_t, up::f16, up::bf16, float,
-                      double>;
+using weights = every<bool, std::int8_t, std::uint16_t, std::int32_t, std::int64_t, std::uint64_t, up::f16, up::bf16,
+                      float, double>;
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, weighted_histogram_of, weights);
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, weighted_histogram_on, ::testing::Types<up::cpu>);
 
@@ -24,8 +24,8 @@ TEST(weighted_histogram, pieces_accumulate)
     EXPECT_EQ(sums[0], 11.5F);
     EXPECT_EQ(sums[1], 0x1p24F);
     EXPECT_EQ(beside, (up::weight_outside<float>{1, 10, 3}));
-    up::weighted_histogram_accumulate(up::cpu{}, samples.span().subspan(4), weights.span().subspan(4), bins, sums.span(),
-                                      beside);
+    up::weighted_histogram_accumulate(up::cpu{}, samples.span().subspan(4), weights.span().subspan(4), bins,
+                                      sums.span(), beside);
     EXPECT_EQ(sums[0], 9.5F);
     EXPECT_EQ(sums[1], 0x1p24F);
 }

@@ -373,10 +373,10 @@ void expect_members(const std::vector<T>& samples, const Bins& bins, const std::
         floats[i] = static_cast<float>(weights[i]);
     }
     EXPECT_TRUE(bits_equal(summed<Target>(samples, weights, bins, members.size()), {members, beside}));
-    EXPECT_TRUE(bits_equal(summed<Target>(samples, floats, bins, members.size()),
-                           {std::vector<float>(members.begin(), members.end()),
-                            {static_cast<float>(beside.below), static_cast<float>(beside.above),
-                             static_cast<float>(beside.nan)}}));
+    EXPECT_TRUE(bits_equal(
+        summed<Target>(samples, floats, bins, members.size()),
+        {std::vector<float>(members.begin(), members.end()),
+         {static_cast<float>(beside.below), static_cast<float>(beside.above), static_cast<float>(beside.nan)}}));
 }
 
 TYPED_TEST_P(weighted_histogram_on, bins_of_every_kind)

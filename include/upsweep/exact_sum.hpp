@@ -36,7 +36,8 @@ template <class F>
 UPSWEEP_HOST_DEVICE int exponent_field(F x)
 {
     using format = float_format<F>;
-    return static_cast<int>(std::bit_cast<typename format::bits>(x) >> format::fraction_bits) & format::special_exponent;
+    return static_cast<int>(std::bit_cast<typename format::bits>(x) >> format::fraction_bits) &
+           format::special_exponent;
 }
 
 template <class F>
@@ -102,9 +103,9 @@ UPSWEEP_HOST_DEVICE void add_fixed_point(std::int64_t whole, std::uint32_t fract
     const int shift = position % 32;
     const std::uint64_t low = static_cast<std::uint64_t>(whole) << 32 | fraction;
     const std::uint64_t lower = low << shift;
-    const std::int64_t upper = shift != 0 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(whole >> 32) << shift |
-                                                                      low >> (64 - shift))
-                                          : whole >> 32;
+    const std::int64_t upper =
+        shift != 0 ? static_cast<std::int64_t>(static_cast<std::uint64_t>(whole >> 32) << shift | low >> (64 - shift))
+                   : whole >> 32;
     words.add(digit, static_cast<std::int64_t>(lower & 0xffffffffU));
     words.add(digit + 1, static_cast<std::int64_t>(lower >> 32));
     words.add(digit + 2, static_cast<std::int64_t>(static_cast<std::uint32_t>(upper)));

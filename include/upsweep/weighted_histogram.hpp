@@ -64,7 +64,8 @@ weight_outside<Sum> weighted_histogram(cpu target, R&& in, W&& weights, const Bi
 // The same, added to what `sums` and `beside` hold, of which each counts as one more weight.
 template <input_range R, input_range W, class Bins, class Sum = weight_sum_t<std::ranges::range_value_t<W>>>
 void weighted_histogram_accumulate(cpu target, R&& in, W&& weights, const Bins& bins,
-                                   std::span<weight_sum_t<std::ranges::range_value_t<W>>> sums, weight_outside<Sum>& beside)
+                                   std::span<weight_sum_t<std::ranges::range_value_t<W>>> sums,
+                                   weight_outside<Sum>& beside)
 {
     detail::add_weighted_histogram(target, in, weights, bins, sums, beside, true);
 }

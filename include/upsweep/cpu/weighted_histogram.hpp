@@ -39,7 +39,10 @@ struct thread_sum {
             }
         }
     }
-    void mark(std::uint64_t given) const { words[detail::sum_format<Sum>::words - 1] |= static_cast<std::int64_t>(given); }
+    void mark(std::uint64_t given) const
+    {
+        words[detail::sum_format<Sum>::words - 1] |= static_cast<std::int64_t>(given);
+    }
     std::int64_t operator()(int i) const { return words[i]; }
 };
 
@@ -154,7 +157,10 @@ class weight_table<Sum> {
 public:
     explicit weight_table(std::size_t slots) : sums_(slots) {}
 
-    void add(detail::slot k, Sum weight, std::size_t sample) { sums_.at(k, sample) += static_cast<std::uint64_t>(weight); }
+    void add(detail::slot k, Sum weight, std::size_t sample)
+    {
+        sums_.at(k, sample) += static_cast<std::uint64_t>(weight);
+    }
     void add_to(const thread_sum<Sum>& sum, detail::slot k) const
     {
         sum.add(0, static_cast<std::int64_t>(sums_.total(k)));
@@ -166,31 +172,33 @@ private:
 
 // The slots of a block of samples.
 template <class T, class In, class Slots>
-void find_slots(In in, const Slots& slots, std::array<detail::slot, histogram_block>& block)
+void find_slots(In in, const Slots& slots, detail::slot* block)
 {
     for (std::size_t j = 0; j < histogram_block; ++j)
         block[j] = slots(load<T>(in, j));
 }
 
 template <class T, class In, class E>
-void find_slots(In in, const detail::edge_search<E>& slots, std::array<detail::slot, histogram_block>& block)
+void find_slots(In in, const detail::edge_search<E>& slots, detail::slot* block)
 {
-    std::array<E, histogram_block> buffer;
-    slots.template search<histogram_block>(load_block<histogram_block>(in, buffer.data()), block.data());
+    constexpr std::size_t size = histogram_block;
+    std::array<E, size> buffer;
+    slots.template search<size>(load_block<size>(in, buffer.data()), block);
 }
 
 template <class Sum, class In, class Weights, class Slots>
 void add_weights(weight_table<Sum>& table, In in, Weights weights, std::size_t count, const Slots& slots)
 {
     using sample = std::iter_value_t<In>;
-    std::array<detail::slot, histogram_block> block;
-    std::array<Sum, histogram_block> buffer;
+    constexpr std::size_t size = histogram_block;
+    std::array<detail::slot, size> block;
+    std::array<Sum, size> buffer;
     std::size_t i = 0;
-    for (; i + histogram_block <= count; i += histogram_block) {
-        find_slots<sample>(in + static_cast<std::iter_difference_t<In>>(i), slots, block);
+    for (; i + size <= count; i += size) {
+        find_slots<sample>(in + static_cast<std::iter_difference_t<In>>(i), slots, block.data());
         const Sum* const summands =
-            load_block<histogram_block>(weights + static_cast<std::iter_difference_t<Weights>>(i), buffer.data());
-        for (std::size_t j = 0; j < histogram_block; ++j)
+            load_block<size>(weights + static_cast<std::iter_difference_t<Weights>>(i), buffer.data());
+        for (std::size_t j = 0; j < size; ++j)
             table.add(block[j], summands[j], j);
     }
     for (; i < count; ++i)

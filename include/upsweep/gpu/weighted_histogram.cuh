@@ -29,9 +29,8 @@ namespace upsweep::gpu {
 
 struct weighted_shape {
     static constexpr int threads = 1024;
-    static constexpr unsigned most_copies = lanes;    // of a block's table
-    static constexpr slot most_for_one_block = 512;   // totals that the last block hands over alone
-    static constexpr int many_lanes = 8;              // with one slot among them make it worth a register
+    static constexpr slot most_for_one_block = 512; // totals that the last block hands over alone
+    static constexpr int many_lanes = 8;            // with one slot among them make it worth a register
     static constexpr std::uint64_t most_samples = detail::most_summands / 2;
 
     template <class Sample, class Weight>
@@ -81,16 +80,12 @@ struct fixed_point {
 };
 
 // Which fixed-point numbers stand for floats: such that the largest weights have about `usual` bits before the point. The sum of
-// all weights of a block that are within the limit fits into 64 bits before the point.
+// all weights of a block that are within the limit has at most 64 bits before the point.
 template <class F>
 struct fixed_point_scale {
     using format = detail::float_format<F>;
     static constexpr bool has_fraction = true;
-    // Few carries leave the lower 32 bits of a sum, and few floats reach below the point; doubles do anyway.
-#ifndef USUAL
-#define USUAL 38
-#endif
-    static constexpr int usual = std::same_as<F, float> ? USUAL : 38;
+    static constexpr int usual = 38; // so that few floats reach below the point
     // The lowest position of which the factor is a number.
     static constexpr int least_position = std::same_as<F, float> ? 0 : 64;
 
@@ -117,10 +112,7 @@ struct fixed_point_scale {
         const F scaled = std::abs(x * factor);
         return scaled >= all_whole && scaled < limit;
     }
-    __device__ std::uint64_t whole(F x) const
-    {
-        return static_cast<std::uint64_t>(static_cast<long long>(x * factor));
-    }
+    __device__ std::uint64_t whole(F x) const { return static_cast<std::uint64_t>(static_cast<long long>(x * factor)); }
 
     // Whether x is such a number at all.
     __device__ bool convert(F x, fixed_point& number) const
@@ -204,33 +196,37 @@ struct table_shape {
 
 // Fixed-point sums in shared memory. Each lane has a copy of the table or shares one with few others. A copy has the lower 32 bits
 // before the point, the upper ones and, after as many words each, the fractions: most weights change only the first.
-template <class Scale, class Sum>
+template <class Scale, class Sum, bool LanesShare>
 struct shared_sums {
     static constexpr std::size_t limbs = Scale::has_fraction ? 3 : 2;
+    static constexpr bool lanes_share = LanesShare;
 
     std::uint32_t* words;
     table_shape shape;
     unsigned limb; // words apart
-    unsigned copy; // of this lane
     shared_address address;
 
     __device__ shared_sums(std::uint32_t* shared, const table_shape& of, const Scale&, const grid_sums<Sum>&)
         : words(shared), shape(of), limb(static_cast<unsigned>(of.words())),
-          copy(static_cast<unsigned>(lane_id()) & ((1U << of.copy_bits) - 1)), address(shared_address_of(shared + copy))
+          address(shared_address_of(shared + (static_cast<unsigned>(lane_id()) & ((1U << of.copy_bits) - 1))))
     {
     }
 
-    __device__ bool has_copy_for_each_lane() const { return shape.copy_bits == lane_levels; }
+    // Where a slot is. Without a copy for each lane, slots are scattered over the banks, as in a table of counters.
+    __device__ std::uint32_t place(slot k) const
+    {
+        return LanesShare ? scattered_table::place(k) << shape.copy_bits : k << lane_levels;
+    }
 
     // Adds numbers to the slots for which `skip` is false. All lower halves first, so that one need not wait for another.
     template <int Count>
     __device__ void add(const slot (&k)[Count], const std::uint64_t (&wholes)[Count], const bool (&skip)[Count]) const
     {
         std::uint32_t at[Count];
-        std::uint32_t upper[Count];
+        std::uint32_t upper[Count] = {};
 #pragma unroll
         for (int j = 0; j < Count; ++j) {
-            at[j] = scattered_table::place(k[j]) << shape.copy_bits;
+            at[j] = place(k[j]);
             if (!skip[j])
                 upper[j] = fetch_add_shared(address, at[j], static_cast<std::uint32_t>(wholes[j]));
         }
@@ -246,13 +242,13 @@ struct shared_sums {
     // Adds a fraction and returns the carry.
     __device__ std::uint32_t add_fraction(slot k, std::uint32_t fraction) const
     {
-        const std::uint32_t at = scattered_table::place(k) << shape.copy_bits;
+        const std::uint32_t at = place(k);
         return fetch_add_shared(address, at + 2 * limb, fraction) + fraction < fraction ? 1 : 0;
     }
 
     __device__ fixed_point total(slot k) const
     {
-        const std::uint32_t* const low = words + (scattered_table::place(k) << shape.copy_bits);
+        const std::uint32_t* const low = words + place(k);
         const unsigned copies = 1U << shape.copy_bits;
         std::uint64_t whole = 0;
         std::uint64_t fraction = 0;
@@ -266,19 +262,24 @@ struct shared_sums {
     }
 };
 
+template <class Scale, class Sum>
+using sums_of_lanes = shared_sums<Scale, Sum, false>;
+template <class Scale, class Sum>
+using sums_of_block = shared_sums<Scale, Sum, true>;
+
 // No table: everything goes to the sums of the grid.
 template <class Scale, class Sum>
 struct no_sums {
     static constexpr std::size_t limbs = 0;
+    static constexpr bool lanes_share = true;
 
     Scale scale;
     grid_sums<Sum> sums;
 
-    __device__ no_sums(std::uint32_t*, const table_shape&, const Scale& by, const grid_sums<Sum>& of) : scale(by), sums(of)
+    __device__ no_sums(std::uint32_t*, const table_shape&, const Scale& by, const grid_sums<Sum>& of)
+        : scale(by), sums(of)
     {
     }
-
-    __device__ bool has_copy_for_each_lane() const { return false; }
 
     template <int Count>
     __device__ void add(const slot (&k)[Count], const std::uint64_t (&wholes)[Count], const bool (&skip)[Count]) const
@@ -384,6 +385,19 @@ private:
     std::uint64_t fraction_[count] = {};
 };
 
+// The slots of a lane's samples: together where the function can look for several at once.
+template <class Function, class T, int Count>
+__device__ void slots_of(const Function& slot_of, const lane_vector<T, Count>& samples, slot (&found)[Count])
+{
+    if constexpr (requires { slot_of.find(samples, found); }) {
+        slot_of.find(samples, found);
+    } else {
+#pragma unroll
+        for (int j = 0; j < Count; ++j)
+            found[j] = slot_of(samples[j]);
+    }
+}
+
 // --- the kernel -------------------------------------------------------------------------------------------------------------
 
 // Where the sums go: one a bin, and those of the weights beside all bins.
@@ -423,10 +437,18 @@ private:
     }
 };
 
+// Where a rule has its table: in the shared memory of a block, or where that is full of sums, in device memory.
+struct rule_place {
+    std::byte* memory;
+    std::size_t bytes; // of each block
+
+    __device__ void* of_block(void* shared) const { return memory != nullptr ? memory + blockIdx.x * bytes : shared; }
+};
+
 template <class Shape, template <class, class> class Table, class It, class WeightIt, class Slots, class Sum>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    weighted_histogram_kernel(It in, WeightIt weights, std::uint64_t count, Slots rule, table_shape shape, int limit_bits,
-                              weighted_result<Sum> result, counter_memory memory)
+    weighted_histogram_kernel(It in, WeightIt weights, std::uint64_t count, Slots rule, rule_place place,
+                              table_shape shape, int limit_bits, weighted_result<Sum> result, counter_memory memory)
 {
     using sample = std::iter_value_t<It>;
     using weight = std::iter_value_t<WeightIt>;
@@ -439,7 +461,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 
     const std::size_t words = table_t::limbs * shape.words();
     clear_words(shared_words, words);
-    const auto slot_of = rule.of_block(shared_words + words);
+    const auto slot_of = rule.of_block(place.of_block(shared_words + words));
     const scale_t scale = choose_scale<Sum>(weights, count, limit_bits);
     __syncthreads();
     const grid_sums<Sum> sums{memory.totals, shape.slots};
@@ -451,37 +473,30 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     const bool aligned = is_aligned<elements>(in + before);
     const bool weights_aligned = is_aligned<elements>(weights + before);
     constexpr std::uint64_t chunk_size = rows * row;
-    const std::uint64_t step = Shape::threads / lanes * gridDim.x;
     const auto first_of = [&](std::uint64_t chunk) { // the first element of this lane
         return before + chunk * chunk_size + static_cast<unsigned>(lane_id() * elements);
     };
-    lane_vector<sample, elements> sample_row[rows];
-    lane_vector<weight, elements> weight_row[rows];
-    const auto load = [&](std::uint64_t chunk, int r) {
-        const std::uint64_t at = first_of(chunk) + static_cast<unsigned>(r * row);
-        sample_row[r] = aligned ? load_vector<elements>(in + at) : gather_vector<elements>(in + at);
-        weight_row[r] = weights_aligned ? load_vector<elements>(weights + at) : gather_vector<elements>(weights + at);
-    };
-    std::uint64_t chunk = blockIdx.x + threadIdx.x / lanes * gridDim.x;
-    if (chunk < chunks) {
+    for (std::uint64_t chunk = blockIdx.x + threadIdx.x / lanes * gridDim.x; chunk < chunks;
+         chunk += Shape::threads / lanes * gridDim.x) {
+        lane_vector<sample, elements> sample_row[rows];
+        lane_vector<weight, elements> weight_row[rows];
 #pragma unroll
-        for (int r = 0; r < rows; ++r)
-            load(chunk, r);
-    }
-    for (; chunk < chunks; chunk += step) {
+        for (int r = 0; r < rows; ++r) {
+            const std::uint64_t at = first_of(chunk) + static_cast<unsigned>(r * row);
+            sample_row[r] = aligned ? load_vector<elements>(in + at) : gather_vector<elements>(in + at);
+            weight_row[r] =
+                weights_aligned ? load_vector<elements>(weights + at) : gather_vector<elements>(weights + at);
+        }
         std::uint32_t unsuitable = 0;
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             slot k[elements];
             Sum x[elements];
+            slots_of(slot_of, sample_row[r], k);
 #pragma unroll
-            for (int j = 0; j < elements; ++j) {
-                k[j] = slot_of(sample_row[r][j]);
+            for (int j = 0; j < elements; ++j)
                 x[j] = convert<Sum>(weight_row[r][j]);
-            }
-            if (chunk + step < chunks) // the next one is on its way meanwhile
-                load(chunk + step, r);
-            if (r == 0 && !table.has_copy_for_each_lane())
+            if (table_t::lanes_share && r == 0)
                 hot.consider(k[0], static_cast<int>(chunk % lanes), Shape::many_lanes, table);
 
             std::uint64_t whole[elements];
@@ -502,7 +517,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
                         unsuitable |= 1U << (r * elements + j);
                         continue;
                     }
-                    if (number.fraction != 0 && !hot.add_fraction(k[j], number.fraction))
+                    if (number.fraction != 0 && !(table_t::lanes_share && hot.add_fraction(k[j], number.fraction)))
                         number.whole += table.add_fraction(k[j], number.fraction);
                     whole[j] = number.whole;
                 }
@@ -510,7 +525,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
             bool is_hot[elements];
 #pragma unroll
             for (int j = 0; j < elements; ++j)
-                is_hot[j] = hot.add(k[j], whole[j]);
+                is_hot[j] = table_t::lanes_share && hot.add(k[j], whole[j]);
             table.add(k, whole, is_hot);
         }
         for (; unsuitable != 0; unsuitable &= unsuitable - 1) {
@@ -526,7 +541,8 @@ __global__ void __launch_bounds__(Shape::threads, 1)
             detail::add_exactly(convert<Sum>(weights[at]), sums[slot_of(in[at])]);
         }
     }
-    hot.flush(table);
+    if (table_t::lanes_share)
+        hot.flush(table);
 
     if constexpr (table_t::limbs != 0) {
         __syncthreads();
@@ -547,15 +563,19 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 
 template <class Shape, template <class, class> class Table, class It, class WeightIt, class Slots, class Sum>
 void launch_weighted_histogram(const cuda& target, It in, WeightIt weights, std::uint64_t count, const Slots& rule,
-                               const table_shape& shape, weighted_result<Sum> result)
+                               bool rule_is_shared, const table_shape& shape, weighted_result<Sum> result)
 {
     using sample = std::iter_value_t<It>;
     using weight = std::iter_value_t<WeightIt>;
     using table_t = Table<fixed_point_scale<Sum>, Sum>;
     constexpr auto kernel = weighted_histogram_kernel<Shape, Table, It, WeightIt, Slots, Sum>;
-    constexpr std::uint64_t chunk = Shape::template elements<sample, weight> * Shape::template rows<sample, weight> * lanes;
+    constexpr std::uint64_t chunk =
+        Shape::template elements<sample, weight> * Shape::template rows<sample, weight> * lanes;
     allow_shared_bytes<kernel>(target);
     const auto resident = static_cast<std::uint64_t>(target.workspace().processors());
+    rule_place place{nullptr, (rule.shared_bytes() + 127) / 128 * 128};
+    if (!rule_is_shared && place.bytes != 0)
+        place.memory = static_cast<std::byte*>(target.workspace().lists(resident * place.bytes));
     std::uint64_t first = 0;
     do {
         const std::uint64_t piece = std::min(count - first, Shape::most_samples);
@@ -564,29 +584,14 @@ void launch_weighted_histogram(const cuda& target, It in, WeightIt weights, std:
         const std::uint64_t most_of_block = piece / blocks + (Shape::threads / lanes) * chunk;
         const grid_shape grid{.blocks = static_cast<unsigned>(blocks),
                               .threads = Shape::threads,
-                              .shared_bytes = table_t::limbs * shape.words() * sizeof(std::uint32_t) + rule.shared_bytes(),
+                              .shared_bytes = table_t::limbs * shape.words() * sizeof(std::uint32_t) +
+                                              (place.memory == nullptr ? rule.shared_bytes() : 0),
                               .together = shape.slots > Shape::most_for_one_block};
-        launch(target, "weighted_histogram", kernel, grid, in + first, weights + first, piece, rule, shape,
+        launch(target, "weighted_histogram", kernel, grid, in + first, weights + first, piece, rule, place, shape,
                63 - std::bit_width(most_of_block), result,
                target.workspace().counters(std::size_t{shape.slots} * grid_sums<Sum>::words));
         first += piece;
     } while (first < count);
-}
-
-// The rule without its table in shared memory.
-template <class E>
-even_slots<E, bin_range::many> without_table(const even_slots<E, bin_range::few>& rule)
-{
-    return {rule.guess, rule.edge, rule.bins};
-}
-inline even_integer_slots<bin_range::many> without_table(const even_integer_slots<bin_range::few>& rule)
-{
-    return {rule};
-}
-template <class C>
-edge_slots<C, bin_range::many> without_table(const edge_slots<C, bin_range::few>& rule)
-{
-    return {rule.thresholds, rule.hi, rule.bins, rule.cells};
 }
 
 template <class Shape, class It, class WeightIt, class Slots, class Sum>
@@ -594,17 +599,20 @@ void weighted_histogram(const cuda& target, It in, WeightIt weights, std::uint64
                         const weighted_result<Sum>& result)
 {
     table_shape shape{static_cast<slot>(rule.bins + detail::outside_slots), 0};
-    constexpr std::size_t limbs = shared_sums<fixed_point_scale<Sum>, Sum>::limbs;
-    const std::size_t copies =
-        (table_bytes(target) - rule.shared_bytes()) / (limbs * shape.words() * sizeof(std::uint32_t));
-    if (copies != 0) {
-        shape.copy_bits = static_cast<unsigned>(std::bit_width(std::min<std::size_t>(copies, lanes))) - 1;
-        launch_weighted_histogram<Shape, shared_sums>(target, in, weights, count, rule, shape, result);
-    } else if constexpr (Slots::range == bin_range::few) {
-        weighted_histogram<Shape>(target, in, weights, count, without_table(rule), result);
-    } else {
-        launch_weighted_histogram<Shape, no_sums>(target, in, weights, count, rule, shape, result);
-    }
+    constexpr std::size_t limbs = sums_of_block<fixed_point_scale<Sum>, Sum>::limbs;
+    const auto copies_beside = [&](std::size_t bytes) {
+        return (table_bytes(target) - bytes) / (limbs * shape.words() * sizeof(std::uint32_t));
+    };
+    const bool rule_is_shared = copies_beside(rule.shared_bytes()) != 0;
+    const std::size_t copies = copies_beside(rule_is_shared ? rule.shared_bytes() : 0);
+    if (copies == 0)
+        return launch_weighted_histogram<Shape, no_sums>(target, in, weights, count, rule, true, shape, result);
+    shape.copy_bits = static_cast<unsigned>(std::bit_width(std::min<std::size_t>(copies, lanes))) - 1;
+    if (shape.copy_bits == lane_levels)
+        launch_weighted_histogram<Shape, sums_of_lanes>(target, in, weights, count, rule, true, shape, result);
+    else
+        launch_weighted_histogram<Shape, sums_of_block>(target, in, weights, count, rule, rule_is_shared, shape,
+                                                        result);
 }
 
 } // namespace upsweep::gpu
