@@ -124,7 +124,7 @@ struct fixed_point_scale {
         const F after = (scaled - static_cast<F>(before)) * F(4294967296);
         const auto parts = static_cast<long long>(after);
         number = {static_cast<std::uint64_t>(before + (parts >> 32)), static_cast<std::uint32_t>(parts)};
-        return static_cast<F>(parts) == after;
+        return static_cast<F>(parts) == after && (scaled != 0) == (x != 0); // the product may be too small for a float
     }
 
     template <class Sum>
