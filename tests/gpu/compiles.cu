@@ -19,3 +19,9 @@ void count(const up::cuda& gpu, std::span<const float> in, std::span<std::uint64
 {
     up::histogram(gpu, in, up::even_bins{0, 1, counts.size()}, counts, beside);
 }
+
+void add_up(const up::cuda& gpu, std::span<const float> in, std::span<const double> weights, std::span<double> sums,
+            up::weight_outside<double>* beside)
+{
+    up::weighted_histogram(gpu, in, weights, up::even_bins{0, 1, sums.size()}, sums, beside);
+}
