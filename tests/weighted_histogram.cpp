@@ -1,5 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cstdint>
+#include <cstdlib>
 
 #include "weighted_histogram_cases.hpp"
 
@@ -28,6 +30,24 @@ TEST(weighted_histogram, pieces_accumulate)
                                       sums.span(), beside);
     EXPECT_EQ(sums[0], 9.5F);
     EXPECT_EQ(sums[1], 0x1p24F);
+}
+
+// Carried digits are the same sum, with room for more.
+TEST(exact_sum, carrying_changes_no_sum)
+{
+    auto random = generator();
+    constexpr int digits = up::detail::sum_format<float>::digits;
+    for (int round = 0; round < 1000; ++round) {
+        std::array<std::int64_t, up::detail::sum_format<float>::words> words{};
+        for (int i = 0; i < digits - 2; ++i)
+            words.at(i) = static_cast<std::int64_t>(random()) >> (1 + random() % 40);
+        const auto word = [&](int i) { return words.at(i); };
+        const auto before = up::detail::rounded_sum<float>(word);
+        up::detail::carry_digits<float>(word, [&](int i, std::int64_t value) { words.at(i) = value; });
+        EXPECT_EQ(up::detail::rounded_sum<float>(word), before);
+        for (const std::int64_t digit : words)
+            EXPECT_LT(std::abs(digit), std::int64_t{1} << 32);
+    }
 }
 
 } // namespace upsweep::test

@@ -20,8 +20,8 @@
 #include "samples.hpp"
 #include "targets.hpp"
 
-// Weighted histograms, on every target: each sum is the exact one, rounded once, whatever the weights, their order and their bins.
-// weighted_histogram.cpp and gpu/weighted_histogram.cu instantiate the suites.
+// Weighted histograms, on every target: each sum is the exact one, rounded once, whatever the weights, their order and
+// their bins. weighted_histogram.cpp and gpu/weighted_histogram.cu instantiate the suites.
 namespace upsweep::test {
 
 namespace up = upsweep;
@@ -287,7 +287,7 @@ TYPED_TEST_P(weighted_histogram_of, order_changes_no_bit)
     }
 }
 
-// --- what is rounded, and how ---------------------------------------------------------------------------------------------
+// --- what is rounded, and how ----------------------------------------------------------------------------------------
 
 TYPED_TEST_P(weighted_histogram_on, ties_are_rounded_to_even)
 {
@@ -359,7 +359,7 @@ TYPED_TEST_P(weighted_histogram_on, integers_have_sums_modulo_2_to_64)
     EXPECT_EQ((sum_of<TypeParam, std::uint32_t>({4294967295U, 4294967295U})), std::uint64_t{8589934590});
 }
 
-// --- which weights are in a bin -----------------------------------------------------------------------------------------------
+// --- which weights are in a bin --------------------------------------------------------------------------------------
 
 // Weight i is 2^i, so that a sum tells the samples in it.
 template <class Target, class T, class Bins>
@@ -396,7 +396,7 @@ TYPED_TEST_P(weighted_histogram_on, bins_of_every_kind)
     expect_members<TypeParam>(bytes, up::even_bins{5, 105, 2}, {4, 8}, {1, 2, 0});
 }
 
-// --- the calls ------------------------------------------------------------------------------------------------------------------
+// --- the calls -------------------------------------------------------------------------------------------------------
 
 TYPED_TEST_P(weighted_histogram_on, weights_that_are_not_one_a_sample_are_refused)
 {

@@ -9,9 +9,9 @@
 
 #include <upsweep/qualifiers.hpp>
 
-// Sums of floating-point numbers without an error: fixed-point numbers as wide as the whole range of the type, as in Kulisch's
-// accumulator. A sum is kept as digits of 32 bits in words of 64, so that numbers of either sign are added to three words at most,
-// in any order, by anybody, and no carry is waited for. It is rounded once, when it is read.
+// Sums of floating-point numbers without an error: fixed-point numbers as wide as the whole range of the type, as in
+// Kulisch's accumulator. A sum is kept as digits of 32 bits in words of 64, so that numbers of either sign are added to
+// three words at most, in any order, by anybody, and no carry is waited for. It is rounded once, when it is read.
 namespace upsweep::detail {
 
 template <class F>
@@ -112,8 +112,8 @@ UPSWEEP_HOST_DEVICE void add_fixed_point(std::int64_t whole, std::uint32_t fract
     words.add(digit + 3, upper >> 32);
 }
 
-// The number with this sign whose highest bit is number `top`: its upper 64 bits, and whether there is anything below them.
-// Rounded to nearest, ties to even.
+// The number with this sign whose highest bit is number `top`: its upper 64 bits, and whether there is anything below
+// them. Rounded to nearest, ties to even.
 template <class F>
 UPSWEEP_HOST_DEVICE F rounded(bool negative, std::uint64_t upper, bool more, int top)
 {
@@ -139,7 +139,8 @@ UPSWEEP_HOST_DEVICE F rounded(bool negative, std::uint64_t upper, bool more, int
     return std::bit_cast<F>(static_cast<bits>(static_cast<bits>(negative) << (8 * sizeof(F) - 1) | magnitude));
 }
 
-// Carries the digits, so that there is room for as many numbers again. word(i) is word number i of the sum, set(i, value) replaces it.
+// Carries the digits, so that there is room for as many numbers again. word(i) is word number i of the sum, set(i,
+// value) replaces it.
 template <std::floating_point F, class Word, class Set>
 UPSWEEP_HOST_DEVICE void carry_digits(const Word& word, const Set& set)
 {

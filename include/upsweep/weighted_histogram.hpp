@@ -47,11 +47,11 @@ void add_weighted_histogram(cpu target, R&& in, W&& weights, const Bins& bins, s
 
 } // namespace detail
 
-// Adds up, for each bin, the weights of the samples in it: bins as for histogram, one weight a sample, one sum a bin; the weights
-// of samples outside every bin, and NaN, are returned. Sums of integers are 64-bit, modulo 2^64. A sum of floating-point numbers
-// is the sum of the real numbers, rounded once to nearest even, to double for doubles and to float otherwise: it has no error of
-// its own and depends on neither order, threads nor device. NaN, or infinities of both signs, make the sum of their bin NaN; no
-// weights at all, or zeros of any sign, make +0. One pass over the input.
+// Adds up, for each bin, the weights of the samples in it: bins as for histogram, one weight a sample, one sum a bin;
+// the weights of samples outside every bin, and NaN, are returned. Sums of integers are 64-bit, modulo 2^64. A sum of
+// floating-point numbers is the sum of the real numbers, rounded once to nearest even, to double for doubles and to
+// float otherwise: it has no error of its own and depends on neither order, threads nor device. NaN, or infinities of
+// both signs, make the sum of their bin NaN; no weights at all, or zeros of any sign, make +0. One pass over the input.
 template <input_range R, input_range W, class Bins, class Sum = weight_sum_t<std::ranges::range_value_t<W>>>
 weight_outside<Sum> weighted_histogram(cpu target, R&& in, W&& weights, const Bins& bins,
                                        std::span<weight_sum_t<std::ranges::range_value_t<W>>> sums)

@@ -11,7 +11,8 @@
 
 namespace upsweep {
 
-// The type of the sums of weights: 64-bit integers of integers, modulo 2^64; double of doubles; float of f16, bf16 and float.
+// The type of the sums of weights: 64-bit integers of integers, modulo 2^64; double of doubles; float of f16, bf16 and
+// float.
 template <class W>
 using weight_sum_t =
     std::conditional_t<std::is_integral_v<W>, std::conditional_t<std::is_signed_v<W>, std::int64_t, std::uint64_t>,

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Weighted histograms of the GPU engine in the simulator: right under every schedule, without a finding, and as cheap as they are
-// meant to be. simulated.cu sets the machine up.
+// Weighted histograms of the GPU engine in the simulator: right under every schedule, without a finding, and as cheap
+// as they are meant to be. simulated.cu sets the machine up.
 #include <cstdint>
 #include <vector>
 

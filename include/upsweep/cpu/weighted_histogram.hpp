@@ -74,8 +74,8 @@ private:
 
 __extension__ typedef __int128 int128;
 
-// The floats that are added as 128-bit integers, in units of bit number `position` of an exact sum: those whose lowest bit is that
-// one or one of the next ones. 2^40 of them do not overflow.
+// The floats that are added as 128-bit integers, in units of bit number `position` of an exact sum: those whose lowest
+// bit is that one or one of the next ones. 2^40 of them do not overflow.
 template <class F>
 struct weight_window {
     using format = detail::float_format<F>;
@@ -101,7 +101,8 @@ struct weight_window {
     }
 };
 
-// The sums of floats of one thread. The few that are outside the window are added to exact sums, which take room only then.
+// The sums of floats of one thread. The few that are outside the window are added to exact sums, which take room only
+// then.
 template <class Sum>
 class weight_table {
 public:

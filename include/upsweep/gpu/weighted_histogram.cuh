@@ -22,9 +22,10 @@
 #include <upsweep/range.hpp>
 #include <upsweep/weights.hpp>
 
-// Weighted histogram in one kernel and one pass. A block turns weights into fixed-point numbers and adds them up in shared memory,
-// by a scale that it takes from some of the weights; what the scale does not suit goes straight to the sums of the grid, which
-// are exact for every number (exact_sum.hpp). Integers add up without an error in any order, so nothing of this shows in a result.
+// Weighted histogram in one kernel and one pass. A block turns weights into fixed-point numbers and adds them up in
+// shared memory, by a scale that it takes from some of the weights; what the scale does not suit goes straight to the
+// sums of the grid, which are exact for every number (exact_sum.hpp). Integers add up without an error in any order, so
+// nothing of this shows in a result.
 namespace upsweep::gpu {
 
 struct weighted_shape {
@@ -39,7 +40,7 @@ struct weighted_shape {
     static constexpr int rows = 2;
 };
 
-// --- the sums of the grid ---------------------------------------------------------------------------------------------------
+// --- the sums of the grid --------------------------------------------------------------------------------------------
 
 // Word w of the sum of slot k is number w * slots + k. All zero between kernels.
 template <class Sum>
@@ -71,7 +72,7 @@ struct grid_sums {
     __device__ sum operator[](slot k) const { return {reinterpret_cast<unsigned long long*>(memory) + k, slots}; }
 };
 
-// --- fixed-point numbers of a block -------------------------------------------------------------------------------------------
+// --- fixed-point numbers of a block ----------------------------------------------------------------------------------
 
 // whole * 2^32 + fraction, of which the fraction is never negative.
 struct fixed_point {
@@ -79,8 +80,8 @@ struct fixed_point {
     std::uint32_t fraction;
 };
 
-// Which fixed-point numbers stand for floats: such that the largest weights have about `usual` bits before the point. The sum of
-// all weights of a block that are within the limit has at most 64 bits before the point.
+// Which fixed-point numbers stand for floats: such that the largest weights have about `usual` bits before the point.
+// The sum of all weights of a block that are within the limit has at most 64 bits before the point.
 template <class F>
 struct fixed_point_scale {
     using format = detail::float_format<F>;
@@ -93,8 +94,8 @@ struct fixed_point_scale {
     F factor;
     F limit;
 
-    // For weights whose largest exponent field is `exponent`; `limit_bits` is the number of bits before the point that are within
-    // the limit.
+    // For weights whose largest exponent field is `exponent`; `limit_bits` is the number of bits before the point that
+    // are within the limit.
     __device__ fixed_point_scale(int exponent, int limit_bits)
     {
         const int top = (exponent > 0 ? exponent - 1 : 0) + format::fraction_bits + 1;
@@ -184,7 +185,7 @@ __device__ fixed_point_scale<Sum> choose_scale(It weights, std::uint64_t count, 
     }
 }
 
-// --- tables of a block ------------------------------------------------------------------------------------------------------
+// --- tables of a block -----------------------------------------------------------------------------------------------
 
 // How a table is laid out in shared memory: copies of it side by side, 2^copy_bits of them.
 struct table_shape {
@@ -194,8 +195,8 @@ struct table_shape {
     UPSWEEP_HOST_DEVICE std::size_t words() const { return scattered_table::words(slots) << copy_bits; }
 };
 
-// Fixed-point sums in shared memory. Each lane has a copy of the table or shares one with few others. A copy has the lower 32 bits
-// before the point, the upper ones and, after as many words each, the fractions: most weights change only the first.
+// Fixed-point sums in shared memory. Each lane has a copy of the table or shares one with few others. A copy has the
+// lower 32 bits before the point, the upper ones and, after as many words each, the fractions, which few floats have.
 template <class Scale, class Sum, bool LanesShare>
 struct shared_sums {
     static constexpr std::size_t limbs = Scale::has_fraction ? 3 : 2;
@@ -218,7 +219,8 @@ struct shared_sums {
         return LanesShare ? scattered_table::place(k) << shape.copy_bits : k << lane_levels;
     }
 
-    // Adds numbers to the slots for which `skip` is false. All lower halves first, so that one need not wait for another.
+    // Adds numbers to the slots for which `skip` is false. All lower halves first, so that one need not wait for
+    // another.
     template <int Count>
     __device__ void add(const slot (&k)[Count], const std::uint64_t (&wholes)[Count], const bool (&skip)[Count]) const
     {
@@ -297,7 +299,8 @@ struct no_sums {
     }
 };
 
-// Slots that many lanes of a warp ask for at once, which would wait for one another: each lane keeps sums of its own of them.
+// Slots that many lanes of a warp ask for at once, which would wait for one another: each lane keeps sums of its own of
+// them.
 class hot_slots {
 public:
     // Whether the number has been added to such a sum.
@@ -324,7 +327,8 @@ public:
         return found;
     }
 
-    // Looks at the slot that one lane asks for now; if many do, it takes the place of the one that has been hot for longest.
+    // Looks at the slot that one lane asks for now; if many do, it takes the place of the one that has been hot for
+    // longest.
     template <class Table>
     __device__ void consider(slot k, int lane, int many, const Table& table)
     {
@@ -398,7 +402,7 @@ __device__ void slots_of(const Function& slot_of, const lane_vector<T, Count>& s
     }
 }
 
-// --- the kernel -------------------------------------------------------------------------------------------------------------
+// --- the kernel ------------------------------------------------------------------------------------------------------
 
 // Where the sums go: one a bin, and those of the weights beside all bins.
 template <class Sum>
@@ -409,8 +413,8 @@ struct weighted_result {
     bool accumulates;
     bool last; // of the pieces of a long array
 
-    // Takes the sums out of the memory, which is left as zeros, or only carries their digits. By `blocks` blocks, of which each
-    // takes some.
+    // Takes the sums out of the memory, which is left as zeros, or only carries their digits. By `blocks` blocks, of
+    // which each takes some.
     __device__ void take(const grid_sums<Sum>& memory, unsigned block, unsigned blocks) const
     {
         for (slot k = block * blockDim.x + threadIdx.x; k < memory.slots; k += blocks * blockDim.x) {
@@ -644,8 +648,8 @@ void weighted_histogram_on_gpu(const cuda& target, R&& in, W&& weights, const Bi
 
 } // namespace detail
 
-// The same on a GPU, with the samples, the weights, the sums and *beside in memory that the GPU can reach, in order of the stream:
-// the call does not wait. One pass over the input, in one kernel for each 2^30 samples.
+// The same on a GPU, with the samples, the weights, the sums and *beside in memory that the GPU can reach, in order of
+// the stream: the call does not wait. One pass over the input, in one kernel for each 2^30 samples.
 template <input_range R, input_range W, class Bins, class Sum>
 void weighted_histogram(const cuda& target, R&& in, W&& weights, const Bins& bins, std::span<Sum> sums,
                         weight_outside<Sum>* beside)
