@@ -301,6 +301,19 @@ TYPED_TEST_P(weighted_histogram_on, ties_are_rounded_to_even)
     EXPECT_EQ((sum_of<TypeParam, double>({0x1p53, 1, 2})), 0x1p53 + 4);
 }
 
+TYPED_TEST_P(weighted_histogram_on, any_bit_below_decides_a_tie)
+{
+    std::vector<std::int32_t> samples;
+    std::vector<float> weights;
+    for (int k = 0; k < 149; ++k)
+        for (const float weight : {0x1p24F, 1.0F, std::ldexp(1.0F, -1 - k)}) {
+            samples.push_back(k);
+            weights.push_back(weight);
+        }
+    for (const float sum : summed<TypeParam>(samples, weights, up::integer_bins{0, 149}, 149).sums)
+        EXPECT_EQ(sum, 0x1p24F + 2);
+}
+
 TYPED_TEST_P(weighted_histogram_on, nothing_is_lost_between_large_numbers)
 {
     EXPECT_EQ((sum_of<TypeParam, float>({1e30F, 1e-30F, -1e30F})), 1e-30F);
@@ -420,9 +433,10 @@ TYPED_TEST_P(weighted_histogram_on, sums_that_are_not_one_a_bin_are_refused)
 
 REGISTER_TYPED_TEST_SUITE_P(weighted_histogram_of, sums_are_exact, sums_of_alike_weights_are_exact, skew_changes_no_sum,
                             order_changes_no_bit);
-REGISTER_TYPED_TEST_SUITE_P(weighted_histogram_on, ties_are_rounded_to_even, nothing_is_lost_between_large_numbers,
-                            sums_beyond_the_largest_number_are_infinite, zeros_of_any_sign_make_zero,
-                            what_is_no_number_stays_in_its_bin, integers_have_sums_modulo_2_to_64, bins_of_every_kind,
+REGISTER_TYPED_TEST_SUITE_P(weighted_histogram_on, ties_are_rounded_to_even, any_bit_below_decides_a_tie,
+                            nothing_is_lost_between_large_numbers, sums_beyond_the_largest_number_are_infinite,
+                            zeros_of_any_sign_make_zero, what_is_no_number_stays_in_its_bin,
+                            integers_have_sums_modulo_2_to_64, bins_of_every_kind,
                             weights_that_are_not_one_a_sample_are_refused, sums_that_are_not_one_a_bin_are_refused);
 
 } // namespace upsweep::test
