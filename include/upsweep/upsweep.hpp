@@ -13,3 +13,4 @@
 #include <upsweep/scan.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/types.hpp>
+#include <upsweep/weighted_histogram.hpp>

@@ -30,3 +30,9 @@ void count_shapes(const up::cuda& gpu, std::span<const float> xs, std::span<cons
     up::histogram_rows(gpu, image, up::integer_bins{}, counts, beside);
     up::histogram_channels(gpu, image, 3, up::integer_bins{}, counts, beside);
 }
+
+void add_up(const up::cuda& gpu, std::span<const float> in, std::span<const double> weights, std::span<double> sums,
+            up::weight_outside<double>* beside)
+{
+    up::weighted_histogram(gpu, in, weights, up::even_bins{0, 1, sums.size()}, sums, beside);
+}

@@ -76,6 +76,21 @@ __device__ inline void increment_shared(shared_address words, std::uint32_t inde
     asm volatile("red.relaxed.cta.shared.add.u32 [%0], 1;" ::"r"(words + 4 * index) : "memory");
 }
 
+// Adds a value to a word; the first tells what the word held.
+__device__ inline std::uint32_t fetch_add_shared(shared_address words, std::uint32_t index, std::uint32_t value)
+{
+    std::uint32_t before;
+    asm volatile("atom.relaxed.cta.shared.add.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "r"(words + 4 * index), "r"(value)
+                 : "memory");
+    return before;
+}
+__device__ inline void add_shared(shared_address words, std::uint32_t index, std::uint32_t value)
+{
+    asm volatile("red.relaxed.cta.shared.add.u32 [%0], %1;" ::"r"(words + 4 * index), "r"(value) : "memory");
+}
+
 // The barrier of a cluster, which all its threads pass: arrive, then wait. There are clusters from compute capability 9.0 on.
 __device__ inline void cluster_arrive()
 {

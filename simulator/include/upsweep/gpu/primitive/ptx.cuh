@@ -92,6 +92,17 @@ UPSWEEP_INLINE void increment_shared(shared_address words, std::uint32_t index)
         words + index, [](std::uint32_t old) { return old + 1; }, simulator::device::scope::block);
 }
 
+// Adds a value to a word; the first tells what the word held.
+UPSWEEP_INLINE std::uint32_t fetch_add_shared(shared_address words, std::uint32_t index, std::uint32_t value)
+{
+    return simulator::cuda::update(
+        words + index, [=](std::uint32_t old) { return old + value; }, simulator::device::scope::block);
+}
+UPSWEEP_INLINE void add_shared(shared_address words, std::uint32_t index, std::uint32_t value)
+{
+    fetch_add_shared(words, index, value);
+}
+
 // Barrier number `id` of a block, for so many of its threads: whole warps, which may stand at different places.
 UPSWEEP_INLINE void named_barrier(int id, int threads)
 {

@@ -1,0 +1,244 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+#include <tbb/enumerable_thread_specific.h>
+
+#include <upsweep/bins.hpp>
+#include <upsweep/cpu/block.hpp>
+#include <upsweep/cpu/histogram.hpp>
+#include <upsweep/cpu/parallel.hpp>
+#include <upsweep/exact_sum.hpp>
+#include <upsweep/weights.hpp>
+
+namespace upsweep::cpu_engine {
+
+// An exact sum in the memory of one thread: a word that grows too large is carried at once.
+template <class Sum>
+struct thread_sum {
+    std::int64_t* words;
+
+    void add(int i, std::int64_t value) const
+    {
+        std::int64_t& word = words[i];
+        if constexpr (std::integral<Sum>) {
+            word = static_cast<std::int64_t>(static_cast<std::uint64_t>(word) + static_cast<std::uint64_t>(value));
+        } else {
+            constexpr std::int64_t large = std::int64_t{1} << 62;
+            word += value;
+            if ((word >= large || word <= -large) && i + 1 < detail::sum_format<Sum>::digits) {
+                add(i + 1, word >> 32);
+                word &= 0xffffffff;
+            }
+        }
+    }
+    void mark(std::uint64_t given) const
+    {
+        words[detail::sum_format<Sum>::words - 1] |= static_cast<std::int64_t>(given);
+    }
+    std::int64_t operator()(int i) const { return words[i]; }
+};
+
+// The sums of one thread, in copies side by side, so that weights of one bin need not wait for one another.
+template <class Word>
+class summand_table {
+public:
+    explicit summand_table(std::size_t slots)
+        : slots_(slots), copies_(slots <= 4096 ? most_copies : 1), sums_(slots * copies_)
+    {
+    }
+
+    static constexpr std::size_t most_copies = 4;
+
+    Word& at(detail::slot k, std::size_t sample) { return sums_[(sample & (copies_ - 1)) * slots_ + k]; }
+    Word total(detail::slot k) const
+    {
+        Word sum = 0;
+        for (std::size_t copy = 0; copy < copies_; ++copy)
+            sum += sums_[copy * slots_ + k];
+        return sum;
+    }
+
+private:
+    std::size_t slots_;
+    std::size_t copies_;
+    std::vector<Word> sums_;
+};
+
+__extension__ typedef __int128 int128;
+
+// The floats that are added as 128-bit integers, in units of bit number `position` of an exact sum: those whose lowest
+// bit is that one or one of the next ones. 2^40 of them do not overflow.
+template <class F>
+struct weight_window {
+    using format = detail::float_format<F>;
+    static constexpr int most_shift = 127 - 40 - (format::fraction_bits + 1);
+    // The highest position of which 128 bits fit into an exact sum. No infinity and no NaN is in a window then.
+    static constexpr int highest = 32 * (detail::sum_format<F>::digits - 5) - 1;
+    static_assert(highest + most_shift < format::special_exponent - 1);
+
+    int position = 0;
+
+    // For weights like these, and some that are 2^8 times as large.
+    template <class It>
+    static weight_window around(It weights, std::size_t count)
+    {
+        constexpr std::size_t most_looked_at = 4096;
+        int largest = 0;
+        for (std::size_t i = 0; i < count; i += count / most_looked_at + 1) {
+            const F weight = load<F>(weights, i);
+            if (detail::exponent_field(weight) != format::special_exponent)
+                largest = std::max(largest, detail::parts_of(weight).position);
+        }
+        return {std::clamp(largest + 8 - most_shift, 0, highest)};
+    }
+};
+
+// The sums of floats of one thread. The few that are outside the window are added to exact sums, which take room only
+// then.
+template <class Sum>
+class weight_table {
+public:
+    weight_table(std::size_t slots, weight_window<Sum> window) : slots_(slots), window_(window), sums_(slots) {}
+
+    void add(detail::slot k, Sum weight, std::size_t sample)
+    {
+        const detail::float_parts parts = detail::parts_of(weight);
+        const auto mantissa = static_cast<std::int64_t>(parts.mantissa);
+        const auto shift = static_cast<unsigned>(parts.position - window_.position);
+        if (shift <= static_cast<unsigned>(weight_window<Sum>::most_shift))
+            sums_.at(k, sample) += int128{parts.negative ? -mantissa : mantissa} << shift;
+        else if (mantissa != 0)
+            add_exactly(k, weight);
+    }
+
+    void add_to(const thread_sum<Sum>& sum, detail::slot k) const
+    {
+        const int128 inside = sums_.total(k);
+        const auto add_half = [&](std::uint64_t half, std::int64_t upper, int position) {
+            detail::add_fixed_point(upper, static_cast<std::uint32_t>(half), position, sum);
+        };
+        const auto low = static_cast<std::uint64_t>(inside);
+        const auto high = static_cast<std::int64_t>(inside >> 64);
+        add_half(low, static_cast<std::int64_t>(low >> 32), window_.position);
+        add_half(static_cast<std::uint64_t>(high), high >> 32, window_.position + 64);
+        if (!exact_.empty()) {
+            for (int i = 0; i < digits; ++i)
+                sum.add(i, exact_[k * words + i]);
+            sum.mark(static_cast<std::uint64_t>(exact_[k * words + digits]));
+        }
+    }
+
+private:
+    static constexpr int digits = detail::sum_format<Sum>::digits;
+    static constexpr std::size_t words = detail::sum_format<Sum>::words;
+
+    void add_exactly(detail::slot k, Sum weight)
+    {
+        exact_.resize(slots_ * words);
+        detail::add_exactly(weight, thread_sum<Sum>{exact_.data() + k * words});
+    }
+
+    std::size_t slots_;
+    weight_window<Sum> window_;
+    summand_table<int128> sums_;
+    std::vector<std::int64_t> exact_;
+};
+
+// The sums of integers of one thread.
+template <std::integral Sum>
+class weight_table<Sum> {
+public:
+    explicit weight_table(std::size_t slots) : sums_(slots) {}
+
+    void add(detail::slot k, Sum weight, std::size_t sample)
+    {
+        sums_.at(k, sample) += static_cast<std::uint64_t>(weight);
+    }
+    void add_to(const thread_sum<Sum>& sum, detail::slot k) const
+    {
+        sum.add(0, static_cast<std::int64_t>(sums_.total(k)));
+    }
+
+private:
+    summand_table<std::uint64_t> sums_;
+};
+
+// The slots of a block of samples.
+template <class T, class In, class Slots>
+void find_slots(In in, const Slots& slots, detail::slot* block)
+{
+    for (std::size_t j = 0; j < histogram_block; ++j)
+        block[j] = slots(load<T>(in, j));
+}
+
+template <class T, class In, class E>
+void find_slots(In in, const detail::edge_search<E>& slots, detail::slot* block)
+{
+    constexpr std::size_t size = histogram_block;
+    std::array<E, size> buffer;
+    slots.template search<size>(load_block<size>(in, buffer.data()), block);
+}
+
+template <class Sum, class In, class Weights, class Slots>
+void add_weights(weight_table<Sum>& table, In in, Weights weights, std::size_t count, const Slots& slots)
+{
+    using sample = std::iter_value_t<In>;
+    constexpr std::size_t size = histogram_block;
+    std::array<detail::slot, size> block;
+    std::array<Sum, size> buffer;
+    std::size_t i = 0;
+    for (; i + size <= count; i += size) {
+        find_slots<sample>(in + static_cast<std::iter_difference_t<In>>(i), slots, block.data());
+        const Sum* const summands =
+            load_block<size>(weights + static_cast<std::iter_difference_t<Weights>>(i), buffer.data());
+        for (std::size_t j = 0; j < size; ++j)
+            table.add(block[j], summands[j], j);
+    }
+    for (; i < count; ++i)
+        table.add(slots(load<sample>(in, i)), load<Sum>(weights, i), i);
+}
+
+// Calls put(k, sum) for every slot with the exact sum of its weights, on all threads. Memory: one table a thread.
+template <class Sum, class In, class Weights, class Slots, class Put>
+void weighted_histogram(const cpu& target, In in, Weights weights, std::size_t count, const Slots& slots, Put put)
+{
+    const std::size_t size = slots.count() + detail::outside_slots;
+    const auto new_table = [&] {
+        if constexpr (std::integral<Sum>)
+            return weight_table<Sum>(size);
+        else
+            return weight_table<Sum>(size, weight_window<Sum>::around(weights, count));
+    };
+    const weight_table<Sum> empty = new_table();
+    const auto add_piece = [&](weight_table<Sum>& table, std::size_t first, std::size_t pieces) {
+        add_weights(table, in + static_cast<std::iter_difference_t<In>>(first),
+                    weights + static_cast<std::iter_difference_t<Weights>>(first), pieces, slots);
+    };
+    tbb::enumerable_thread_specific<weight_table<Sum>> of_threads(empty);
+    if (count < 2 * histogram_grain || thread_count(target) == 1)
+        add_piece(of_threads.local(), 0, count);
+    else
+        for_each_index(target, (count + histogram_grain - 1) / histogram_grain, [&](std::size_t grain) {
+            const std::size_t first = grain * histogram_grain;
+            add_piece(of_threads.local(), first, std::min(histogram_grain, count - first));
+        });
+    for_each_index(target, (size + histogram_block - 1) / histogram_block, [&](std::size_t block) {
+        for (std::size_t k = block * histogram_block; k < std::min(size, (block + 1) * histogram_block); ++k) {
+            std::array<std::int64_t, detail::sum_format<Sum>::words> words{};
+            const thread_sum<Sum> sum{words.data()};
+            for (const weight_table<Sum>& table : of_threads)
+                table.add_to(sum, static_cast<detail::slot>(k));
+            put(k, sum);
+        }
+    });
+}
+
+} // namespace upsweep::cpu_engine

@@ -1,0 +1,42 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include <upsweep/error.hpp>
+
+namespace upsweep {
+
+// The type of the sums of weights: 64-bit integers of integers, modulo 2^64; double of doubles; float of f16, bf16 and
+// float.
+template <class W>
+using weight_sum_t =
+    std::conditional_t<std::is_integral_v<W>, std::conditional_t<std::is_signed_v<W>, std::int64_t, std::uint64_t>,
+                       std::conditional_t<std::same_as<W, double>, double, float>>;
+
+// The weights of the samples that belong to no bin.
+template <class Sum>
+struct weight_outside {
+    Sum below{};
+    Sum above{};
+    Sum nan{};
+
+    friend bool operator==(const weight_outside&, const weight_outside&) = default;
+};
+
+namespace detail {
+
+inline void check_weights(std::size_t samples, std::size_t weights)
+{
+    if (samples != weights)
+        throw error(error_kind::invalid_argument, "weighted_histogram",
+                    std::to_string(weights) + " weights for " + std::to_string(samples) + " samples",
+                    "pass one weight a sample");
+}
+
+} // namespace detail
+} // namespace upsweep
