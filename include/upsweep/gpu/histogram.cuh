@@ -69,17 +69,13 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     __syncthreads();
 
     const auto take = [&]<int Count>(const lane_vector<sample, Count>& vector) {
-        slot found[Count];
         if constexpr (is_byte<sample>) {
 #pragma unroll
             for (int j = 0; j < Count; ++j)
-                found[j] = static_cast<std::uint8_t>(vector[j]);
+                table.increment(static_cast<std::uint8_t>(vector[j]));
         } else {
-            find_slots(slot_of, vector, found);
+            for_each_slot(slot_of, vector, [&](slot k) { table.increment(k); });
         }
-#pragma unroll
-        for (int j = 0; j < Count; ++j)
-            table.increment(found[j]);
     };
     if (blockIdx.x == gridDim.x - 1)
         samples.for_each_of_rest(take);

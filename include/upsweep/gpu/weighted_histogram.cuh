@@ -389,19 +389,6 @@ private:
     std::uint64_t fraction_[count] = {};
 };
 
-// The slots of a lane's samples: together where the function can look for several at once.
-template <class Function, class T, int Count>
-__device__ void slots_of(const Function& slot_of, const lane_vector<T, Count>& samples, slot (&found)[Count])
-{
-    if constexpr (requires { slot_of.find(samples, found); }) {
-        slot_of.find(samples, found);
-    } else {
-#pragma unroll
-        for (int j = 0; j < Count; ++j)
-            found[j] = slot_of(samples[j]);
-    }
-}
-
 // --- the kernel ------------------------------------------------------------------------------------------------------
 
 // Where the sums go: one a bin, and those of the weights beside all bins.
@@ -496,7 +483,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         for (int r = 0; r < rows; ++r) {
             slot k[elements];
             Sum x[elements];
-            slots_of(slot_of, sample_row[r], k);
+            find_slots(slot_of, sample_row[r], k);
 #pragma unroll
             for (int j = 0; j < elements; ++j)
                 x[j] = convert<Sum>(weight_row[r][j]);

@@ -48,17 +48,29 @@ bool are_few(const cuda& target, const Few& rule)
     return counters + words_of(rule) * sizeof(std::uint32_t) <= table_bytes(target);
 }
 
-// The slots of a lane's samples: together where the function can look for several at once.
-template <class Function, class T, int Count>
-__device__ void find_slots(const Function& slot_of, const lane_vector<T, Count>& samples, slot (&found)[Count])
+// Calls f(slot) for each of a lane's samples: after looking for all of them where the function can do so at once, else one by one,
+// so that slots take few registers.
+template <class Function, class T, int Count, class F>
+__device__ void for_each_slot(const Function& slot_of, const lane_vector<T, Count>& samples, F f)
 {
-    if constexpr (requires { slot_of.find(samples, found); }) {
+    if constexpr (requires(slot(&found)[Count]) { slot_of.find(samples, found); }) {
+        slot found[Count];
         slot_of.find(samples, found);
+#pragma unroll
+        for (int j = 0; j < Count; ++j)
+            f(found[j]);
     } else {
 #pragma unroll
         for (int j = 0; j < Count; ++j)
-            found[j] = slot_of(samples[j]);
+            f(slot_of(samples[j]));
     }
+}
+
+template <class Function, class T, int Count>
+__device__ void find_slots(const Function& slot_of, const lane_vector<T, Count>& samples, slot (&found)[Count])
+{
+    int j = 0;
+    for_each_slot(slot_of, samples, [&](slot k) { found[j++] = k; });
 }
 
 // A rule that needs no memory.
