@@ -596,24 +596,53 @@ struct edge_slots {
         template <class T>
         __device__ slot operator()(const T& sample) const
         {
-            const C given = convert<C>(sample);
-            const bool inside = given >= lo && given <= hi;
-            const C x = inside ? given : lo;
-            slot k = 0;
-            slot beyond = bins - 1; // the bin is in [k, k + beyond]
+            const C x = convert<C>(sample);
+            if (!is_inside(x))
+                return slot_beside(x, lo, hi, bins);
             if constexpr (has_table) {
                 const cell here = table[cells(x)];
-                const bool is_above = here.edge <= x;
-                k = here.before + (is_above ? 1 : 0);
-                beyond = is_above ? here.more : 0;
+                return here.edge <= x ? search(x, here.before + 1, here.more) : here.before;
+            } else {
+                return search(x, 0, bins - 1);
             }
+        }
+
+        // Of some samples at once: most cells have one edge at most.
+        template <class T, int Count>
+        requires has_table __device__ void find(const lane_vector<T, Count>& samples, slot (&found)[Count]) const
+        {
+            slot more[Count];
+            bool all_found = true;
+#pragma unroll
+            for (int j = 0; j < Count; ++j) {
+                const C x = convert<C>(samples[j]);
+                const cell here = table[cells(x)]; // some cell where there is none for it
+                const bool is_above = here.edge <= x;
+                found[j] = here.before + (is_above ? 1U : 0U);
+                more[j] = is_above ? here.more : 0;
+                all_found &= is_inside(x) & (more[j] == 0);
+            }
+            if (all_found)
+                return;
+#pragma unroll
+            for (int j = 0; j < Count; ++j) {
+                const C x = convert<C>(samples[j]);
+                found[j] = is_inside(x) ? search(x, found[j], more[j]) : slot_beside(x, lo, hi, bins);
+            }
+        }
+
+        __device__ bool is_inside(C x) const { return (x >= lo) & (x <= hi); }
+
+        // The bin of a sample that is in [k, k + beyond].
+        __device__ slot search(C x, slot k, slot beyond) const
+        {
             while (beyond != 0) {
                 const slot half = (beyond + 1) / 2;
                 const bool is_above = thresholds[k + half] <= x;
                 k += is_above ? half : 0;
                 beyond = is_above ? beyond - half : half - 1;
             }
-            return inside ? k : slot_beside(given, lo, hi, bins);
+            return k;
         }
     };
 
