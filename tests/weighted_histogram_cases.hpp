@@ -109,8 +109,7 @@ template <class Sum>
 ::testing::AssertionResult bits_equal(const weighted_result_of<Sum>& got, const weighted_result_of<Sum>& expected)
 {
     const auto listed = [](weighted_result_of<Sum> result) {
-        for (const Sum sum : {result.beside.below, result.beside.above, result.beside.nan})
-            result.sums.push_back(sum);
+        result.sums.insert(result.sums.end(), {result.beside.below, result.beside.above, result.beside.nan});
         return host_array<Sum>(std::span<const Sum>(result.sums));
     };
     return bits_equal(listed(got), listed(expected));

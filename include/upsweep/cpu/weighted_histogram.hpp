@@ -16,16 +16,17 @@
 #include <upsweep/cpu/histogram.hpp>
 #include <upsweep/cpu/parallel.hpp>
 #include <upsweep/exact_sum.hpp>
+#include <upsweep/qualifiers.hpp>
 #include <upsweep/weights.hpp>
 
 namespace upsweep::cpu_engine {
 
 // An exact sum in the memory of one thread: a word that grows too large is carried at once.
 template <class Sum>
-struct thread_sum {
+struct thread_sum { // nvcc wants its functions for the device, too, which never calls them
     std::int64_t* words;
 
-    void add(int i, std::int64_t value) const
+    UPSWEEP_HOST_DEVICE void add(int i, std::int64_t value) const
     {
         std::int64_t& word = words[i];
         if constexpr (std::integral<Sum>) {
@@ -39,11 +40,11 @@ struct thread_sum {
             }
         }
     }
-    void mark(std::uint64_t given) const
+    UPSWEEP_HOST_DEVICE void mark(std::uint64_t given) const
     {
         words[detail::sum_format<Sum>::words - 1] |= static_cast<std::int64_t>(given);
     }
-    std::int64_t operator()(int i) const { return words[i]; }
+    UPSWEEP_HOST_DEVICE std::int64_t operator()(int i) const { return words[i]; }
 };
 
 // The sums of one thread, in copies side by side, so that weights of one bin need not wait for one another.
