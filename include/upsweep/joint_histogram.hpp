@@ -17,6 +17,7 @@
 #include <upsweep/cpu/joint_histogram.hpp>
 #include <upsweep/error.hpp>
 #include <upsweep/histogram.hpp>
+#include <upsweep/histogram_checks.hpp>
 #include <upsweep/joint_slot.hpp>
 #include <upsweep/range.hpp>
 #include <upsweep/target.hpp>
@@ -24,39 +25,6 @@
 namespace upsweep {
 
 namespace detail {
-
-// Refuses inputs of different lengths, bins that are none, and counters of which there is not one for each combination of bins.
-// Returns how many samples there are.
-template <class... Rs, class... Bins>
-std::size_t check_joint(const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins, std::size_t counters)
-{
-    static_assert(sizeof...(Rs) == sizeof...(Bins) && sizeof...(Rs) > 0, "a joint histogram has bins for each input");
-    constexpr std::string_view call = "joint_histogram";
-    const std::array<std::size_t, sizeof...(Rs)> sizes =
-        std::apply([](const auto&... each) { return std::array{size_of(each)...}; }, in);
-    for (std::size_t d = 1; d < sizes.size(); ++d)
-        if (sizes[d] != sizes[0])
-            throw error(error_kind::invalid_argument, call,
-                        "input " + std::to_string(d) + " has " + std::to_string(sizes[d]) + " samples, input 0 has " +
-                            std::to_string(sizes[0]),
-                        "pass as many samples for each dimension");
-    std::apply([](const auto&... each) { (check_bins(each), ...); }, bins);
-    constexpr std::size_t most = std::numeric_limits<slot>::max() - outside_slots;
-    std::size_t product = 1;
-    std::string shape;
-    const auto multiply = [&](std::size_t count) {
-        shape += (shape.empty() ? "" : " x ") + std::to_string(count);
-        product = product > most / count ? 0 : product * count; // 0 where it is too large, which it then remains
-    };
-    std::apply([&](const auto&... each) { (multiply(bin_count(each)), ...); }, bins);
-    if (product == 0)
-        throw error(error_kind::invalid_argument, call, shape + " bins are more than 2^32 - 4",
-                    "ask for fewer bins in a dimension");
-    if (product != counters)
-        throw error(error_kind::invalid_argument, call, std::to_string(counters) + " counters for " + shape + " bins",
-                    "pass one counter for each combination of bins");
-    return sizes[0];
-}
 
 template <class... Rs, class... Bins>
 outside add_joint_histogram(cpu target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,

@@ -4,15 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 #include <upsweep/bins.hpp>
 #include <upsweep/cpu/matrix_histogram.hpp>
 #include <upsweep/error.hpp>
 #include <upsweep/histogram.hpp>
+#include <upsweep/histogram_checks.hpp>
 #include <upsweep/matrix.hpp>
 #include <upsweep/target.hpp>
 
@@ -28,40 +27,6 @@ outside add_matrix_histogram(cpu target, const matrix<T>& in, const Bins& bins, 
     return add_totals(target, counts.size(), counts, [&](std::span<std::uint64_t> totals) {
         with_slots<T>(bins, [&](const auto& slots) { cpu_engine::histogram_onto(target, in, slots, totals); });
     });
-}
-
-// Refuses counters of which there is not one for each bin of each of `parts` histograms.
-template <class Bins>
-void check_counters(std::string_view call, const Bins& bins, std::size_t parts, std::string_view name,
-                    std::size_t counters, std::size_t besides)
-{
-    check_bins(bins);
-    const std::size_t each = bin_count(bins);
-    if (parts > std::numeric_limits<std::size_t>::max() / each || counters != parts * each)
-        throw error(error_kind::invalid_argument, call,
-                    std::to_string(counters) + " counters for " + std::to_string(parts) + " " + std::string(name) +
-                        " of " + std::to_string(each) + " bins",
-                    "pass one counter for each bin of each of the " + std::string(name));
-    if (besides != parts)
-        throw error(error_kind::invalid_argument, call,
-                    std::to_string(besides) + " places for the samples beside the bins of " + std::to_string(parts) +
-                        " " + std::string(name),
-                    "pass one up::outside for each of the " + std::string(name));
-}
-
-template <class T, class Bins>
-void check_channels(const matrix<T>& in, std::size_t channels, const Bins& bins, std::size_t counters,
-                    std::size_t besides)
-{
-    constexpr std::string_view call = "histogram_channels";
-    check_matrix(call, in);
-    if (channels == 0 || in.columns % channels != 0)
-        throw error(error_kind::invalid_argument, call,
-                    "a row of " + std::to_string(in.columns) + " elements is not of whole pixels of " +
-                        std::to_string(channels) + " channels",
-                    "count the elements of a row, of all channels, as its columns");
-    check_counters(call, bins, channels, "channels", counters, besides);
-    check_bin_count(channels * (bin_count(bins) + outside_slots));
 }
 
 // Splits the slots of one histogram into its counters and what is beside them.

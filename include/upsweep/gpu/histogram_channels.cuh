@@ -12,7 +12,8 @@
 #include <upsweep/gpu/histogram.cuh>
 #include <upsweep/gpu/primitive/matrix.cuh>
 #include <upsweep/gpu/primitive/rules.cuh>
-#include <upsweep/matrix_histogram.hpp>
+#include <upsweep/histogram_checks.hpp>
+#include <upsweep/matrix.hpp>
 
 // A histogram of each channel of a matrix, or one of all its elements. The slots of all channels, one after the other, are one table,
 // of which each block has its own in shared memory, or a part where there is no room for all; the blocks of other parts read the

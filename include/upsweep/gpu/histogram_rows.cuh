@@ -13,7 +13,8 @@
 #include <upsweep/gpu/primitive/counters.cuh>
 #include <upsweep/gpu/primitive/matrix.cuh>
 #include <upsweep/gpu/primitive/rules.cuh>
-#include <upsweep/matrix_histogram.hpp>
+#include <upsweep/histogram_checks.hpp>
+#include <upsweep/matrix.hpp>
 
 // A histogram of each row. Where rows are many or short, a warp counts some of them at a time in a table of its own. Otherwise the
 // blocks take equal shares of all rows, one after the other: a block counts what it has of a row in its table, or a part of the

@@ -17,7 +17,7 @@
 #include <upsweep/gpu/histogram.cuh>
 #include <upsweep/gpu/primitive/rules.cuh>
 #include <upsweep/gpu/primitive/samples.cuh>
-#include <upsweep/joint_histogram.hpp>
+#include <upsweep/histogram_checks.hpp>
 #include <upsweep/joint_slot.hpp>
 
 // Joint histograms: points go to slots by the product of the rules of their coordinates, and are counted as other samples are

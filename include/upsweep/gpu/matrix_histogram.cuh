@@ -10,7 +10,8 @@
 #include <upsweep/gpu/histogram.cuh>
 #include <upsweep/gpu/histogram_channels.cuh>
 #include <upsweep/gpu/primitive/rules.cuh>
-#include <upsweep/matrix_histogram.hpp>
+#include <upsweep/histogram_checks.hpp>
+#include <upsweep/matrix.hpp>
 
 // One histogram of all elements of a matrix: histogram.cuh for rows without gaps, else as of a single channel.
 namespace upsweep {
