@@ -52,6 +52,18 @@ __device__ inline void clear_words(std::uint32_t* words, std::size_t count)
         words[i] = 0;
 }
 
+// Adds a block's counters, for keys from `first` on, to the totals of the grid. Blocks begin at different ones, lest they all
+// wait for the same ones. By all threads, after a barrier.
+template <class Table, class F>
+__device__ void for_each_total(const Table& table, slot keys, F f)
+{
+    const slot turned = blockIdx.x * blockDim.x % keys;
+    for (slot i = threadIdx.x; i < keys; i += blockDim.x) {
+        const slot k = i + turned < keys ? i + turned : i + turned - keys;
+        f(k, table.total(k));
+    }
+}
+
 // The counters of the grid, and how its blocks wait for one another. All zero between kernels.
 struct counter_memory {
     std::uint32_t* arrived;    // blocks at the barrier

@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 
@@ -16,6 +17,14 @@ struct sample_shape {
     static constexpr int row = elements * lanes;
     static constexpr int chunk = row * Rows;
 };
+
+// How many blocks are useful, of at most so many: a chunk for each.
+template <class It, int Rows>
+unsigned useful_blocks(int most, std::uint64_t count)
+{
+    const std::uint64_t chunks = std::max<std::uint64_t>(count / sample_shape<It, Rows>::chunk, 1);
+    return static_cast<unsigned>(std::min(chunks, static_cast<std::uint64_t>(most)));
+}
 
 // How many elements stand before the first that is aligned for vectors; none where no element is.
 template <int Count, class It>
