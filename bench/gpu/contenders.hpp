@@ -14,6 +14,11 @@ void measure_max_plus(session& run);
 void measure_affine(session& run);
 void measure_matrices(session& run);
 void measure_histograms_of_integers(session& run);
+void measure_histograms_of_wide_integers(session& run);
 void measure_histograms_of_floats(session& run);
+void measure_histograms_by_edges(session& run);
+void measure_weighted_histograms(session& run);
+void measure_joint_histograms(session& run);
+void measure_histograms_of_matrices(session& run);
 
 } // namespace bench

@@ -14,6 +14,8 @@
 #include <upsweep/upsweep.hpp>
 
 #include "contenders.hpp"
+#include "generated.cuh"
+#include "peers.cuh"
 #include "promises.cuh"
 #include "roof.hpp"
 
@@ -21,26 +23,8 @@ namespace bench {
 
 namespace up = upsweep;
 
-inline constexpr int grid = 1024;
-inline constexpr int block = 256;
-
 // Up to here results are compared with the CPU's, element by element.
 inline constexpr std::size_t compared_with_cpu = std::size_t{1} << 20;
-
-// The finaliser of SplitMix64: scattered bits, the same on every machine.
-__host__ __device__ inline std::uint64_t scattered(std::uint64_t z)
-{
-    z = (z + 1) * 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-}
-
-// In (-1/4, 1/4), with 23 bits of randomness.
-__device__ inline float small_float(std::uint64_t bits)
-{
-    return (static_cast<float>(bits >> 41) + 0.5f) * 0x1p-24f - 0.25f;
-}
 
 template <class T>
 __device__ T random_element(std::uint64_t i)
@@ -143,28 +127,9 @@ void fill(T* out, std::size_t n, cudaStream_t stream)
     check(cudaGetLastError(), "fill_kernel");
 }
 
-// A call of CUB's, call(storage, bytes), with the storage that it asks for, which is not part of what is measured.
-template <class Call>
-std::function<void()> with_storage(Call call)
-{
-    std::size_t bytes = 0;
-    check(call(nullptr, bytes), "cub");
-    const auto storage = std::make_shared<device_memory>(bytes);
-    return [=] {
-        std::size_t given = storage->bytes();
-        check(call(storage->data(), given), "cub");
-    };
-}
-
 inline void append(std::vector<contender>& contenders, const std::vector<contender>& more)
 {
     contenders.insert(contenders.end(), more.begin(), more.end());
-}
-
-inline std::string cub_version()
-{
-    return std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." +
-           std::to_string(CUB_SUBMINOR_VERSION);
 }
 
 // What CUB calls an element.

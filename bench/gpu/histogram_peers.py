@@ -84,8 +84,8 @@ def rows_of(kind, bins, distribution, n, machine, scratch):
         right = bool((torch.from_dlpack(call()).to(torch.float64) == expected.to(torch.float64)).all())
         times = [milliseconds(call, scratch) for _ in range(ROUNDS)]
         quartiles = statistics.quantiles(times, n=4)
-        yield {"machine": machine, "library": library, "version": version, "algorithm": "histogram", "type": kind,
-               "variant": f"{bins} {distribution}", "call": name, "promise": "", "n": n, "bytes": size,
+        yield {"machine": machine, "library": library, "version": version, "algorithm": "histogram", "kind": "even",
+               "type": kind, "variant": f"{bins} {distribution}", "call": name, "promise": "", "n": n, "bytes": size,
                "ms_cold": quartiles[1], "ms_cold_quartiles": [quartiles[0], quartiles[2]],
                "gbps": size / quartiles[1] * 1e-6, "right": right}
 

@@ -1,17 +1,32 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Histograms of one type of samples, in even bins of width one, for every number of bins and distribution that was asked for.
+// What the benchmarks of histograms share: samples of every distribution, and what is counted of them in the plainest way.
 #pragma once
 
-#include "folds.cuh"
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <upsweep/gpu/histogram.cuh>
+
+#include "contenders.hpp"
+#include "generated.cuh"
+#include "roof.hpp"
 
 namespace bench {
 
+namespace up = upsweep;
+
 // Where sample i of n is, in bins: where uniform bits are `u` and `v`, in [0, 1).
-inline __device__ double place_of(char kind, double u, double v, double i, double n, double bins)
+inline __device__ double place_of(char distribution, double u, double v, double i, double n, double bins)
 {
     const double hot = floor(bins / 3);
-    switch (kind) {
+    switch (distribution) {
     case 'u': return u * bins;                             // uniform
     case 'c': return hot;                                  // constant
     case 't': return u < 0.5 ? hot : fmod(hot + 32, bins); // two-valued, in one bank of shared memory
@@ -22,80 +37,140 @@ inline __device__ double place_of(char kind, double u, double v, double i, doubl
     }
 }
 
-template <class T>
-__global__ void fill_places_kernel(T* out, std::size_t n, char kind, unsigned bins)
+// Bins of width one.
+struct width_one {
+    double bins;
+
+    __device__ double sample_at(double place) const { return place; }
+};
+
+// Rising widths, from half of that to one and a half of it.
+struct rising_widths {
+    double bins;
+
+    __host__ __device__ double sample_at(double place) const { return place * (place + bins) / (2 * bins); }
+};
+
+template <class T, class Widths>
+__global__ void fill_samples_kernel(T* out, std::size_t n, char distribution, Widths widths, std::uint64_t seed)
 {
+    const double bins = widths.bins;
     for (std::size_t i = std::size_t{blockIdx.x} * block + threadIdx.x; i < n; i += std::size_t{grid} * block) {
-        const double u = static_cast<double>(scattered(2 * i) >> 11) * 0x1p-53;
-        const double v = static_cast<double>(scattered(2 * i + 1) >> 11) * 0x1p-53;
-        const double place = place_of(kind, u, v, static_cast<double>(i), static_cast<double>(n), bins);
-        out[i] = static_cast<T>(std::integral<T> ? floor(fmin(fmax(place, 0.0), bins - 1.0)) : place);
+        const double u = static_cast<double>(scattered(seed + 2 * i) >> 11) * 0x1p-53;
+        const double v = static_cast<double>(scattered(seed + 2 * i + 1) >> 11) * 0x1p-53;
+        const double place = place_of(distribution, u, v, static_cast<double>(i), static_cast<double>(n), bins);
+        if constexpr (std::integral<T>) {
+            out[i] = static_cast<T>(floor(fmin(fmax(place, 0.0), bins - 1.0)));
+        } else {
+            const auto sample = static_cast<T>(widths.sample_at(place));
+            // The end of the range is in the last bin here, and in none of CUB's.
+            out[i] = sample == static_cast<T>(bins) ? static_cast<T>(bins - 0.5) : sample;
+        }
     }
 }
 
-// In the simplest way that constant samples do not bring to a halt: a warp adds once for each bin.
+template <class T, class Widths>
+void fill_samples(cudaStream_t stream, T* out, std::size_t n, const std::string& distribution, const Widths& widths,
+                  std::uint64_t seed = 0)
+{
+    fill_samples_kernel<<<grid, block, 0, stream>>>(out, n, distribution.front(), widths, seed);
+    check(cudaGetLastError(), "fill_samples_kernel");
+}
+
+// The bin of a sample among bins of width one, or `bins` for one outside.
 template <class T>
-__global__ void plain_histogram_kernel(const T* in, std::size_t n, unsigned bins, unsigned long long* counts)
+__device__ unsigned bin_of_width_one(T sample, unsigned bins)
+{
+    const auto x = static_cast<double>(sample);
+    return x >= 0 && x < bins ? static_cast<unsigned>(x) : bins;
+}
+
+template <class T>
+struct even_places {
+    const T* in;
+    unsigned bins;
+
+    __device__ unsigned operator()(std::size_t i) const { return bin_of_width_one(in[i], bins); }
+};
+
+// In the simplest way that constant samples do not bring to a halt: a warp adds once for each counter. bin_of(i) is that of
+// element i, or `counters` for none.
+template <class BinOf>
+__global__ void plain_count_kernel(BinOf bin_of, std::size_t n, unsigned counters, unsigned long long* counts)
 {
     const std::size_t threads = std::size_t{grid} * block;
     for (std::size_t first = 0; first < n; first += threads) {
         const std::size_t i = first + std::size_t{blockIdx.x} * block + threadIdx.x;
-        const double x = i < n ? static_cast<double>(in[i]) : -1.0;
-        const unsigned bin = x >= 0 && x < bins ? static_cast<unsigned>(x) : x == bins ? bins - 1 : bins;
+        const unsigned bin = i < n ? bin_of(i) : counters;
         const unsigned same = __match_any_sync(~0U, bin);
-        if (bin < bins && __ffs(static_cast<int>(same)) - 1 == static_cast<int>(threadIdx.x % 32))
+        if (bin < counters && __ffs(static_cast<int>(same)) - 1 == static_cast<int>(threadIdx.x % 32))
             atomicAdd(counts + bin, static_cast<unsigned long long>(__popc(same)));
     }
 }
 
-template <class T>
-void measure_histogram(session& run, const std::string& type)
+template <class Counter>
+__global__ void count_wrong_kernel(const Counter* counts, const unsigned long long* expected, std::size_t counters,
+                                   unsigned long long* wrong)
 {
-    if (!run.wants("histogram", type))
-        return;
-    const cudaStream_t stream = run.stream();
-    const up::cuda gpu(stream);
-    const unsigned most = *std::ranges::max_element(run.bins());
-    const device_memory in_memory(run.sizes().back() * sizeof(T));
-    const device_memory counts_memory(most * sizeof(std::uint64_t));
-    const device_memory plain_memory(most * sizeof(std::uint64_t));
-    const device_memory beside_memory(sizeof(up::outside));
-    const T* const in = in_memory.data<const T>();
-    up::outside* const beside = beside_memory.data<up::outside>();
+    for (std::size_t k = std::size_t{blockIdx.x} * block + threadIdx.x; k < counters; k += std::size_t{grid} * block)
+        if (counts[k] != expected[k])
+            atomicAdd(wrong, 1);
+}
 
-    for (const unsigned bins : run.bins())
+// Where contenders write the counts of so many bins at most, and what is expected there.
+class tables {
+public:
+    tables(cudaStream_t stream, std::size_t most, std::size_t histograms = 1)
+        : stream_(stream), counts_(most * sizeof(std::uint64_t)), expected_(most * sizeof(std::uint64_t)),
+          beside_(histograms * sizeof(up::outside)), wrong_(sizeof(std::uint64_t))
+    {
+    }
+
+    template <class BinOf>
+    void expect(const BinOf& bin_of, std::size_t n, std::size_t counters)
+    {
+        counters_ = counters;
+        auto* const expected = expected_.data<unsigned long long>();
+        check(cudaMemsetAsync(expected, 0, counters * sizeof(std::uint64_t), stream_), "cudaMemsetAsync");
+        plain_count_kernel<<<grid, block, 0, stream_>>>(bin_of, n, static_cast<unsigned>(counters), expected);
+        check(cudaGetLastError(), "plain_count_kernel");
+    }
+
+    std::span<std::uint64_t> counts() const { return {counts_.data<std::uint64_t>(), counters_}; }
+    std::uint32_t* peer_counts() const { return counts_.data<std::uint32_t>(); }
+    up::outside* beside() const { return beside_.data<up::outside>(); }
+    std::span<std::byte> bytes() const { return std::as_writable_bytes(counts()); }
+
+    bool are_right() const { return are_right(counts().data()); }
+    bool peer_counts_are_right() const { return are_right(peer_counts()); }
+
+private:
+    template <class Counter>
+    bool are_right(const Counter* counts) const
+    {
+        check(cudaMemsetAsync(wrong_.data(), 0, wrong_.bytes(), stream_), "cudaMemsetAsync");
+        count_wrong_kernel<<<grid, block, 0, stream_>>>(counts, expected_.data<unsigned long long>(), counters_,
+                                                        wrong_.data<unsigned long long>());
+        check(cudaGetLastError(), "count_wrong_kernel");
+        return to_host(wrong_.data<std::uint64_t>(), 1).front() == 0;
+    }
+
+    cudaStream_t stream_;
+    device_memory counts_;
+    device_memory expected_;
+    device_memory beside_;
+    device_memory wrong_;
+    std::size_t counters_ = 0;
+};
+
+// Calls measure(bins, distribution, n) for all that was asked for. `usual` are the bins if none were.
+template <class F>
+void for_each_histogram(const session& run, const std::vector<unsigned>& usual, F measure)
+{
+    for (const unsigned bins : run.bins(usual))
         for (const std::string& distribution : run.distributions())
-            for (const std::size_t n : run.sizes()) {
-                if (sizeof(T) == 1 && bins > 256)
-                    continue;
-                fill_places_kernel<<<grid, block, 0, stream>>>(in_memory.data<T>(), n, distribution.front(), bins);
-                check(cudaMemsetAsync(plain_memory.data(), 0, plain_memory.bytes(), stream), "cudaMemsetAsync");
-                plain_histogram_kernel<<<grid, block, 0, stream>>>(in, n, bins,
-                                                                   plain_memory.data<unsigned long long>());
-                const std::vector<std::uint64_t> expected = to_host(plain_memory.data<std::uint64_t>(), bins);
-                const auto is_right = [&]<class Counter>(const Counter* counts) {
-                    return std::ranges::equal(to_host(counts, bins), expected);
-                };
-                auto* const counts = counts_memory.data<std::uint64_t>();
-                auto* const peer_counts = counts_memory.data<std::uint32_t>();
-                const up::even_bins even{0, static_cast<double>(bins), bins};
-
-                std::vector<contender> contenders = read_roofs(stream, in, n * sizeof(T));
-                contenders.push_back(
-                    {"upsweep", "up::histogram", UPSWEEP_VERSION,
-                     [=] { up::histogram(gpu, std::span<const T>(in, n), even, std::span(counts, bins), beside); },
-                     [=] { return is_right(counts); }});
-                contenders.push_back({"cub", "DeviceHistogram::HistogramEven", cub_version(),
-                                      with_storage([=](void* storage, std::size_t& bytes) {
-                                          using level = std::conditional_t<std::integral<T>, int, T>;
-                                          return cub::DeviceHistogram::HistogramEven(
-                                              storage, bytes, in, peer_counts, static_cast<int>(bins) + 1, level{0},
-                                              static_cast<level>(bins), static_cast<std::int64_t>(n), stream);
-                                      }),
-                                      [=] { return is_right(peer_counts); }});
-                run.measure({"histogram", type, std::to_string(bins) + " " + distribution, n, n * sizeof(T)},
-                            {counts_memory.data(), bins * sizeof(std::uint64_t)}, contenders);
-            }
+            for (const std::size_t n : run.sizes())
+                measure(bins, distribution, n);
 }
 
 } // namespace bench

@@ -41,7 +41,12 @@ bool run(bench::settings chosen, std::FILE* rows)
     bench::measure_affine(session);
     bench::measure_matrices(session);
     bench::measure_histograms_of_integers(session);
+    bench::measure_histograms_of_wide_integers(session);
     bench::measure_histograms_of_floats(session);
+    bench::measure_histograms_by_edges(session);
+    bench::measure_weighted_histograms(session);
+    bench::measure_joint_histograms(session);
+    bench::measure_histograms_of_matrices(session);
     session.print_summary();
     return session.all_right();
 }
@@ -65,7 +70,13 @@ int main(int argc, char** argv)
     app.add_option("--algorithms", chosen.algorithms, "reduce,scan,histogram; the first two where none is given")
         ->delimiter(',')
         ->check(CLI::IsMember({"reduce", "scan", "histogram"}));
-    app.add_option("--bins", chosen.bins, "of histograms")->delimiter(',')->check(CLI::Range(1U, 1U << 24));
+    app.add_option("--kinds", chosen.kinds,
+                   "even,integer,edges,weights,joint,rows,channels,pitched: which histograms; all where none is given")
+        ->delimiter(',')
+        ->check(CLI::IsMember(chosen.kinds));
+    app.add_option("--bins", chosen.bins, "of histograms, in each dimension; those of each kind where none are given")
+        ->delimiter(',')
+        ->check(CLI::Range(1U, 1U << 24));
     app.add_option("--distributions", chosen.distributions,
                    "uniform,constant,two,zipf,normal,sorted,hot: of the samples of histograms")
         ->delimiter(',')

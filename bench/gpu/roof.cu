@@ -46,6 +46,23 @@ __global__ void __launch_bounds__(threads) copy_kernel(const uint4* in, uint4* o
     }
 }
 
+// A vector is read for each that is written while there are any, and the other way round.
+__global__ void __launch_bounds__(threads)
+    read_and_write_kernel(const uint4* in, std::size_t in_vectors, uint4* out, std::size_t out_vectors)
+{
+    const std::size_t stride = std::size_t{gridDim.x} * threads;
+    uint4 seen{};
+    for (std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x; i < max(in_vectors, out_vectors);
+         i += stride) {
+        if (i < in_vectors) {
+            const uint4 loaded = __ldcs(in + i);
+            seen = {seen.x ^ loaded.x, seen.y ^ loaded.y, seen.z ^ loaded.z, seen.w ^ loaded.w};
+        }
+        if (i < out_vectors)
+            __stcs(out + i, seen);
+    }
+}
+
 __global__ void hold_kernel()
 {
     constexpr long long cycles = 150'000; // about 80 us
@@ -122,6 +139,23 @@ std::vector<contender> copy_roofs(cudaStream_t stream, const void* in, void* out
     roofs.push_back({"roof", "copy: cudaMemcpyAsync", "", [=] {
                          check(cudaMemcpyAsync(out, in, bytes, cudaMemcpyDeviceToDevice, stream), "cudaMemcpyAsync");
                      }});
+    return roofs;
+}
+
+std::vector<contender> read_and_write_roofs(cudaStream_t stream, const void* in, std::size_t in_bytes, void* out,
+                                            std::size_t out_bytes)
+{
+    std::vector<contender> roofs;
+    const std::size_t in_vectors = in_bytes / sizeof(uint4);
+    const std::size_t out_vectors = out_bytes / sizeof(uint4);
+    for (const unsigned each : blocks_a_processor) {
+        const unsigned grid = grid_of<1>(std::max(in_vectors, out_vectors), each);
+        roofs.push_back({"roof", name_of("read and write", 1, each), "", [=] {
+                             read_and_write_kernel<<<grid, threads, 0, stream>>>(
+                                 static_cast<const uint4*>(in), in_vectors, static_cast<uint4*>(out), out_vectors);
+                             check(cudaGetLastError(), "read and write roof");
+                         }});
+    }
     return roofs;
 }
 

@@ -2,7 +2,6 @@
 #include "session.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cmath>
 
@@ -37,6 +36,9 @@ bool contains(const std::vector<std::string>& names, const std::string& name)
     return std::ranges::find(names, name) != names.end();
 }
 
+// What was measured, without its algorithm and type.
+std::string name_of(const subject& what) { return what.kind.empty() ? what.variant : what.kind + ' ' + what.variant; }
+
 // Multiplies, to be read out as the geometric mean.
 struct mean {
     double logarithms = 0;
@@ -59,7 +61,7 @@ session::session(settings chosen, std::FILE* rows) : settings_(std::move(chosen)
         check(cudaEventCreate(&event), "cudaEventCreate");
     scratch_ = std::make_unique<device_memory>(scratch_bytes);
     fmt::print("times in us, cold / hot; share of the roof and speed over CUB, cold / hot\n");
-    fmt::print("{:<10}{:<6}{:<17}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", "", "type", "operator", "n", "roof",
+    fmt::print("{:<10}{:<6}{:<25}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", "", "type", "operator", "n", "roof",
                "upsweep", "share", "cub", "faster");
 }
 
@@ -73,6 +75,11 @@ session::~session()
 bool session::wants(const std::string& algorithm, const std::string& type) const
 {
     return contains(settings_.algorithms, algorithm) && (settings_.types.empty() || contains(settings_.types, type));
+}
+
+bool session::wants_histogram(const std::string& kind, const std::string& type) const
+{
+    return wants("histogram", type) && contains(settings_.kinds, kind);
 }
 
 std::vector<std::size_t> session::sizes() const
@@ -114,9 +121,9 @@ double session::host_microseconds(const std::function<void()>& launch)
 
 void session::measure(const subject& what, std::span<std::byte> result, const std::vector<contender>& contenders)
 {
-    const bool large = what.bytes > std::size_t{1} << 30;
+    const bool large = what.bytes >= scratch_bytes;
     const int cold_rounds = large ? 7 : 15;
-    const int hot_rounds = 5;
+    const int hot_rounds = large ? 2 : 5; // no cache holds what is large
 
     std::vector<bool> right;
     for (const contender& one : contenders)
@@ -158,17 +165,18 @@ void session::measure(const subject& what, std::span<std::byte> result, const st
     const auto is_ours = [](const std::string& library) { return library == "upsweep"; };
     const std::size_t roof = best(is_roof).value();
     const std::size_t ours = best(is_ours).value();
-    const std::size_t peer =
-        best([&](const std::string& library) { return !is_roof(library) && !is_ours(library); }).value();
+    const auto peer = best([&](const std::string& library) { return !is_roof(library) && !is_ours(library); });
     const auto times_of = [&](std::size_t k) { return times{median(records[k].cold), median(records[k].hot)}; };
 
     // The roof of the hot times can be another of the programs than that of the cold ones.
-    comparison compared{what, times_of(roof), times_of(ours), times_of(peer), {}};
+    comparison compared{what, times_of(roof), times_of(ours), {}, {}};
+    if (peer)
+        compared.peer = times_of(*peer);
     for (std::size_t k = 0; k < contenders.size(); ++k)
         if (!contenders[k].promise.empty())
             compared.peer_by_promise[contenders[k].promise] = times_of(k);
-    if (on_host)
-        compared.host = {median(records[ours].host), median(records[peer].host)};
+    if (on_host && peer)
+        compared.host = {median(records[ours].host), median(records[*peer].host)};
     for (std::size_t k = 0; k < contenders.size(); ++k)
         if (is_roof(contenders[k].library))
             compared.roof.hot = std::min(compared.roof.hot, median(records[k].hot));
@@ -184,6 +192,8 @@ void session::measure(const subject& what, std::span<std::byte> result, const st
         row["library"] = one.library;
         row["version"] = one.version;
         row["algorithm"] = what.algorithm;
+        if (!what.kind.empty())
+            row["kind"] = what.kind;
         row["type"] = what.type;
         row["variant"] = what.variant;
         row["call"] = one.call;
@@ -217,14 +227,15 @@ void session::print(const comparison& one)
     const auto pair = [](const times& t) {
         return fmt::format("{:.2f} / {:.2f}", microseconds(t.cold), microseconds(t.hot));
     };
-    fmt::print("{:<10}{:<6}{:<17}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", one.what.algorithm, one.what.type,
-               one.what.variant, fmt::format("2^{}", std::countr_zero(one.what.n)), pair(one.roof), pair(one.ours),
+    fmt::print("{:<10}{:<6}{:<25}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", one.what.algorithm, one.what.type,
+               name_of(one.what), fmt::format("2^{:.0f}", std::log2(one.what.n)), pair(one.roof), pair(one.ours),
                fmt::format("{:.1f} / {:.1f} %", 100 * one.roof.cold / one.ours.cold, 100 * one.roof.hot / one.ours.hot),
-               pair(one.peer),
-               fmt::format("{:.2f} / {:.2f}", one.peer.cold / one.ours.cold, one.peer.hot / one.ours.hot));
+               one.peer ? pair(*one.peer) : "",
+               one.peer ? fmt::format("{:.2f} / {:.2f}", one.peer->cold / one.ours.cold, one.peer->hot / one.ours.hot)
+                        : "");
 }
 
-void session::print_means(const std::string& algorithm, const std::string& variant) const
+void session::print_means(const std::string& algorithm, const std::string& name) const
 {
     struct range {
         const char* name;
@@ -238,15 +249,15 @@ void session::print_means(const std::string& algorithm, const std::string& varia
         mean share_cold, share_hot, faster_cold, faster_hot;
         std::map<std::string, std::pair<mean, mean>> faster_by_promise;
         const comparison* least = nullptr;
-        const auto faster = [](const comparison& one) { return one.peer.cold / one.ours.cold; };
+        const auto faster = [](const comparison& one) { return one.peer->cold / one.ours.cold; };
         for (const comparison& one : comparisons_) {
-            if (one.what.algorithm != algorithm || one.what.variant != variant || one.what.n < sizes.lowest ||
-                one.what.n > sizes.highest)
+            if (one.what.algorithm != algorithm || name_of(one.what) != name || one.what.n < sizes.lowest ||
+                one.what.n > sizes.highest || !one.peer)
                 continue;
             share_cold.add(one.roof.cold / one.ours.cold);
             share_hot.add(one.roof.hot / one.ours.hot);
             faster_cold.add(faster(one));
-            faster_hot.add(one.peer.hot / one.ours.hot);
+            faster_hot.add(one.peer->hot / one.ours.hot);
             if (least == nullptr || faster(one) < faster(*least))
                 least = &one;
             for (const auto& [promise, peer] : one.peer_by_promise) {
@@ -256,12 +267,12 @@ void session::print_means(const std::string& algorithm, const std::string& varia
         }
         if (least == nullptr)
             continue;
-        fmt::print("{:<10}{:<17}{:<10} {:>15} {:>13}  {:.2f} ({}, 2^{})\n", algorithm, variant, sizes.name,
+        fmt::print("{:<10}{:<25}{:<10} {:>15} {:>13}  {:.2f} ({}, 2^{:.0f})\n", algorithm, name, sizes.name,
                    fmt::format("{:.1f} / {:.1f} %", 100 * share_cold.value(), 100 * share_hot.value()),
                    fmt::format("{:.2f} / {:.2f}", faster_cold.value(), faster_hot.value()), faster(*least),
-                   least->what.type, std::countr_zero(least->what.n));
+                   least->what.type, std::log2(least->what.n));
         for (const auto& [promise, faster_than] : faster_by_promise)
-            fmt::print("{:<53} {:>13}  {}, the types that CUB has it for\n", "",
+            fmt::print("{:<61} {:>13}  {}, the types that CUB has it for\n", "",
                        fmt::format("{:.2f} / {:.2f}", faster_than.first.value(), faster_than.second.value()), promise);
     }
 }
@@ -281,14 +292,14 @@ void session::print_host_times() const
 
 void session::print_summary() const
 {
-    fmt::print("\ngeometric means over types and sizes, cold / hot\n{:<10}{:<17}{:<10} {:>15} {:>13}  {}\n", "",
+    fmt::print("\ngeometric means over types and sizes, cold / hot\n{:<10}{:<25}{:<10} {:>15} {:>13}  {}\n", "",
                "operator", "sizes", "share of roof", "over CUB", "least over CUB, cold");
     std::vector<std::pair<std::string, std::string>> kinds;
     for (const comparison& one : comparisons_)
-        if (const std::pair kind(one.what.algorithm, one.what.variant); std::ranges::find(kinds, kind) == kinds.end())
+        if (const std::pair kind(one.what.algorithm, name_of(one.what)); std::ranges::find(kinds, kind) == kinds.end())
             kinds.push_back(kind);
-    for (const auto& [algorithm, variant] : kinds)
-        print_means(algorithm, variant);
+    for (const auto& [algorithm, name] : kinds)
+        print_means(algorithm, name);
     print_host_times();
     if (!all_right())
         fmt::print("\n{} results are wrong\n", wrong_);

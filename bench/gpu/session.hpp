@@ -24,6 +24,7 @@ struct subject {
     std::string variant; // the operator; of histograms the bins and the distribution
     std::size_t n = 0;
     std::size_t bytes = 0;
+    std::string kind = {}; // of histograms: see settings
 };
 
 struct contender {
@@ -46,7 +47,8 @@ struct settings {
     std::vector<std::string> types; // all where it is empty
     unsigned lowest = 10;           // sizes are 2^lowest, 2^(lowest + 2), ... up to 2^highest
     unsigned highest = 30;
-    std::vector<unsigned> bins{2, 256, 2048, 16384, 65536, 1048576};
+    std::vector<std::string> kinds{"even", "integer", "edges", "weights", "joint", "rows", "channels", "pitched"};
+    std::vector<unsigned> bins; // the usual ones of each kind where it is empty
     std::vector<std::string> distributions{"uniform", "constant", "two", "zipf", "normal", "sorted", "hot"};
     std::string machine;
     std::string commit;
@@ -61,8 +63,12 @@ public:
     ~session();
 
     bool wants(const std::string& algorithm, const std::string& type) const;
+    bool wants_histogram(const std::string& kind, const std::string& type) const;
     std::vector<std::size_t> sizes() const;
-    const std::vector<unsigned>& bins() const { return settings_.bins; }
+    const std::vector<unsigned>& bins(const std::vector<unsigned>& usual) const
+    {
+        return settings_.bins.empty() ? usual : settings_.bins;
+    }
     const std::vector<std::string>& distributions() const { return settings_.distributions; }
     std::size_t largest() const { return std::size_t{1} << settings_.highest; }
     cudaStream_t stream() const { return stream_; }
@@ -93,7 +99,7 @@ private:
         subject what;
         times roof;
         times ours;
-        times peer;
+        std::optional<times> peer; // not every histogram has one
         std::map<std::string, times> peer_by_promise;
         std::optional<host_times> host = {};
     };
@@ -102,7 +108,7 @@ private:
     double milliseconds(const std::function<void()>& work);
     double host_microseconds(const std::function<void()>& launch);
     void print(const comparison& one);
-    void print_means(const std::string& algorithm, const std::string& variant) const;
+    void print_means(const std::string& algorithm, const std::string& name) const;
     void print_host_times() const;
 
     settings settings_;
