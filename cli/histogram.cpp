@@ -1,7 +1,10 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "command.hpp"
 
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -23,10 +26,26 @@ sample_range range_of_samples(const inputs& in)
     return find_sample_range(in);
 }
 
+// Counts all elements, on the GPU with at most so much of its memory.
+measurement count_into(upsweep_counter& counter, const inputs& in, std::optional<std::uint64_t> gpu_memory,
+                       std::vector<std::uint64_t>& counts, upsweep_outside& outside)
+{
+    if (gpu_memory)
+        check(upsweep_counter_limit_gpu_memory(&counter, *gpu_memory), "--gpu-memory");
+    const stopwatch watch;
+    measurement done = in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
+        check(upsweep_counter_feed(&counter, elements, count), file);
+    });
+    check(upsweep_counter_result(&counter, counts.data(), &outside), in.name());
+    done.seconds = watch.seconds(); // a GPU is not done before
+    return done;
+}
+
 void run_samples(const histogram_options& options)
 {
     const upsweep_target target = target_of(options);
     const auto limit = limit_threads(options);
+    const auto gpu_memory = gpu_memory_of(options);
     sample_bins bins;
     bins.count = count_option("--bins", options.bins, std::numeric_limits<std::uint64_t>::max());
     if (!options.edges.empty()) {
@@ -43,14 +62,14 @@ void run_samples(const histogram_options& options)
     check_memory(bins.count);
     std::vector<std::uint64_t> counts(bins.count);
     upsweep_outside outside{};
+    upsweep_counter* created = nullptr;
     const upsweep_target sink_target = in.sink_target(target);
-    measurement done = in.stream([&](const std::string& file, const void* samples, std::uint64_t count) {
-        check(bins.edges.empty() ? upsweep_histogram_even(sink_target, in.dtype(), samples, count, bins.range.lo,
-                                                          bins.range.hi, bins.count, counts.data(), &outside)
-                                 : upsweep_histogram_edges(sink_target, in.dtype(), samples, count, bins.edges.data(),
-                                                           bins.edges.size(), counts.data(), &outside),
-              file);
-    });
+    check(bins.edges.empty()
+              ? upsweep_counter_create_even(sink_target, in.dtype(), bins.range.lo, bins.range.hi, bins.count, &created)
+              : upsweep_counter_create_edges(sink_target, in.dtype(), bins.edges.data(), bins.edges.size(), &created),
+          in.name());
+    const counter_ptr counter(created);
+    measurement done = count_into(*counter, in, gpu_memory, counts, outside);
     done.seconds = watch.seconds();
     report_samples(options, in, bins, counts, outside, done);
 }
@@ -59,15 +78,17 @@ void run_letters(const histogram_options& options)
 {
     const upsweep_target target = target_of(options);
     const auto limit = limit_threads(options);
+    const auto gpu_memory = gpu_memory_of(options);
     const std::uint64_t group = group_option(options);
     const inputs in = inputs::open_as_bytes(options);
     constexpr std::uint64_t letters = 26;
     std::vector<std::uint64_t> counts((letters + group - 1) / group);
-    std::uint64_t others = 0;
-    const measurement done = in.stream([&](const std::string& file, const void* text, std::uint64_t bytes) {
-        check(upsweep_histogram_letters(target, text, bytes, group, counts.data(), &others), file);
-    });
-    report_letters(options, in, counts, others, done);
+    upsweep_outside outside{};
+    upsweep_counter* created = nullptr;
+    check(upsweep_counter_create_letters(target, group, &created), in.name());
+    const counter_ptr counter(created);
+    const measurement done = count_into(*counter, in, gpu_memory, counts, outside);
+    report_letters(options, in, counts, outside.below, done);
 }
 
 } // namespace

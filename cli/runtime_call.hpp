@@ -28,4 +28,9 @@ struct scanner_deleter {
 };
 using scanner_ptr = std::unique_ptr<upsweep_scanner, scanner_deleter>;
 
+struct counter_deleter {
+    void operator()(upsweep_counter* counter) const { upsweep_counter_destroy(counter); }
+};
+using counter_ptr = std::unique_ptr<upsweep_counter, counter_deleter>;
+
 } // namespace upsweep::cli

@@ -30,6 +30,15 @@ public:
     virtual void limit_memory(std::uint64_t) {}
 };
 
+class any_counter {
+public:
+    virtual ~any_counter() = default;
+    virtual void feed(const void* in, std::size_t count) = 0;
+    // Everything fed so far.
+    virtual void add_to(std::span<std::uint64_t> counts, outside& beside) = 0;
+    virtual void limit_memory(std::uint64_t) {}
+};
+
 // The CPU engine takes elements of the output's type or, where that differs, of the type it accumulates in.
 class cpu_scanner : public any_scanner {
 public:

@@ -2,6 +2,7 @@
 #include <upsweep/runtime.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
 #include <cstring>
@@ -129,6 +130,75 @@ bool is_convertible(upsweep_dtype from, upsweep_dtype to)
     return from < UPSWEEP_F16 || to >= UPSWEEP_F16 || to == UPSWEEP_BOOL;
 }
 
+// Calls `add` for each piece.
+template <class Add, class Bins>
+class cpu_counter final : public any_counter {
+public:
+    cpu_counter(Add add, cpu target, Bins bins) : add_(add), target_(target), bins_(std::move(bins))
+    {
+        detail::check_bins(bins_);
+        counts_.resize(detail::bin_count(bins_));
+    }
+
+    void feed(const void* in, std::size_t count) override { add_(target_, in, count, bins_, counts_, beside_); }
+    void add_to(std::span<std::uint64_t> counts, outside& beside) override
+    {
+        std::ranges::transform(counts, counts_, counts.begin(), std::plus{});
+        detail::add(beside, beside_);
+    }
+
+private:
+    Add add_;
+    cpu target_;
+    Bins bins_;
+    std::vector<std::uint64_t> counts_;
+    outside beside_;
+};
+
+// Groups of letters, in either case.
+struct letter_groups {
+    std::uint64_t group;
+
+    std::size_t count() const { return (26 + group - 1) / group; }
+    int operator()(std::uint8_t byte) const
+    {
+        const int letter = (byte | 0x20) - 'a';
+        return letter >= 0 && letter < 26 ? letter / static_cast<int>(group) : -1;
+    }
+};
+
+void add_letters(cpu target, const void* in, std::size_t count, const bins_by<letter_groups>& bins,
+                 std::span<std::uint64_t> counts, outside& beside)
+{
+    histogram_accumulate(target, std::span(static_cast<const std::uint8_t*>(in), count), bins, counts, beside);
+}
+
+// Bytes are counted by value; bytes that are no letters are below all bins.
+class letters_of_bytes final : public any_counter {
+public:
+    letters_of_bytes(std::unique_ptr<any_counter> bytes, letter_groups groups)
+        : bytes_(std::move(bytes)), groups_(groups)
+    {
+    }
+
+    void feed(const void* in, std::size_t count) override { bytes_->feed(in, count); }
+    void limit_memory(std::uint64_t bytes) override { bytes_->limit_memory(bytes); }
+    void add_to(std::span<std::uint64_t> counts, outside& beside) override
+    {
+        std::array<std::uint64_t, 256> of_values{};
+        outside none;
+        bytes_->add_to(of_values, none);
+        for (std::size_t value = 0; value < of_values.size(); ++value) {
+            const int group = groups_(static_cast<std::uint8_t>(value));
+            (group < 0 ? beside.below : counts[static_cast<std::size_t>(group)]) += of_values[value];
+        }
+    }
+
+private:
+    std::unique_ptr<any_counter> bytes_;
+    letter_groups groups_;
+};
+
 // Converts elements to the type in which they are folded, before the CPU engine sees them.
 class converting_scanner final : public any_scanner {
 public:
@@ -182,6 +252,11 @@ struct upsweep_scanner {
     std::unique_ptr<any_scanner> scan;
 };
 
+struct upsweep_counter {
+    std::unique_ptr<any_counter> samples;
+    std::size_t bins;
+};
+
 namespace {
 
 upsweep_reducer make_reducer_for(upsweep_target target, upsweep_op op, upsweep_dtype dtype)
@@ -217,31 +292,70 @@ upsweep_scanner make_scanner_for(upsweep_target target, upsweep_op op, bool excl
                                                  out_dtype)};
 }
 
-cpu histogram_target(upsweep_target target)
-{
-    if (target.place == UPSWEEP_CUDA)
-        throw error(error_kind::unsupported, "histogram", "the GPU engine counts no histograms yet",
-                    "use the target cpu or auto");
-    return cpu_of(target);
-}
-
 void check_input(const char* call, const void* in, std::uint64_t count)
 {
     require(in != nullptr || count == 0, call, "the input is a null pointer", "pass a pointer to the elements");
 }
 
-outside to_outside(const upsweep_outside& beside) { return {beside.below, beside.above, beside.nan}; }
+template <class Bins>
+using add_samples = void (*)(cpu target, const void* in, std::size_t count, const Bins& bins,
+                             std::span<std::uint64_t> counts, outside& beside);
 
-template <class AddTyped, class Bins>
-void add_histogram(AddTyped add, upsweep_target target, const void* in, std::uint64_t count, const Bins& bins,
-                   std::uint64_t* counts, std::size_t bin_count, upsweep_outside* beside)
+template <class Bins>
+upsweep_counter make_counter_for(upsweep_target target, upsweep_dtype dtype, add_samples<Bins> add, const Bins& bins)
 {
-    check_input("histogram", in, count);
+    const cpu host = cpu_of(target);
+    detail::check_bins(bins);
+    const std::size_t count = detail::bin_count(bins);
+    if (target.place == UPSWEEP_CUDA)
+        return {gpu::make_counter({dtype, host}, bins), count};
+    return {std::make_unique<cpu_counter<add_samples<Bins>, Bins>>(add, host, bins), count};
+}
+
+upsweep_counter make_even_counter(upsweep_target target, upsweep_dtype dtype, const even_bins& bins)
+{
+    return make_counter_for(target, dtype, engine(dtype).histogram_even, bins);
+}
+
+upsweep_counter make_edge_counter(upsweep_target target, upsweep_dtype dtype, const double* edges, std::uint64_t count)
+{
+    require(edges != nullptr || count == 0, "histogram", "the edges are a null pointer", "pass at least two edges");
+    return make_counter_for(target, dtype, engine(dtype).histogram_edges, upsweep::edges(std::span(edges, count)));
+}
+
+upsweep_counter make_letter_counter(upsweep_target target, std::uint64_t group)
+{
+    const cpu host = cpu_of(target);
+    require(group >= 1 && group <= 26, "histogram", "a group has 1 to 26 letters", "ask for 4, say");
+    const letter_groups groups{group};
+    if (target.place == UPSWEEP_CUDA)
+        return {std::make_unique<letters_of_bytes>(gpu::make_byte_counter(host), groups), groups.count()};
+    using letters = bins_by<letter_groups>;
+    return {std::make_unique<cpu_counter<add_samples<letters>, letters>>(add_letters, host,
+                                                                         letters(groups, groups.count())),
+            groups.count()};
+}
+
+void check_counts(const void* counts, const void* beside)
+{
     require(counts != nullptr && beside != nullptr, "histogram", "a result is a null pointer",
             "pass room for the counts");
-    outside totals = to_outside(*beside);
-    add(histogram_target(target), in, count, bins, std::span(counts, bin_count), totals);
-    *beside = {totals.below, totals.above, totals.nan};
+}
+
+outside add_samples_of(const upsweep_counter& counter, const void* in, std::uint64_t count, std::uint64_t* counts)
+{
+    check_input("histogram", in, count);
+    counter.samples->feed(in, count);
+    outside beside;
+    counter.samples->add_to(std::span(counts, counter.bins), beside);
+    return beside;
+}
+
+void add(upsweep_outside& beside, const outside& more)
+{
+    beside.below += more.below;
+    beside.above += more.above;
+    beside.nan += more.nan;
 }
 
 } // namespace
@@ -394,7 +508,9 @@ upsweep_status upsweep_histogram_even(upsweep_target target, upsweep_dtype dtype
                                       double lo, double hi, uint64_t bins, uint64_t* counts, upsweep_outside* outside)
 {
     return guarded([&] {
-        add_histogram(engine(dtype).histogram_even, target, in, count, even_bins{lo, hi, bins}, counts, bins, outside);
+        check_counts(counts, outside);
+        const upsweep_counter counter = make_even_counter(target, dtype, {lo, hi, bins});
+        add(*outside, add_samples_of(counter, in, count, counts));
     });
 }
 
@@ -403,11 +519,9 @@ upsweep_status upsweep_histogram_edges(upsweep_target target, upsweep_dtype dtyp
                                        upsweep_outside* outside)
 {
     return guarded([&] {
-        require(edges != nullptr || edge_count == 0, "histogram", "the edges are a null pointer",
-                "pass at least two edges");
-        const upsweep::edges bins(std::span(edges, edge_count));
-        const std::size_t bin_count = edge_count == 0 ? 0 : edge_count - 1;
-        add_histogram(engine(dtype).histogram_edges, target, in, count, bins, counts, bin_count, outside);
+        check_counts(counts, outside);
+        const upsweep_counter counter = make_edge_counter(target, dtype, edges, edge_count);
+        add(*outside, add_samples_of(counter, in, count, counts));
     });
 }
 
@@ -415,20 +529,68 @@ upsweep_status upsweep_histogram_letters(upsweep_target target, const void* text
                                          uint64_t* counts, uint64_t* others)
 {
     return guarded([&] {
-        check_input("histogram", text, bytes);
-        require(counts != nullptr && others != nullptr, "histogram", "a result is a null pointer",
-                "pass room for the counts");
-        require(group >= 1 && group <= 26, "histogram", "a group has 1 to 26 letters", "ask for 4, say");
-        const auto letter_group = [group](std::uint8_t byte) {
-            const int letter = (byte | 0x20) - 'a'; // either case
-            return letter >= 0 && letter < 26 ? letter / static_cast<int>(group) : -1;
-        };
-        const std::size_t groups = (26 + group - 1) / group;
-        upsweep::outside beside;
-        histogram_accumulate(histogram_target(target), std::span(static_cast<const std::uint8_t*>(text), bytes),
-                             bins_by{letter_group, groups}, std::span(counts, groups), beside);
-        *others += beside.below;
+        check_counts(counts, others);
+        const upsweep_counter counter = make_letter_counter(target, group);
+        *others += add_samples_of(counter, text, bytes, counts).below;
     });
 }
+
+upsweep_status upsweep_counter_create_even(upsweep_target target, upsweep_dtype dtype, double lo, double hi,
+                                           uint64_t bins, upsweep_counter** counter)
+{
+    return guarded([&] {
+        require(counter != nullptr, "histogram", "the counter is a null pointer", "pass a pointer to a pointer");
+        *counter = new upsweep_counter(make_even_counter(target, dtype, {lo, hi, bins}));
+    });
+}
+
+upsweep_status upsweep_counter_create_edges(upsweep_target target, upsweep_dtype dtype, const double* edges,
+                                            uint64_t edge_count, upsweep_counter** counter)
+{
+    return guarded([&] {
+        require(counter != nullptr, "histogram", "the counter is a null pointer", "pass a pointer to a pointer");
+        *counter = new upsweep_counter(make_edge_counter(target, dtype, edges, edge_count));
+    });
+}
+
+upsweep_status upsweep_counter_create_letters(upsweep_target target, uint64_t group, upsweep_counter** counter)
+{
+    return guarded([&] {
+        require(counter != nullptr, "histogram", "the counter is a null pointer", "pass a pointer to a pointer");
+        *counter = new upsweep_counter(make_letter_counter(target, group));
+    });
+}
+
+upsweep_status upsweep_counter_feed(upsweep_counter* counter, const void* in, uint64_t count)
+{
+    return guarded([&] {
+        require(counter != nullptr, "histogram", "the counter is a null pointer", "create it first");
+        check_input("histogram", in, count);
+        counter->samples->feed(in, count);
+    });
+}
+
+upsweep_status upsweep_counter_result(const upsweep_counter* counter, uint64_t* counts, upsweep_outside* outside)
+{
+    return guarded([&] {
+        require(counter != nullptr, "histogram", "the counter is a null pointer", "create it first");
+        check_counts(counts, outside);
+        std::vector<std::uint64_t> table(counter->bins);
+        upsweep::outside beside;
+        counter->samples->add_to(table, beside);
+        std::ranges::copy(table, counts);
+        *outside = {beside.below, beside.above, beside.nan};
+    });
+}
+
+upsweep_status upsweep_counter_limit_gpu_memory(upsweep_counter* counter, uint64_t bytes)
+{
+    return guarded([&] {
+        require(counter != nullptr, "histogram", "the counter is a null pointer", "create it first");
+        counter->samples->limit_memory(bytes);
+    });
+}
+
+void upsweep_counter_destroy(upsweep_counter* counter) { delete counter; }
 
 } // extern "C"

@@ -50,17 +50,13 @@ void measure_histogram(session& run, const std::string& kind, const std::string&
 template <class T>
 void measure_even_histogram(session& run, const std::string& type)
 {
-    measure_histogram<T>(run, "even", type, {2, 256, 2048, 16384, 65536, 1048576}, [](unsigned bins) {
-        return up::even_bins{0, static_cast<double>(bins), bins};
-    });
+    measure_histogram<T>(run, "even", type, {2, 256, 2048, 16384, 65536, 1048576}, even_bins_of);
 }
 
 template <class T>
 void measure_integer_histogram(session& run, const std::string& type)
 {
-    measure_histogram<T>(run, "integer", type, {65536, 1048576}, [](unsigned bins) {
-        return up::integer_bins{0, bins};
-    });
+    measure_histogram<T>(run, "integer", type, {65536, 1048576}, integer_bins_of);
 }
 
 } // namespace bench

@@ -22,9 +22,10 @@ struct joint_places {
     }
 };
 
-// Both coordinates have as many bins, and the same distribution.
-template <class T>
-void measure_joint(session& run, const std::string& type, const std::vector<unsigned>& usual)
+// Both coordinates have as many bins, and the same distribution. `rules` names the bins in the rows.
+template <class T, class MakeBins>
+void measure_joint(session& run, const std::string& type, const std::vector<unsigned>& usual, const std::string& rules,
+                   MakeBins make_bins)
 {
     if (!run.wants_histogram("joint", type))
         return;
@@ -47,14 +48,14 @@ void measure_joint(session& run, const std::string& type, const std::vector<unsi
 
         std::vector<contender> contenders = read_roofs(stream, xs, 2 * n * sizeof(T));
         contenders.push_back({"upsweep", "up::joint_histogram", UPSWEEP_VERSION,
-                              [&, rule = up::even_bins{0, static_cast<double>(bins), bins}] {
+                              [&, rule = make_bins(bins)] {
                                   up::joint_histogram(gpu,
                                                       std::tuple{std::span<const T>(xs, n), std::span<const T>(ys, n)},
                                                       std::tuple{rule, rule}, result.counts(), result.beside());
                               },
                               [&] { return result.are_right(); }});
         const std::string side = std::to_string(bins);
-        run.measure({"histogram", type, side + "x" + side + " " + distribution, n, 2 * n * sizeof(T), "joint"},
+        run.measure({"histogram", type, side + "x" + side + rules + " " + distribution, n, 2 * n * sizeof(T), "joint"},
                     result.bytes(), contenders);
     });
 }
@@ -63,8 +64,9 @@ void measure_joint(session& run, const std::string& type, const std::vector<unsi
 
 void measure_joint_histograms(session& run)
 {
-    measure_joint<float>(run, "f32", {128});
-    measure_joint<std::uint8_t>(run, "u8", {64, 256});
+    measure_joint<float>(run, "f32", {128}, "", even_bins_of);
+    measure_joint<std::uint8_t>(run, "u8", {64, 256}, "", even_bins_of);
+    measure_joint<std::uint8_t>(run, "u8", {64, 256}, " integers", integer_bins_of);
 }
 
 } // namespace bench

@@ -48,10 +48,9 @@ struct part_places {
     }
 };
 
-up::even_bins bytes_in(unsigned bins) { return {0, static_cast<double>(bins), bins}; }
-
-// Rows of 256: most of what is moved is the counters.
-void measure_rows(session& run)
+// Rows of 256: most of what is moved is the counters. `rules` names the bins in the rows of results.
+template <class MakeBins>
+void measure_rows(session& run, const std::string& rules, MakeBins make_bins)
 {
     constexpr std::size_t columns = 256;
     const std::vector<unsigned> usual{256};
@@ -75,14 +74,14 @@ void measure_rows(session& run)
         std::vector<contender> contenders =
             read_and_write_roofs(stream, in, n, result.bytes().data(), result.bytes().size());
         contenders.push_back({"upsweep", "up::histogram_rows", UPSWEEP_VERSION,
-                              [&, rule = bytes_in(bins)] {
+                              [&, rule = make_bins(bins)] {
                                   up::histogram_rows(gpu, up::matrix(in, rows, columns), rule, result.counts(),
                                                      std::span(result.beside(), rows));
                               },
                               [&] { return result.are_right(); }});
-        run.measure(
-            {"histogram", "u8", std::to_string(bins) + " " + distribution, n, n + result.bytes().size(), "rows"},
-            result.bytes(), contenders);
+        run.measure({"histogram", "u8", std::to_string(bins) + rules + " " + distribution, n, n + result.bytes().size(),
+                     "rows"},
+                    result.bytes(), contenders);
     });
 }
 
@@ -126,7 +125,7 @@ void measure_channels(session& run)
 
         std::vector<contender> contenders = read_roofs(stream, in, n);
         contenders.push_back({"upsweep", "up::histogram_channels", UPSWEEP_VERSION,
-                              [&, rule = bytes_in(bins)] {
+                              [&, rule = even_bins_of(bins)] {
                                   up::histogram_channels(gpu, up::matrix(in, 1, n), Channels, rule, result.counts(),
                                                          std::span(result.beside(), Channels));
                               },
@@ -166,7 +165,7 @@ void measure_part(session& run)
         std::vector<contender> contenders = read_roofs(stream, in, n);
         contenders.push_back(
             {"upsweep", "up::histogram", UPSWEEP_VERSION,
-             [&, rule = bytes_in(bins)] { up::histogram(gpu, part, rule, result.counts(), result.beside()); },
+             [&, rule = even_bins_of(bins)] { up::histogram(gpu, part, rule, result.counts(), result.beside()); },
              [&] { return result.are_right(); }});
         contenders.push_back({"cub", "DeviceHistogram::HistogramEven", cub_version(),
                               with_storage([=, counts = result.peer_counts()](void* storage, std::size_t& bytes) {
@@ -185,7 +184,8 @@ void measure_part(session& run)
 
 void measure_histograms_of_matrices(session& run)
 {
-    measure_rows(run);
+    measure_rows(run, "", even_bins_of);
+    measure_rows(run, " integers", integer_bins_of);
     measure_channels<4>(run);
     measure_channels<5>(run);
     measure_part(run);

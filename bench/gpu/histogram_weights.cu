@@ -61,7 +61,7 @@ void measure_weighted_histograms(session& run)
         std::vector<contender> contenders = read_roofs(stream, samples, 2 * n * sizeof(float));
         contenders.push_back(
             {"upsweep", "up::weighted_histogram", UPSWEEP_VERSION,
-             [&, rule = up::even_bins{0, static_cast<double>(bins), bins}] {
+             [&, rule = even_bins_of(bins)] {
                  up::weighted_histogram(gpu, std::span<const float>(samples, n), std::span<const float>(weights, n),
                                         rule, sums, beside_memory.data<up::weight_outside<float>>());
              },

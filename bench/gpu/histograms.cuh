@@ -37,6 +37,10 @@ inline __device__ double place_of(char distribution, double u, double v, double 
     }
 }
 
+// The two ways to give bins of width one.
+inline up::even_bins even_bins_of(unsigned bins) { return {0, static_cast<double>(bins), bins}; }
+inline up::integer_bins integer_bins_of(unsigned bins) { return {0, bins}; }
+
 // Bins of width one.
 struct width_one {
     double bins;

@@ -59,6 +59,16 @@ void check_device()
                     "use the target cpu");
 }
 
+// Integers are compared with edges in double, whatever their width, floats of 16 bits in float.
+template <class Bins>
+std::unique_ptr<any_counter> make_counter_by(const counter_request& request, const Bins& bins)
+{
+    check_device();
+    if (request.dtype == UPSWEEP_F16 || request.dtype == UPSWEEP_BF16 || request.dtype == UPSWEEP_F32)
+        return make_counter_of<float>(request, bins);
+    return make_counter_of<double>(request, bins);
+}
+
 } // namespace
 
 std::string device_name()
@@ -99,6 +109,22 @@ std::unique_ptr<any_scanner> make_scanner(const scan_request& request)
     case folded_in::f64: break;
     }
     return make_scanner_in<double>(how.op, request);
+}
+
+std::unique_ptr<any_counter> make_counter(const counter_request& request, const even_bins& bins)
+{
+    return make_counter_by(request, bins);
+}
+
+std::unique_ptr<any_counter> make_counter(const counter_request& request, const edges& bins)
+{
+    return make_counter_by(request, bins);
+}
+
+std::unique_ptr<any_counter> make_byte_counter(cpu host)
+{
+    check_device();
+    return make_counter_of<std::uint8_t>({UPSWEEP_U8, host}, integer_bins{0, 256});
 }
 
 } // namespace upsweep::runtime::gpu

@@ -32,4 +32,14 @@ struct scan_request {
 };
 std::unique_ptr<any_scanner> make_scanner(const scan_request& request);
 
+// Samples of type `dtype`. Counts are those of the CPU.
+struct counter_request {
+    upsweep_dtype dtype;
+    cpu host;
+};
+std::unique_ptr<any_counter> make_counter(const counter_request& request, const even_bins& bins);
+std::unique_ptr<any_counter> make_counter(const counter_request& request, const edges& bins);
+// How often each of the 256 values of a byte occurs.
+std::unique_ptr<any_counter> make_byte_counter(cpu host);
+
 } // namespace upsweep::runtime::gpu

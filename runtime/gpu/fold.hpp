@@ -15,4 +15,8 @@ std::unique_ptr<any_reducer> make_reducer_in(upsweep_op op, const reduce_request
 template <class Acc>
 std::unique_ptr<any_scanner> make_scanner_in(upsweep_op op, const scan_request& request);
 
+// The histogram whose samples are compared with edges in type Sample.
+template <class Sample, class Bins>
+std::unique_ptr<any_counter> make_counter_of(const counter_request& request, const Bins& bins);
+
 } // namespace upsweep::runtime::gpu

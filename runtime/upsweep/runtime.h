@@ -5,7 +5,7 @@
  * Every function returns a status. On any status but UPSWEEP_OK nothing has been written to the caller's memory (but for
  * results of a scan on a GPU that failed on the way, UPSWEEP_INTERNAL), and upsweep_last_error() tells the calling thread what
  * failed, why, and what to do about it. Functions are thread-safe;
- * one upsweep_reducer or upsweep_scanner belongs to one thread at a time.
+ * one upsweep_reducer, upsweep_scanner or upsweep_counter belongs to one thread at a time.
  *
  * Floating-point results are those of the canonical order (docs/fold-order.md): the same bits for every target, number
  * of threads and way of cutting the input into pieces.
@@ -149,6 +149,24 @@ UPSWEEP_API upsweep_status upsweep_histogram_edges(upsweep_target target, upswee
  * counts[0..(26 + group - 1) / group) and the bytes that are no letters to *others. */
 UPSWEEP_API upsweep_status upsweep_histogram_letters(upsweep_target target, const void* text, uint64_t bytes,
                                                      uint64_t group, uint64_t* counts, uint64_t* others);
+
+/* Counts samples, or letters, that come in pieces. On a GPU the pieces are gathered, and counted in a table there, which stays
+ * until the counter is destroyed: cheaper than one of the calls above for each piece. */
+typedef struct upsweep_counter upsweep_counter;
+UPSWEEP_API upsweep_status upsweep_counter_create_even(upsweep_target target, upsweep_dtype dtype, double lo, double hi,
+                                                       uint64_t bins, upsweep_counter** counter);
+UPSWEEP_API upsweep_status upsweep_counter_create_edges(upsweep_target target, upsweep_dtype dtype, const double* edges,
+                                                        uint64_t edge_count, upsweep_counter** counter);
+/* The bytes that are no letters count as below all bins. */
+UPSWEEP_API upsweep_status upsweep_counter_create_letters(upsweep_target target, uint64_t group,
+                                                          upsweep_counter** counter);
+UPSWEEP_API upsweep_status upsweep_counter_feed(upsweep_counter* counter, const void* in, uint64_t count);
+/* The counts of everything fed so far, one for each bin; more may be fed afterwards. */
+UPSWEEP_API upsweep_status upsweep_counter_result(const upsweep_counter* counter, uint64_t* counts,
+                                                  upsweep_outside* outside);
+/* As upsweep_reducer_limit_gpu_memory; the table of counts is not part of it. */
+UPSWEEP_API upsweep_status upsweep_counter_limit_gpu_memory(upsweep_counter* counter, uint64_t bytes);
+UPSWEEP_API void upsweep_counter_destroy(upsweep_counter* counter);
 
 #ifdef __cplusplus
 }

@@ -30,6 +30,14 @@ check_reduce() {
     show "reduce $*" same_result
 }
 
+counts_of() { grep -o '"counts":.*' "$1" | sed 's/"seconds":[^,}]*//; s/"[a-z_]*per_second":[^,}]*//g'; }
+same_counts() { [[ $(counts_of cpu.json) == "$(counts_of cuda.json)" ]]; }
+check_histogram() {
+    "$command" histogram --json --target cpu "$@" >cpu.json
+    "$command" histogram --json --target cuda "$@" >cuda.json
+    show "histogram $*" same_counts
+}
+
 check_scan() {
     "$command" scan --json --target cpu "$@" -o cpu.raw >cpu.json
     "$command" scan --json --target cuda "$@" -o cuda.raw >cuda.json
@@ -54,4 +62,8 @@ check_scan --dtype i16 bytes.raw
 check_scan --dtype i16 --op min --out-dtype i16 bytes.raw
 head -c 100000001 bytes.raw >odd.raw
 check_scan --dtype u8 --out-dtype f16 odd.raw
+check_histogram --dtype f32 --bins 1000 floats.raw
+check_histogram --dtype f32 --bins 100000 --range 0:3e10 --gpu-memory 3M floats.raw
+check_histogram --dtype i32 --edges=-2e9,-1000,0,5,2e9 bytes.raw
+check_histogram --text --group 1 bytes.raw
 ((failures == 0)) || { echo "$failures differ" >&2; exit 1; }

@@ -1,5 +1,5 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
-"""Compares the bits of libupsweep's folds on a GPU, real or simulated, with those of fold_order.py.
+"""Compares the bits of libupsweep's folds on a GPU, real or simulated, with those of fold_order.py, and its counts.
 
     python3 gpu.py libupsweep.so [--seed N] [--only REGEX]
 
@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 
+import histograms
 import samples
 from bits import EVERY_FOLD, ScanCase, check_reducer, check_scanner, cut, inputs_of, same_bits
 from checks import case, refused, require, run
@@ -91,6 +92,39 @@ def whole_arrays(libs, rng):
                     ScanCase(rng, op, dtype, values, name).check(lib, n, cuda(0))
 
 
+def histograms_of_few_samples(libs, rng):
+    """Every type, in bins that try the arithmetic, by one call."""
+    for dtype in STORAGE:
+        some = list(histograms.ranges(rng, dtype))
+        for k in rng.choice(len(some), 4, replace=False):
+            lo, hi, bins = some[k]
+            edges = histograms.even_edges(dtype, lo, hi, bins)
+            x = histograms.adversarial(rng, dtype, edges, int(rng.choice([0, 1, 1000, 5000])))
+            expected = histograms.count_between(edges, histograms.comparable(x, dtype, False))
+            for lib in libs:
+                histograms.check(lib, rng, x, dtype, 2, expected, f"even bins ({lo}, {hi}, {bins}) on the GPU",
+                                 even=(lo, hi, bins), on=cuda)
+
+
+def histograms_in_chunks(libs, rng):
+    """Every type, in chunks and pieces whose borders differ, by even bins and by edges; letters, too."""
+    edges = np.array([-3, -0.1, 0, 0.1, 2, 77])
+    for dtype in STORAGE:
+        chunk = LEAST << int(rng.integers(2))
+        x = histograms.adversarial(rng, dtype, histograms.even_edges(dtype, -5, 250, 300), near_borders(rng, chunk))
+        pieces, memory = few(cut(rng, len(x))), UNDER_WAY * size_of(dtype) * chunk
+        for lib in libs:
+            histograms.check_counter(
+                lib, cuda(2), x, dtype, pieces, lambda n: histograms.count_between(
+                    histograms.even_edges(dtype, -5, 250, 300), histograms.comparable(x[:n], dtype, False)),
+                "even bins on the GPU", even=(-5, 250, 300), gpu_memory=memory)
+            histograms.check_counter(
+                lib, cuda(2), x, dtype, pieces,
+                lambda n: histograms.count_between(edges, histograms.comparable(x[:n], dtype, True)),
+                "edges on the GPU", edges=edges, gpu_memory=memory)
+    histograms.letters(libs, rng, on=cuda)
+
+
 def refusals(libs, rng):
     """What has no answer gets a status and a message, and nothing is written."""
     f32, gpu, out = DTYPES["f32"], cuda(1), Guarded("f32", 100)
@@ -102,8 +136,14 @@ def refusals(libs, rng):
         refused(lib, "bits of floats", lib.reduce(gpu, OP_NUMBERS["bit_or"], f32, some.pointer, 100, out.pointer), UNSUPPORTED,
                 out, "bit_or", "f32")
         counts, beside = Guarded("u64", 4), Guarded("u64", 3)
-        refused(lib, "a histogram", lib.histogram_even(gpu, f32, some.pointer, 100, 0, 1, 4, counts.pointer, beside.pointer),
-                UNSUPPORTED, counts, "histogram")
+        refused(lib, "a histogram", lib.histogram_even(gpu, f32, some.pointer, 100, 1, 0, 4, counts.pointer, beside.pointer),
+                INVALID_ARGUMENT, counts, "histogram", "range")
+        counter = ctypes.c_void_p()
+        require(lib.counter_create_even(gpu, f32, 0, 1, 4, ctypes.byref(counter)) == OK, lib.message())
+        refused(lib, "too little memory", lib.counter_limit_gpu_memory(counter, 1000), INVALID_ARGUMENT, out, "1000 bytes")
+        require(lib.counter_feed(counter, some.pointer, 100) == OK, lib.message())
+        refused(lib, "a limit that comes late", lib.counter_limit_gpu_memory(counter, 1 << 20), INVALID_ARGUMENT, out, "before")
+        lib.counter_destroy(counter)
         reducer = ctypes.c_void_p()
         require(lib.reducer_create(gpu, 0, f32, ctypes.byref(reducer)) == OK, lib.message())
         refused(lib, "too little memory", lib.reducer_limit_gpu_memory(reducer, 1000), INVALID_ARGUMENT, out, "1000 bytes")
@@ -112,7 +152,7 @@ def refusals(libs, rng):
         lib.reducer_destroy(reducer)
 
 
-CHECKS = (reducers, scanners, converting_scanners, whole_arrays, refusals)
+CHECKS = (reducers, scanners, converting_scanners, whole_arrays, histograms_of_few_samples, histograms_in_chunks, refusals)
 
 
 if __name__ == "__main__":

@@ -111,10 +111,10 @@ class Counters:
 
 
 @case()
-def check(lib, rng, x, dtype, threads, expected, what, even=None, edges=None):
+def check(lib, rng, x, dtype, threads, expected, what, even=None, edges=None, on=cpu):
     bins = len(expected[0])
     source, counters = Guarded.of(dtype, x, rng.integers(64)), Counters(rng, bins)
-    arguments = cpu(threads), DTYPES[dtype], source.pointer, len(x)
+    arguments = on(threads), DTYPES[dtype], source.pointer, len(x)
     if even:
         status = lib.histogram_even(*arguments, *even, counters.counts.pointer, ctypes.byref(counters.outside))
     else:
@@ -193,6 +193,42 @@ def given_edges(libs, rng):
                 check(lib, rng, x, dtype, int(rng.choice(THREADS)), expected, f"{kind} edges", edges=edges)
 
 
+@case()
+def check_counter(lib, target, x, dtype, pieces, expected, what, even=None, edges=None, gpu_memory=None):
+    """Fed in pieces, with the counts of all samples so far after the middle one and after the last. A result does not add."""
+    counter, source = ctypes.c_void_p(), Guarded.of(dtype, x)
+    status = (lib.counter_create_even(target, DTYPES[dtype], *even, ctypes.byref(counter)) if even else
+              lib.counter_create_edges(target, DTYPES[dtype], edges.ctypes.data, len(edges), ctypes.byref(counter)))
+    require(status == OK, f"{what}: {lib.message()}")
+    if gpu_memory:
+        require(lib.counter_limit_gpu_memory(counter, gpu_memory) == OK, lib.message())
+    counts, outside = Guarded("u64", len(expected(0)[0])), Outside()
+    for k, (begin, end) in enumerate(pieces):
+        status = lib.counter_feed(counter, source.pointer + begin * source.array.itemsize, end - begin)
+        require(status == OK, f"{what}: {lib.message()}")
+        if k in (len(pieces) // 2, len(pieces) - 1):
+            counts.poison()
+            require(lib.counter_result(counter, counts.pointer, ctypes.byref(outside)) == OK, f"{what}: {lib.message()}")
+            counted, *beside = expected(end)
+            require(np.array_equal(counts.array, counted) and [outside.below, outside.above, outside.nan] == beside and
+                    counts.untouched_around(), f"{what} of {len(x)} {dtype}: wrong counts after {end} samples")
+    lib.counter_destroy(counter)
+
+
+def counters(libs, rng):
+    """Samples in pieces of any size, some of them empty."""
+    for dtype in STORAGE:
+        x = adversarial(rng, dtype, even_edges(dtype, -5, 250, 300), 20000)
+        ends = np.sort(np.append(rng.integers(0, len(x), 5), [0, len(x)]))
+        edges = np.array([-1, 0, 0.1, 2, 77])
+        for lib in libs:
+            check_counter(lib, cpu(2), x, dtype, list(zip([0, *ends], ends)),
+                          lambda n: count_between(even_edges(dtype, -5, 250, 300), comparable(x[:n], dtype, False)),
+                          "even bins", even=(-5, 250, 300))
+            check_counter(lib, cpu(2), x, dtype, list(zip([0, *ends], ends)),
+                          lambda n: count_between(edges, comparable(x[:n], dtype, True)), "edges", edges=edges)
+
+
 def pieces(libs, rng):
     """An array in pieces adds up to what it gives in one."""
     x = adversarial(rng, "f32", even_edges("f32", -1, 1, 50), 20000)
@@ -208,7 +244,7 @@ def pieces(libs, rng):
                     f"{lib.isa}: the counts of pieces do not add up")
 
 
-def letters(libs, rng):
+def letters(libs, rng, on=cpu):
     """Letters of a text in groups, either case; all other bytes apart."""
     text = np.frombuffer(rng.bytes(100000), np.uint8)
     lower = text | 0x20
@@ -219,7 +255,7 @@ def letters(libs, rng):
         for lib in libs:
             with case():
                 counts, others = Guarded.of("u64", np.full(groups, 5, np.uint64)), ctypes.c_uint64(7)
-                status = lib.histogram_letters(cpu(int(rng.choice(THREADS))), text.ctypes.data, len(text), group,
+                status = lib.histogram_letters(on(int(rng.choice(THREADS))), text.ctypes.data, len(text), group,
                                                counts.pointer, ctypes.byref(others))
                 require(status == OK, f"{lib.isa} letters: {lib.message()}")
                 require(np.array_equal(counts.array, expected + np.uint64(5)) and counts.untouched_around() and
@@ -266,4 +302,4 @@ def refusals(libs, rng):
 
 
 if __name__ == "__main__":
-    sys.exit(run(__doc__, (even_bins, distributions, numpy_agrees, given_edges, pieces, letters, refusals)))
+    sys.exit(run(__doc__, (even_bins, distributions, numpy_agrees, given_edges, counters, pieces, letters, refusals)))

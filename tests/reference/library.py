@@ -49,6 +49,13 @@ _SIGNATURES = {
     "upsweep_histogram_even": (_int, [Target, _int, _pointer, _u64, _double, _double, _u64, _pointer, _pointer]),
     "upsweep_histogram_edges": (_int, [Target, _int, _pointer, _u64, _pointer, _u64, _pointer, _pointer]),
     "upsweep_histogram_letters": (_int, [Target, _pointer, _u64, _u64, _pointer, _pointer]),
+    "upsweep_counter_create_even": (_int, [Target, _int, _double, _double, _u64, _pointer]),
+    "upsweep_counter_create_edges": (_int, [Target, _int, _pointer, _u64, _pointer]),
+    "upsweep_counter_create_letters": (_int, [Target, _u64, _pointer]),
+    "upsweep_counter_feed": (_int, [_pointer, _pointer, _u64]),
+    "upsweep_counter_result": (_int, [_pointer, _pointer, _pointer]),
+    "upsweep_counter_limit_gpu_memory": (_int, [_pointer, _u64]),
+    "upsweep_counter_destroy": (None, [_pointer]),
 }
 
 

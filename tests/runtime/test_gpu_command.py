@@ -46,6 +46,20 @@ class OnTheGpu(CommandTest):
         self.same_file("scan", "small.npy")  # in 64 bits
         self.same_file("scan", "--op", "max", "--exclusive", "--out-dtype", "i8", "small.npy")
 
+    def test_histogram(self):
+        self.same("histogram", "--bins", "300", "a.npy")
+        self.same("histogram", "--edges=-1,-0.1,0,2.5", "a.npy")
+        for code in ("i1", "u8", "f2"):
+            self.write("b.npy", samples(code, 30_000))
+            self.same("histogram", "--bins", "7", "--range=-20:100", "b.npy")
+        self.write("text", self.array.tobytes())
+        self.same("histogram", "--text", "--group", "1", "text")
+        self.same("histogram", "--range", "0:1", "--dtype", "f32", "--format", "raw", "-", stdin=self.array.tobytes())
+        self.same("histogram", "--range", "0:1", "-", stdin="")
+        result = [self.json("histogram", "--range=-0.5:0.5", "--target", target, "a.npy") for target in ("cpu", "cuda")]
+        for key in ("counts", "below", "above", "nan"):
+            self.assertEqual(result[0][key], result[1][key])
+
     def test_several_files_are_one_array(self):
         self.write("1.npy", self.array[:12_345])
         self.write("2.npy", self.array[12_345:12_346])
@@ -53,6 +67,7 @@ class OnTheGpu(CommandTest):
         files = ("1.npy", "2.npy", "3.npy")
         self.assertEqual(self.same("reduce", *files), self.same("reduce", "a.npy"))
         self.same_file("scan", *files)
+        self.assertEqual(self.same("histogram", *files), self.same("histogram", "a.npy"))
 
     def test_pipes_and_text(self):
         raw = ("--dtype", "f32", "--format", "raw", "-")
@@ -69,8 +84,8 @@ class OnTheGpu(CommandTest):
         self.assert_fails(1, "reduce", "--op", "min", "--target", "cuda", "-", tells="no elements")
 
     def test_what_is_not_possible(self):
-        self.assert_fails(1, "histogram", "--target", "cuda", "--range", "0:1", "a.npy", tells=["a.npy: ", "target cpu or auto"])
-        self.assert_fails(1, "reduce", "--target", "cuda", "--gpu-memory", "100", "a.npy", tells=["--gpu-memory: ", "at least"])
+        for command in ("reduce", "histogram"):
+            self.assert_fails(1, command, "--target", "cuda", "--gpu-memory", "100", "a.npy", tells=["--gpu-memory: ", "at least"])
         for bad in ("0", "many", "1.5G", "99999999999T"):
             self.assert_fails(2, "reduce", "--gpu-memory", bad, "a.npy", tells=f"--gpu-memory: '{bad}'")
 

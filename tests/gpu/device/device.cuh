@@ -33,6 +33,30 @@ private:
     cudaStream_t handle_ = nullptr;
 };
 
+// What a call puts on a stream, as a graph.
+class captured {
+public:
+    template <class Call>
+    captured(cudaStream_t on, const Call& call) : on_(on)
+    {
+        cudaGraph_t graph{};
+        check(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal));
+        call();
+        check(cudaStreamEndCapture(on, &graph));
+        check(cudaGraphInstantiate(&work_, graph, 0));
+        check(cudaGraphDestroy(graph));
+    }
+    captured(const captured&) = delete;
+    captured& operator=(const captured&) = delete;
+    ~captured() { cudaGraphExecDestroy(work_); }
+
+    void launch() const { check(cudaGraphLaunch(work_, on_)); }
+
+private:
+    cudaStream_t on_;
+    cudaGraphExec_t work_ = nullptr;
+};
+
 // Memory of the GPU whose contents nobody sets.
 class device_bytes {
 public:

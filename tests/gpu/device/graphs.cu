@@ -26,12 +26,7 @@ TEST(graph, replayed_100_times_with_other_elements)
     };
     fold();
 
-    cudaGraph_t graph{};
-    cudaGraphExec_t work{};
-    check(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal));
-    fold();
-    check(cudaStreamEndCapture(on, &graph));
-    check(cudaGraphInstantiate(&work, graph, 0));
+    const captured graph(on, fold);
     for (int replay = 0; replay < 100; ++replay) {
         const host_array<float> values = random_array<float>(random, n);
         host_array<float> scan(n);
@@ -39,15 +34,13 @@ TEST(graph, replayed_100_times_with_other_elements)
         up::exclusive_scan(up::cpu{}, scan.span(), scan.span(), up::maximum{}, 0.0F);
 
         check(cudaMemcpyAsync(in.span().data(), values.begin(), n * sizeof(float), cudaMemcpyHostToDevice, on));
-        check(cudaGraphLaunch(work, on));
+        graph.launch();
         on.wait();
         ASSERT_TRUE(bits_equal(got.sum.to_host()[0], up::reduce(up::cpu{}, values.span())));
         ASSERT_TRUE(bits_equal(got.scan.to_host(), scan));
         if (replay % 10 == 0)
             fold(); // calls beside the graph use the same workspace
     }
-    check(cudaGraphExecDestroy(work));
-    check(cudaGraphDestroy(graph));
 }
 
 TEST(graph, whose_workspace_would_grow_is_refused)

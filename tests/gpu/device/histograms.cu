@@ -4,49 +4,7 @@
 #include <cstdint>
 
 #include "device.cuh"
-
-namespace upsweep::test {
-
-// i * 7919 modulo a number that has no factor in common with it: each remainder comes once in so many samples.
-class remainders {
-public:
-    using iterator_category = std::random_access_iterator_tag;
-    using value_type = std::uint32_t;
-    using difference_type = std::ptrdiff_t;
-    using reference = std::uint32_t;
-    using pointer = void;
-
-    remainders() = default;
-    remainders(std::uint64_t at, std::uint32_t modulus) : at_(at), modulus_(modulus) {}
-    UPSWEEP_HOST_DEVICE std::uint32_t operator*() const
-    {
-        return static_cast<std::uint32_t>(at_ % modulus_ * 7919 % modulus_);
-    }
-    UPSWEEP_HOST_DEVICE std::uint32_t operator[](difference_type n) const { return *(*this + n); }
-    UPSWEEP_HOST_DEVICE remainders& operator+=(difference_type n)
-    {
-        return at_ += static_cast<std::uint64_t>(n), *this;
-    }
-    UPSWEEP_HOST_DEVICE remainders& operator-=(difference_type n) { return *this += -n; }
-    UPSWEEP_HOST_DEVICE remainders& operator++() { return *this += 1; }
-    UPSWEEP_HOST_DEVICE remainders& operator--() { return *this += -1; }
-    UPSWEEP_HOST_DEVICE remainders operator++(int) { return ++*this, *this - 1; }
-    UPSWEEP_HOST_DEVICE remainders operator--(int) { return --*this, *this + 1; }
-    UPSWEEP_HOST_DEVICE friend remainders operator+(remainders it, difference_type n) { return it += n; }
-    UPSWEEP_HOST_DEVICE friend remainders operator+(difference_type n, remainders it) { return it += n; }
-    UPSWEEP_HOST_DEVICE friend remainders operator-(remainders it, difference_type n) { return it -= n; }
-    UPSWEEP_HOST_DEVICE friend difference_type operator-(remainders a, remainders b)
-    {
-        return static_cast<difference_type>(a.at_ - b.at_);
-    }
-    auto operator<=>(const remainders&) const = default;
-
-private:
-    std::uint64_t at_ = 0;
-    std::uint32_t modulus_ = 1;
-};
-
-} // namespace upsweep::test
+#include "remainders.cuh"
 
 namespace up = upsweep;
 using namespace upsweep::test;
@@ -63,12 +21,12 @@ TEST(large_histogram, more_than_2_to_32_samples_in_tables_of_every_kind)
     for (const std::uint32_t kinds : {256U, 5000U, 65536U, 300'000U}) {
         const std::size_t bins = kinds - 2;
         target_array<up::cuda, std::uint64_t> counts(bins);
-        const auto beside = up::histogram(gpu, std::ranges::subrange(remainders(0, kinds), remainders(beyond, kinds)),
-                                          up::integer_bins{1, bins}, counts.span());
+        const auto beside =
+            up::histogram(gpu, remainder_range(beyond, kinds), up::integer_bins{1, bins}, counts.span());
         // The first `beyond % kinds` of the sequence come once more than the others.
         std::vector<std::uint64_t> expected(kinds, beyond / kinds);
         for (std::uint64_t i = 0; i < beyond % kinds; ++i)
-            ++expected[*remainders(i, kinds)];
+            ++expected[*remainders<>(i, kinds)];
         EXPECT_EQ(beside, (up::outside{expected.front(), expected.back(), 0})) << kinds;
         EXPECT_TRUE(std::ranges::equal(counts.to_host(), std::span(expected).subspan(1, bins))) << kinds;
     }
@@ -103,12 +61,7 @@ void expect_replayed(const Bins& bins, std::size_t count, double scale)
     const auto call = [&] { up::histogram(gpu, in.const_span(), bins, counts.span(), beside.span().data()); };
     call();
 
-    cudaGraph_t graph{};
-    cudaGraphExec_t work{};
-    check(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal));
-    call();
-    check(cudaStreamEndCapture(on, &graph));
-    check(cudaGraphInstantiate(&work, graph, 0));
+    const captured graph(on, call);
     for (int replay = 0; replay < 5; ++replay) {
         host_array<T> samples(n);
         for (T& sample : samples)
@@ -116,15 +69,13 @@ void expect_replayed(const Bins& bins, std::size_t count, double scale)
         std::vector<std::uint64_t> expected(count);
         const up::outside expected_beside = up::histogram(up::cpu{}, samples.span(), bins, expected);
         check(cudaMemcpyAsync(in.span().data(), samples.begin(), n * sizeof(T), cudaMemcpyHostToDevice, on));
-        check(cudaGraphLaunch(work, on));
+        graph.launch();
         if (replay % 2 == 0)
             call(); // beside the graph, with the same workspace
         on.wait();
         ASSERT_TRUE(std::ranges::equal(counts.to_host(), expected)) << count << " bins";
         ASSERT_EQ(beside.to_host()[0], expected_beside) << count << " bins";
     }
-    check(cudaGraphExecDestroy(work));
-    check(cudaGraphDestroy(graph));
 }
 
 TEST(graph_of_histograms, tables_of_every_kind)

@@ -1,0 +1,167 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <upsweep/gpu/histogram.cuh>
+
+#include "chunk.cuh"
+#include "elements.cuh"
+#include "engine.hpp"
+#include "fold.hpp"
+
+namespace upsweep::runtime::gpu {
+
+class event {
+public:
+    event() { upsweep::gpu::check("cudaEventCreate", cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+    event(const event&) = delete;
+    event& operator=(const event&) = delete;
+    ~event() { cudaEventDestroy(event_); }
+
+    void record(const stream& on) { upsweep::gpu::check("cudaEventRecord", cudaEventRecord(event_, on.get())); }
+    void wait() const { upsweep::gpu::check("cudaEventSynchronize", cudaEventSynchronize(event_)); }
+
+private:
+    cudaEvent_t event_ = nullptr;
+};
+
+// Gathers samples into chunks, which are counted in one table, one after the other, on one stream: counting takes far less time
+// than the copy to the GPU, so that the next copy may wait for it.
+template <class Sample, class Bins>
+class chunk_counter final : public any_counter {
+public:
+    chunk_counter(const counter_request& request, const Bins& bins)
+        : request_(request), bins_(bins), sample_bytes_(upsweep_dtype_size(request.dtype)),
+          chunk_(chunk_elements(default_memory, sample_bytes_))
+    {
+        detail::check_bins(bins);
+        upsweep::gpu::check("cudaGetDevice", cudaGetDevice(&device_));
+    }
+
+    void limit_memory(std::uint64_t bytes) override
+    {
+        check_is_new(work_ == nullptr);
+        chunk_ = chunk_elements(bytes, sample_bytes_);
+    }
+
+    void feed(const void* in, std::size_t count) override
+    {
+        const upsweep::gpu::current_device current(device_);
+        for (const auto* from = static_cast<const std::byte*>(in); count != 0;) {
+            chunk_of_samples& to = free_chunk();
+            const std::size_t size = std::min<std::size_t>(count, chunk_ - to.count);
+            copy(request_.host, to.host.data() + to.count * sample_bytes_, from, size * sample_bytes_);
+            to.count += size;
+            from += size * sample_bytes_;
+            count -= size;
+            if (to.count == chunk_)
+                send(to);
+        }
+    }
+
+    void add_to(std::span<std::uint64_t> counts, outside& beside) override
+    {
+        if (work_ == nullptr)
+            return; // nothing was fed
+        const upsweep::gpu::current_device current(device_);
+        if (chunk_of_samples& last = free_chunk(); last.count != 0)
+            send(last);
+        std::vector<std::byte> table(work_->table_bytes);
+        upsweep::gpu::check("cudaMemcpyAsync", cudaMemcpyAsync(table.data(), work_->table.data(), table.size(),
+                                                               cudaMemcpyDeviceToHost, work_->stream.get()));
+        work_->stream.wait();
+        const auto counted = [&](std::size_t k) {
+            std::uint64_t number = 0;
+            std::memcpy(&number, table.data() + k * sizeof number, sizeof number);
+            return number;
+        };
+        for (std::size_t k = 0; k < counts.size(); ++k)
+            counts[k] += counted(k);
+        beside.below += counted(counts.size());
+        beside.above += counted(counts.size() + 1);
+        beside.nan += counted(counts.size() + 2);
+    }
+
+private:
+    struct chunk_of_samples {
+        explicit chunk_of_samples(std::size_t bytes) : host(bytes), device(bytes) {}
+
+        host_memory host;
+        device_memory device;
+        event counted;
+        std::uint64_t count = 0; // samples gathered
+    };
+
+    // Made for the first samples. The counters, and behind them those of the samples beside all bins.
+    struct work {
+        explicit work(std::size_t counters)
+            : bins(counters), table_bytes(counters * sizeof(std::uint64_t) + sizeof(outside)), table(table_bytes)
+        {
+            upsweep::gpu::check("cudaMemsetAsync", cudaMemsetAsync(table.data(), 0, table_bytes, stream.get()));
+        }
+
+        std::size_t bins;
+        std::size_t table_bytes;
+        device_memory table;
+        std::array<std::unique_ptr<chunk_of_samples>, chunks_under_way> chunks;
+        gpu::stream stream; // is through before the memory above is given back
+        cuda target{stream.get()};
+        std::size_t next = 0;
+
+        std::span<std::uint64_t> counts() const { return {reinterpret_cast<std::uint64_t*>(table.data()), bins}; }
+        outside* beside() const { return reinterpret_cast<outside*>(table.data() + bins * sizeof(std::uint64_t)); }
+    };
+
+    // The chunk that is being filled.
+    chunk_of_samples& free_chunk()
+    {
+        if (work_ == nullptr)
+            work_ = std::make_unique<work>(detail::bin_count(bins_));
+        std::unique_ptr<chunk_of_samples>& next = work_->chunks[work_->next];
+        if (next == nullptr)
+            next = std::make_unique<chunk_of_samples>(chunk_ * sample_bytes_);
+        else if (next->count == 0)
+            next->counted.wait();
+        return *next;
+    }
+
+    void send(chunk_of_samples& full)
+    {
+        upsweep::gpu::check("cudaMemcpyAsync",
+                            cudaMemcpyAsync(full.device.data(), full.host.data(), full.count * sample_bytes_,
+                                            cudaMemcpyHostToDevice, work_->stream.get()));
+        const upsweep::gpu::histogram_result<std::uint64_t> result{work_->counts().data(), work_->beside(),
+                                                                   static_cast<detail::slot>(work_->bins), true};
+        upsweep::gpu::with_slots<Sample>(work_->target, bins_, [&](const auto& rule) {
+            upsweep::gpu::histogram(work_->target, typed_input<Sample>(full.device.data(), request_.dtype), full.count,
+                                    rule, result);
+        });
+        full.counted.record(work_->stream);
+        full.count = 0;
+        work_->next = (work_->next + 1) % work_->chunks.size();
+    }
+
+    counter_request request_;
+    Bins bins_;
+    int device_ = 0;
+    std::uint64_t sample_bytes_;
+    std::uint64_t chunk_;
+    std::unique_ptr<work> work_;
+};
+
+template <class Sample, class Bins>
+std::unique_ptr<any_counter> make_counter_of(const counter_request& request, const Bins& bins)
+{
+    return std::make_unique<chunk_counter<Sample, Bins>>(request, bins);
+}
+
+} // namespace upsweep::runtime::gpu
+
+#define UPSWEEP_COUNT(Sample, Bins)                                                                                    \
+    template std::unique_ptr<upsweep::runtime::any_counter> upsweep::runtime::gpu::make_counter_of<Sample, Bins>(      \
+        const counter_request&, const Bins&)
