@@ -204,7 +204,7 @@ def check_counter(lib, target, x, dtype, pieces, expected, what, even=None, edge
         require(lib.counter_limit_gpu_memory(counter, gpu_memory) == OK, lib.message())
     counts, outside = Guarded("u64", len(expected(0)[0])), Outside()
     for k, (begin, end) in enumerate(pieces):
-        status = lib.counter_feed(counter, source.pointer + begin * source.array.itemsize, end - begin)
+        status = lib.counter_feed(counter, source.pointer + int(begin) * source.array.itemsize, int(end - begin))
         require(status == OK, f"{what}: {lib.message()}")
         if k in (len(pieces) // 2, len(pieces) - 1):
             counts.poison()
