@@ -136,8 +136,14 @@ class cpu_counter final : public any_counter {
 public:
     cpu_counter(Add add, cpu target, Bins bins) : add_(add), target_(target), bins_(std::move(bins))
     {
-        detail::check_bins(bins_);
-        counts_.resize(detail::bin_count(bins_));
+        const std::size_t count = detail::bin_count(bins_);
+        try {
+            counts_.resize(count);
+        } catch (const std::bad_alloc&) {
+            throw error(error_kind::out_of_memory, "histogram",
+                        "no memory for " + std::to_string(count * sizeof(std::uint64_t)) + " bytes of counters",
+                        "ask for fewer bins");
+        }
     }
 
     void feed(const void* in, std::size_t count) override { add_(target_, in, count, bins_, counts_, beside_); }
