@@ -30,7 +30,7 @@ check_reduce() {
     show "reduce $*" same_result
 }
 
-counts_of() { grep -o '"counts":.*' "$1" | sed 's/"seconds":[^,}]*//; s/"[a-z_]*per_second":[^,}]*//g'; }
+counts_of() { grep -o '"counts":.*' "$1" | sed 's/,"seconds":.*//'; }
 same_counts() { [[ $(counts_of cpu.json) == "$(counts_of cuda.json)" ]]; }
 check_histogram() {
     "$command" histogram --json --target cpu "$@" >cpu.json
