@@ -58,14 +58,15 @@ void measure_rows(session& run, const std::string& rules, MakeBins make_bins)
         return;
     const cudaStream_t stream = run.stream();
     const up::cuda gpu(stream);
-    const std::size_t most_rows = run.sizes().back() / columns;
+    // Their counters take 8 GiB.
+    const std::size_t most_rows = std::min(run.sizes().back() / columns, std::size_t{1} << 22);
     const device_memory in_memory(run.sizes().back());
     const byte* const in = in_memory.data<const byte>();
     tables result(stream, most_rows * std::min(std::ranges::max(run.bins(usual)), 256U), most_rows);
 
     for_each_histogram(run, usual, [&](unsigned bins, const std::string& distribution, std::size_t n) {
         const std::size_t rows = n / columns;
-        if (bins > 256 || rows == 0)
+        if (bins > 256 || rows == 0 || rows > most_rows)
             return;
         const auto counters = static_cast<unsigned>(rows * bins);
         fill_samples(stream, in_memory.data<byte>(), n, distribution, width_one{static_cast<double>(bins)});

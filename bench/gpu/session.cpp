@@ -123,7 +123,7 @@ void session::measure(const subject& what, std::span<std::byte> result, const st
 {
     const bool large = what.bytes >= scratch_bytes;
     const int cold_rounds = large ? 7 : 15;
-    const int hot_rounds = large ? 2 : 5; // no cache holds what is large
+    const int hot_rounds = large ? 1 : 5; // no cache holds what is large
 
     std::vector<bool> right;
     for (const contender& one : contenders)

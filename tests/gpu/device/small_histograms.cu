@@ -39,21 +39,28 @@ void expect_same_counts(const Bins& bins, std::size_t count)
     EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected)) << count << " bins";
 }
 
+void expect_same_counts_in(std::size_t bins)
+{
+    const auto end = static_cast<double>(bins);
+    expect_same_counts<std::int32_t>(up::integer_bins{0, bins}, bins);
+    expect_same_counts<std::int64_t>(up::even_bins{0, end, bins}, bins);
+    expect_same_counts<float>(up::even_bins{0, end, bins}, bins);
+}
+
 TEST(small, histogram)
 {
     expect_same_counts<std::uint8_t>(up::integer_bins{0, 200}, 200);
-    for (const std::size_t bins : {20, 5000, 65'536, 120'000}) { // a table for each way to count
-        const auto end = static_cast<double>(bins);
-        expect_same_counts<std::int32_t>(up::integer_bins{0, bins}, bins);
-        expect_same_counts<std::int64_t>(up::even_bins{0, end, bins}, bins);
-        expect_same_counts<float>(up::even_bins{0, end, bins}, bins);
-    }
+    for (const std::size_t bins : {20, 5000, 120'000}) // a table for each way to count
+        expect_same_counts_in(bins);
     expect_same_counts<float>(up::edges{-1, 0.1, 0.5, 2, 3}, 4);
     std::vector<double> edges(5001);
     for (std::size_t k = 0; k < edges.size(); ++k)
         edges[k] = static_cast<double>(k * k) / 5000;
     expect_same_counts<float>(up::edges(edges), 5000);
 }
+
+// Where the two blocks of a cluster have half a table each.
+TEST(small, histogram_in_two_halves) { expect_same_counts_in(65'536); }
 
 // Weights of about one size, and of very different sizes.
 TEST(small, weighted_histogram)
