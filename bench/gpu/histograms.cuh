@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// What the benchmarks of histograms share: samples of every distribution, and what is counted of them in the plainest way.
+// What the benchmarks of histograms share: samples of every distribution, and what is counted of them in the plainest
+// way.
 #pragma once
 
 #include <algorithm>
@@ -97,8 +98,8 @@ struct even_places {
     __device__ unsigned operator()(std::size_t i) const { return bin_of_width_one(in[i], bins); }
 };
 
-// In the simplest way that constant samples do not bring to a halt: a warp adds once for each counter. bin_of(i) is that of
-// element i, or `counters` for none.
+// In the simplest way that constant samples do not bring to a halt: a warp adds once for each counter. bin_of(i) is
+// that of element i, or `counters` for none.
 template <class BinOf>
 __global__ void plain_count_kernel(BinOf bin_of, std::size_t n, unsigned counters, unsigned long long* counts)
 {

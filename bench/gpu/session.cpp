@@ -61,7 +61,7 @@ session::session(settings chosen, std::FILE* rows) : settings_(std::move(chosen)
         check(cudaEventCreate(&event), "cudaEventCreate");
     scratch_ = std::make_unique<device_memory>(scratch_bytes);
     fmt::print("times in us, cold / hot; share of the roof and speed over CUB, cold / hot\n");
-    fmt::print("{:<10}{:<6}{:<25}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", "", "type", "operator", "n", "roof",
+    fmt::print("{:<10}{:<6}{:<31}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", "", "type", "operator", "n", "roof",
                "upsweep", "share", "cub", "faster");
 }
 
@@ -227,7 +227,7 @@ void session::print(const comparison& one)
     const auto pair = [](const times& t) {
         return fmt::format("{:.2f} / {:.2f}", microseconds(t.cold), microseconds(t.hot));
     };
-    fmt::print("{:<10}{:<6}{:<25}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", one.what.algorithm, one.what.type,
+    fmt::print("{:<10}{:<6}{:<31}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", one.what.algorithm, one.what.type,
                name_of(one.what), fmt::format("2^{:.0f}", std::log2(one.what.n)), pair(one.roof), pair(one.ours),
                fmt::format("{:.1f} / {:.1f} %", 100 * one.roof.cold / one.ours.cold, 100 * one.roof.hot / one.ours.hot),
                one.peer ? pair(*one.peer) : "",
@@ -267,12 +267,12 @@ void session::print_means(const std::string& algorithm, const std::string& name)
         }
         if (least == nullptr)
             continue;
-        fmt::print("{:<10}{:<25}{:<10} {:>15} {:>13}  {:.2f} ({}, 2^{:.0f})\n", algorithm, name, sizes.name,
+        fmt::print("{:<10}{:<31}{:<10} {:>15} {:>13}  {:.2f} ({}, 2^{:.0f})\n", algorithm, name, sizes.name,
                    fmt::format("{:.1f} / {:.1f} %", 100 * share_cold.value(), 100 * share_hot.value()),
                    fmt::format("{:.2f} / {:.2f}", faster_cold.value(), faster_hot.value()), faster(*least),
                    least->what.type, std::log2(least->what.n));
         for (const auto& [promise, faster_than] : faster_by_promise)
-            fmt::print("{:<61} {:>13}  {}, the types that CUB has it for\n", "",
+            fmt::print("{:<67} {:>13}  {}, the types that CUB has it for\n", "",
                        fmt::format("{:.2f} / {:.2f}", faster_than.first.value(), faster_than.second.value()), promise);
     }
 }
@@ -292,7 +292,7 @@ void session::print_host_times() const
 
 void session::print_summary() const
 {
-    fmt::print("\ngeometric means over types and sizes, cold / hot\n{:<10}{:<25}{:<10} {:>15} {:>13}  {}\n", "",
+    fmt::print("\ngeometric means over types and sizes, cold / hot\n{:<10}{:<31}{:<10} {:>15} {:>13}  {}\n", "",
                "operator", "sizes", "share of roof", "over CUB", "least over CUB, cold");
     std::vector<std::pair<std::string, std::string>> kinds;
     for (const comparison& one : comparisons_)

@@ -30,8 +30,8 @@ private:
     cudaEvent_t event_ = nullptr;
 };
 
-// Gathers samples into chunks, which are counted in one table, one after the other, on one stream: counting takes far less time
-// than the copy to the GPU, so that the next copy may wait for it.
+// Gathers samples into chunks, which are counted in one table, one after the other, on one stream: counting takes far
+// less time than the copy to the GPU, so that the next copy may wait for it.
 template <class Sample, class Bins>
 class chunk_counter final : public any_counter {
 public:

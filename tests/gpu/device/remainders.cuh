@@ -11,8 +11,8 @@
 
 namespace upsweep::test {
 
-// i * 7919 modulo a number that has no factor in common with it: each remainder comes once in so many samples. As many samples as
-// one likes, in no memory.
+// i * 7919 modulo a number that has no factor in common with it: each remainder comes once in so many samples, of which
+// there are as many as one likes, in no memory.
 template <class T = std::uint32_t>
 class remainders {
 public:
