@@ -262,8 +262,7 @@ class integer_offset {
     using word = std::conditional_t<sizeof(number) == 8, std::uint64_t, std::uint32_t>;
 
 public:
-    explicit integer_offset(const integer_bins& bins)
-        : first_(static_cast<word>(bins.first)), count_(bins.count), above_(static_cast<slot>(bins.count) + 1)
+    explicit integer_offset(const integer_bins& bins) : count_(bins.count), above_(static_cast<slot>(bins.count) + 1)
     {
         constexpr number lowest = std::numeric_limits<number>::min();
         constexpr number highest = std::numeric_limits<number>::max();
@@ -274,9 +273,10 @@ public:
         if (all_below || skipped >= bins.count) { // no sample can have a bin: the lowest is given its slot by hand
             above_ -= all_below ? 1 : 0;
             begin_ = lowest;
-            first_ = static_cast<word>(lowest) - above_;
+            slot_of_begin_ = above_;
             last_ = 0;
         } else {
+            slot_of_begin_ = static_cast<slot>(skipped);
             last_ = static_cast<word>(std::min<std::uint64_t>(bins.count - 1 - skipped, beyond));
         }
     }
@@ -285,16 +285,19 @@ public:
 
     UPSWEEP_HOST_DEVICE slot operator()(T x) const
     {
-        const number value = promoted(x);
-        const auto bits = static_cast<word>(value);
-        const slot beside = value < begin_ ? static_cast<slot>(count_) : above_;
-        return static_cast<word>(bits - static_cast<word>(begin_)) <= last_ ? static_cast<slot>(bits - first_) : beside;
+        const slot beside = promoted(x) < begin_ ? static_cast<slot>(count_) : above_;
+        const word from_begin = distance(x);
+        return is_inside(from_begin) ? slot_at(from_begin) : beside;
     }
 
+    UPSWEEP_HOST_DEVICE word distance(T x) const { return static_cast<word>(promoted(x)) - static_cast<word>(begin_); }
+    UPSWEEP_HOST_DEVICE bool is_inside(word distance) const { return distance <= last_; }
+    UPSWEEP_HOST_DEVICE slot slot_at(word distance) const { return static_cast<slot>(distance) + slot_of_begin_; }
+
 private:
-    word first_;
     number begin_; // the first integer with a bin that a sample can be
     word last_;    // the distance from it to the last one
+    slot slot_of_begin_;
     std::size_t count_;
     slot above_;
 };

@@ -11,6 +11,7 @@
 #include <upsweep/gpu/cuda.cuh>
 #include <upsweep/gpu/primitive/edge_slots.cuh>
 #include <upsweep/gpu/primitive/even_slots.cuh>
+#include <upsweep/gpu/primitive/integer_slots.cuh>
 #include <upsweep/gpu/primitive/slot.cuh>
 
 // Which rule a GPU follows for which bins and samples.
@@ -78,7 +79,7 @@ template <class T, class F>
 void with_slots(const cuda&, const integer_bins& bins, F f)
 {
     static_assert(std::integral<T>, "integer bins are for integer samples; see even_bins");
-    f(plain_slots<detail::integer_offset<T>>{detail::integer_offset<T>(bins), bins.count});
+    f(integer_slots<T>{detail::integer_offset<T>(bins), bins.count});
 }
 
 template <class T, class G, class F>
