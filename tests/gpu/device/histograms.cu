@@ -47,6 +47,28 @@ TEST(large_histogram, more_than_2_to_32_samples_in_one_bin)
     EXPECT_EQ(counts.to_host()[5], beyond - 1000);
 }
 
+// Most samples are in few bins of a large table: the lists of the others have an entry or two in some tiles and none in the rest.
+TEST(large_histogram, many_samples_in_few_bins_of_large_tables)
+{
+    auto random = generator();
+    constexpr std::size_t n = 20'000'003;
+    for (const std::size_t bins : {300'000U, 1U << 20, (1U << 24) - 3}) {
+        host_array<std::int32_t> samples(n);
+        for (std::int32_t& sample : samples) {
+            const std::uint64_t number = random();
+            const std::uint64_t bin = number % 4096 == 0 ? number / 4096 % (bins + 2) : bins / 3 + number / 4096 % 1000;
+            sample = static_cast<std::int32_t>(bin) - 1;
+        }
+        const up::integer_bins integers{0, bins};
+        std::vector<std::uint64_t> expected(bins);
+        const auto beside = up::histogram(up::cpu{}, samples.span(), integers, expected);
+        const target_array<up::cuda, std::int32_t> in(samples.span());
+        target_array<up::cuda, std::uint64_t> counts(bins);
+        EXPECT_EQ(up::histogram(up::cuda{}, in.const_span(), integers, counts.span()), beside) << bins;
+        EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected)) << bins;
+    }
+}
+
 // The histogram of random samples, of which a few are beside the bins, in a graph that is replayed with others.
 template <class T, class Bins>
 void expect_replayed(const Bins& bins, std::size_t count, double scale)

@@ -91,6 +91,44 @@ __device__ inline void add_shared(shared_address words, std::uint32_t index, std
     asm volatile("red.relaxed.cta.shared.add.u32 [%0], %1;" ::"r"(words + 4 * index), "r"(value) : "memory");
 }
 
+// Shared memory whose bytes have numbers of 32 bits: where they lie, so that an access needs no other address.
+class shared_window {
+public:
+    __device__ explicit shared_window(void* first) : first_(static_cast<std::uint32_t>(__cvta_generic_to_shared(first)))
+    {
+    }
+
+    __device__ std::uint32_t first() const { return first_; }
+
+    __device__ void increment(std::uint32_t at) const { increment_shared(at, 0); }
+    __device__ std::uint32_t fetch_add(std::uint32_t at, std::uint32_t value) const
+    {
+        return fetch_add_shared(at, 0, value);
+    }
+    __device__ void store(std::uint32_t at, std::uint16_t value) const
+    {
+        asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"(value) : "memory");
+    }
+    __device__ void store(std::uint32_t at, const uint4& value) const
+    {
+        asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(value.x), "r"(value.y), "r"(value.z),
+                     "r"(value.w)
+                     : "memory");
+    }
+    __device__ uint4 load(std::uint32_t at) const
+    {
+        uint4 value;
+        asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                     : "r"(at)
+                     : "memory");
+        return value;
+    }
+
+private:
+    std::uint32_t first_;
+};
+
 // The barrier of a cluster, which all its threads pass: arrive, then wait. There are clusters from compute capability 9.0 on.
 __device__ inline void cluster_arrive()
 {

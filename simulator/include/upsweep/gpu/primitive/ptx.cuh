@@ -4,6 +4,7 @@
 // path of a simulated target, so that it is found in place of the header of inline PTX that it shares its name with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <cuda_runtime.h>
@@ -102,6 +103,35 @@ UPSWEEP_INLINE void add_shared(shared_address words, std::uint32_t index, std::u
 {
     fetch_add_shared(words, index, value);
 }
+
+// Shared memory whose bytes have numbers of 32 bits.
+class shared_window {
+public:
+    UPSWEEP_INLINE explicit shared_window(void* first) : memory_(static_cast<std::byte*>(first)) {}
+
+    UPSWEEP_INLINE std::uint32_t first() const { return 0; }
+
+    UPSWEEP_INLINE void increment(std::uint32_t at) const { increment_shared(at_byte<std::uint32_t>(at), 0); }
+    UPSWEEP_INLINE std::uint32_t fetch_add(std::uint32_t at, std::uint32_t value) const
+    {
+        return fetch_add_shared(at_byte<std::uint32_t>(at), 0, value);
+    }
+    template <class T>
+    UPSWEEP_INLINE void store(std::uint32_t at, const T& value) const
+    {
+        *at_byte<T>(at) = value;
+    }
+    UPSWEEP_INLINE uint4 load(std::uint32_t at) const { return *at_byte<uint4>(at); }
+
+private:
+    template <class T>
+    UPSWEEP_INLINE T* at_byte(std::uint32_t at) const
+    {
+        return reinterpret_cast<T*>(memory_ + at);
+    }
+
+    std::byte* memory_;
+};
 
 // Barrier number `id` of a block, for so many of its threads: whole warps, which may stand at different places.
 UPSWEEP_INLINE void named_barrier(int id, int threads)
