@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <upsweep/gpu/byte_pairs_histogram.cuh>
 #include <upsweep/gpu/cuda.cuh>
 #include <upsweep/gpu/histogram.cuh>
 #include <upsweep/gpu/primitive/rules.cuh>
@@ -21,7 +22,7 @@
 #include <upsweep/joint_slot.hpp>
 
 // Joint histograms: points go to slots by the product of the rules of their coordinates, and are counted as other samples are
-// (histogram.cuh). What is here makes points of several inputs.
+// (histogram.cuh). What is here makes points of several inputs. Two inputs of bytes have a kernel of their own.
 namespace upsweep::gpu {
 
 // The coordinates of a point: an own type, since a std::tuple is not trivially copyable.
@@ -201,6 +202,48 @@ struct joint_rule<Rule, Rest...> {
 template <class... Rules>
 joint_rule(const Rules&...) -> joint_rule<Rules...>;
 
+// Counts in a table of the product of the rules.
+template <class... Rs, class... Bins, class Counter>
+void histogram_of_points(const cuda& target, const std::tuple<Rs...>& in, std::uint64_t count,
+                         const std::tuple<Bins...>& bins, const histogram_result<Counter>& result)
+{
+    threshold_words words;
+    // Edges are in shared memory only beside a table that fits there as a whole: larger ones need all of it.
+    const std::size_t most_for_edges = table_bytes(target) / 4;
+    const std::size_t table = scattered_table::words(result.bins + detail::outside_slots) * sizeof(std::uint32_t);
+    const std::size_t shared_bytes =
+        table + most_for_edges <= table_bytes(target) ? most_for_edges / sizeof...(Bins) / 16 * 16 : 0;
+    auto rule = std::apply(
+        [&](const auto&... each) {
+            return joint_rule(rule_of<std::ranges::range_value_t<Rs>>(each, words, shared_bytes)...);
+        },
+        bins);
+    if (!words.empty())
+        rule.place_all(upload(target, words));
+    const auto points = std::apply([](const auto&... each) { return joint_iterator(detail::first_of(each)...); }, in);
+    histogram(target, points, count, rule, result);
+}
+
+template <class... Rs>
+inline constexpr bool are_two_of_bytes = sizeof...(Rs) == 2 && ((is_byte<std::ranges::range_value_t<Rs>> &&
+                                                                 std::ranges::contiguous_range<const Rs>)&&...);
+
+template <class X, class Y, class BinsX, class BinsY, class Counter>
+void histogram_of_byte_pairs(const cuda& target, const std::tuple<X, Y>& in, std::uint64_t count,
+                             const std::tuple<BinsX, BinsY>& bins, const histogram_result<Counter>& result)
+{
+    threshold_words words;
+    auto rule_x = rule_of<std::ranges::range_value_t<X>>(std::get<0>(bins), words, 0);
+    auto rule_y = rule_of<std::ranges::range_value_t<Y>>(std::get<1>(bins), words, 0);
+    if (!words.empty()) {
+        const std::uint64_t* const there = upload(target, words);
+        place(rule_x, there);
+        place(rule_y, there);
+    }
+    byte_pairs_histogram(target, detail::first_of(std::get<0>(in)), detail::first_of(std::get<1>(in)), count, rule_x,
+                         rule_y, result);
+}
+
 } // namespace upsweep::gpu
 
 namespace upsweep {
@@ -220,22 +263,11 @@ void joint_histogram_on_gpu(const cuda& target, const std::tuple<Rs...>& in, con
     gpu::check_place(target, call, counts.data(), counts.size());
     gpu::check_place(target, call, beside, 1);
 
-    gpu::threshold_words words;
-    // Edges are in shared memory only beside a table that fits there as a whole: larger ones need all of it.
-    const std::size_t most_for_edges = gpu::table_bytes(target) / 4;
-    const std::size_t table = gpu::scattered_table::words(counts.size() + outside_slots) * sizeof(std::uint32_t);
-    const std::size_t shared_bytes =
-        table + most_for_edges <= gpu::table_bytes(target) ? most_for_edges / sizeof...(Bins) / 16 * 16 : 0;
-    auto rule = std::apply(
-        [&](const auto&... each) {
-            return gpu::joint_rule(gpu::rule_of<std::ranges::range_value_t<Rs>>(each, words, shared_bytes)...);
-        },
-        bins);
-    if (!words.empty())
-        rule.place_all(gpu::upload(target, words));
-    const auto points = std::apply([](const auto&... each) { return gpu::joint_iterator(first_of(each)...); }, in);
     const gpu::histogram_result<Counter> result{counts.data(), beside, static_cast<slot>(counts.size()), accumulates};
-    gpu::histogram(target, points, count, rule, result);
+    if constexpr (gpu::are_two_of_bytes<Rs...>)
+        gpu::histogram_of_byte_pairs(target, in, count, bins, result);
+    else
+        gpu::histogram_of_points(target, in, count, bins, result);
 }
 
 } // namespace detail
