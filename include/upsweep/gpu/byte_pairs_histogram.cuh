@@ -110,11 +110,11 @@ struct value_pair_table {
     {
         clear_words(words, size);
     }
-    // Of two pairs of 16 bits; pairs in a column or on a diagonal do not meet in a bank. The scattered pair of a part is
-    // below its size.
+    // Of two pairs of 16 bits: y is mixed with the bits of x, such that neither pairs of the same y nor those of equal values
+    // meet in a bank. The scattered pair of a part is below its size.
     __device__ std::uint32_t scattered(std::uint32_t two) const
     {
-        return two ^ (two >> 8 & 0x001f001fU) ^ (first | first << 16);
+        return two ^ (two >> 7 & 0x001e001eU) ^ (two >> 12 & 0x000f000fU) ^ (first | first << 16);
     }
     __device__ void count_scattered(std::uint32_t place) const
     {

@@ -8,12 +8,43 @@
 
 #include <upsweep/gpu/cuda.cuh>
 #include <upsweep/gpu/histogram.cuh>
-#include <upsweep/gpu/histogram_channels.cuh>
-#include <upsweep/gpu/primitive/rules.cuh>
+#include <upsweep/gpu/primitive/matrix_samples.cuh>
+#include <upsweep/gpu/primitive/slots.cuh>
 #include <upsweep/histogram_checks.hpp>
 #include <upsweep/matrix.hpp>
 
-// One histogram of all elements of a matrix: histogram.cuh for rows without gaps, else as of a single channel.
+// One histogram of all elements of a matrix, counted as other samples are (histogram.cuh). Where its rows have gaps, what is here tells
+// the kernels where the elements are.
+namespace upsweep::gpu {
+
+template <class T, class Slots, class Counter>
+void matrix_histogram(const cuda& target, const matrix<T>& in, const Slots& rule,
+                      const histogram_result<Counter>& result)
+{
+    const auto slots = static_cast<slot>(rule.bins + detail::outside_slots);
+    const matrix_rows<T> rows{in};
+    if constexpr (is_byte<T>) {
+        block_histogram<lane_table>(target, rows, in.size(), rule, 256, slots, result);
+    } else {
+        const std::size_t available = table_bytes(target) - words_of(rule) * sizeof(std::uint32_t);
+        const auto fits = [&](std::size_t words) { return words * sizeof(std::uint32_t) <= available; };
+        if constexpr (Slots::range != bin_range::many)
+            if (slots <= block_histogram_shape::most_for_lanes && fits(lane_table::words(slots)))
+                return block_histogram<lane_table>(target, rows, in.size(), rule, slots, slots, result);
+        if (fits(scattered_table::words(slots)))
+            return block_histogram<scattered_table>(target, rows, in.size(), rule, slots, slots, result);
+        if constexpr (Slots::range != bin_range::few) {
+            const matrix_elements<T> elements(in);
+            if (can_be_halved<matrix_elements<T>>(target, slots, available))
+                halved_histogram(target, elements, in.size(), rule, slots, result);
+            else
+                partitioned_histogram(target, elements, in.size(), rule, result);
+        }
+    }
+}
+
+} // namespace upsweep::gpu
+
 namespace upsweep {
 
 namespace detail {
@@ -32,7 +63,8 @@ void matrix_histogram_on_gpu(const cuda& target, const matrix<T>& in, const Bins
     gpu::check_place(target, "histogram", in.data, in.size());
     gpu::check_place(target, "histogram", counts.data(), counts.size());
     gpu::check_place(target, "histogram", beside, 1);
-    gpu::histogram_channels(target, in, 1, gpu::rule_of<T>(target, bins), counts.data(), beside, accumulates);
+    const gpu::histogram_result<Counter> result{counts.data(), beside, static_cast<slot>(counts.size()), accumulates};
+    gpu::with_slots<T>(target, bins, [&](const auto& rule) { gpu::matrix_histogram(target, in, rule, result); });
 }
 
 } // namespace detail
