@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -15,6 +16,15 @@
 
 // What histograms of several inputs, of rows and of channels refuse, on every target.
 namespace upsweep::detail {
+
+inline void check_besides(std::string_view call, std::size_t parts, std::string_view name, std::size_t besides)
+{
+    if (besides != parts)
+        throw error(error_kind::invalid_argument, call,
+                    std::to_string(besides) + " places for the samples beside the bins of " + std::to_string(parts) +
+                        " " + std::string(name),
+                    "pass one up::outside for each of the " + std::string(name));
+}
 
 // Refuses counters of which there is not one for each bin of each of `parts` histograms.
 template <class Bins>
@@ -28,11 +38,19 @@ void check_counters(std::string_view call, const Bins& bins, std::size_t parts, 
                     std::to_string(counters) + " counters for " + std::to_string(parts) + " " + std::string(name) +
                         " of " + std::to_string(each) + " bins",
                     "pass one counter for each bin of each of the " + std::string(name));
-    if (besides != parts)
-        throw error(error_kind::invalid_argument, call,
-                    std::to_string(besides) + " places for the samples beside the bins of " + std::to_string(parts) +
-                        " " + std::string(name),
-                    "pass one up::outside for each of the " + std::string(name));
+    check_besides(call, parts, name, besides);
+}
+
+// The bins of all channels, of which each has its own.
+template <std::ranges::range Bins>
+std::size_t channel_bin_count(const Bins& bins)
+{
+    std::size_t all = 0;
+    for (const auto& each : bins) {
+        check_bins(each);
+        all += bin_count(each);
+    }
+    return all;
 }
 
 template <class T, class Bins>
@@ -46,8 +64,19 @@ void check_channels(const matrix<T>& in, std::size_t channels, const Bins& bins,
                     "a row of " + std::to_string(in.columns) + " elements is not of whole pixels of " +
                         std::to_string(channels) + " channels",
                     "count the elements of a row, of all channels, as its columns");
-    check_counters(call, bins, channels, "channels", counters, besides);
-    check_bin_count(channels * (bin_count(bins) + outside_slots));
+    if constexpr (!std::ranges::range<Bins>) {
+        check_counters(call, bins, channels, "channels", counters, besides);
+        check_bin_count(channels * (bin_count(bins) + outside_slots));
+    } else {
+        const std::size_t all = channel_bin_count(bins);
+        if (counters != all)
+            throw error(error_kind::invalid_argument, call,
+                        std::to_string(counters) + " counters for " + std::to_string(all) + " bins of " +
+                            std::to_string(channels) + " channels",
+                        "pass one counter for each bin of each of the channels");
+        check_besides(call, channels, "channels", besides);
+        check_bin_count(all + channels * outside_slots);
+    }
 }
 
 // Refuses inputs of different lengths, bins that are none, and counters of which there is not one for each combination of bins.

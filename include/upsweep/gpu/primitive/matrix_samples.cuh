@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,7 +39,31 @@ struct row_vectors {
     }
 };
 
-// The vectors of all rows that fall to a thread: that of its number and every stride-th one after it.
+// Calls f(piece) for pieces of a matrix whose rows and columns 32 bits suffice to count, which saves every other instruction that
+// finds a vector. Columns are cut at multiples of `unit`.
+template <class T, class F>
+void for_each_piece(const matrix<T>& in, std::size_t unit, F f)
+{
+    constexpr std::size_t most = std::size_t{1} << 30;
+    const std::size_t most_columns = most / unit * unit;
+    if (in.size() == 0)
+        return f(in);
+    if (in.has_gaps()) {
+        for (std::size_t row = 0; row < in.rows; row += most)
+            for (std::size_t column = 0; column < in.columns; column += most_columns)
+                f(matrix<T>(in.row(row) + column, std::min(in.rows - row, most),
+                            std::min(in.columns - column, most_columns), in.pitch));
+        return;
+    }
+    const std::size_t whole = in.size() / most_columns;
+    const std::size_t rest = in.size() % most_columns;
+    if (whole != 0)
+        f(matrix<T>(in.data, whole, most_columns));
+    if (rest != 0)
+        f(matrix<T>(in.data + whole * most_columns, 1, rest));
+}
+
+// The vectors of all rows of a piece that fall to a thread: that of its number and every stride-th one after it.
 template <class T>
 class vector_cursor {
     using vectors = row_vectors<T>;
@@ -46,72 +71,86 @@ class vector_cursor {
 
 public:
     __device__ vector_cursor(const matrix<T>& in, std::uint64_t thread, std::uint64_t stride)
-        : in_(in), of_row_(in.columns / elements), step_{0, 0}, at_(of_row_ != 0 ? thread : in.rows, of_row_ | 1)
+        : in_(in), rows_(static_cast<std::uint32_t>(in.rows)), columns_(static_cast<std::uint32_t>(in.columns)),
+          of_row_(columns_ / elements), row_(rows_), vector_(0), stride_rows_(0), stride_vectors_(0)
     {
-        if (of_row_ != 0)
-            step_ = word_cursor::of(stride, of_row_), at_ = word_cursor(thread, of_row_);
+        if (of_row_ == 0)
+            return;
+        const std::uint64_t row = thread / of_row_;
+        row_ = row < rows_ ? static_cast<std::uint32_t>(row) : rows_;
+        vector_ = static_cast<std::uint32_t>(thread - row * of_row_);
+        stride_rows_ = static_cast<std::uint32_t>(stride / of_row_);
+        stride_vectors_ = static_cast<std::uint32_t>(stride % of_row_);
     }
 
-    __device__ bool is_within() const { return at_.row < in_.rows; }
+    __device__ bool is_within() const { return row_ < rows_; }
 
     // Reads a vector, which begins at a column, and goes on. There may be none at this place.
-    __device__ bool read(typename vectors::vector& vector, std::uint64_t& column)
+    __device__ bool read(typename vectors::vector& vector, std::uint32_t& column)
     {
-        if (!is_within())
-            return false;
-        const T* const row = in_.row(at_.row);
-        column = at_.word * elements + vectors::before(row);
-        const bool is_whole = column + elements <= in_.columns;
+        const T* const row = in_.row(row_);
+        column = vector_ * elements + vectors::before(row);
+        const bool is_whole = is_within() && column + elements <= columns_;
         if (is_whole)
             vector = vectors::load(row + column);
-        at_.advance(step_, of_row_);
+        row_ += stride_rows_;
+        vector_ += stride_vectors_;
+        if (vector_ >= of_row_) {
+            vector_ -= of_row_;
+            ++row_;
+        }
         return is_whole;
     }
 
 private:
     matrix<T> in_;
-    std::uint64_t of_row_;
-    word_cursor::step step_;
-    word_cursor at_;
+    std::uint32_t rows_;
+    std::uint32_t columns_;
+    std::uint32_t of_row_; // vectors
+    std::uint32_t row_;
+    std::uint32_t vector_;
+    std::uint32_t stride_rows_;
+    std::uint32_t stride_vectors_;
 };
 
-// Calls take(element, column) for the elements in no vector that fall to a thread.
+// Calls take(element, column) for the elements of a piece in no vector that fall to a thread.
 template <class T, class Take>
 __device__ void for_each_beside_vectors(const matrix<T>& in, std::uint64_t thread, std::uint64_t stride, Take take)
 {
     constexpr auto elements = static_cast<unsigned>(row_vectors<T>::elements);
     constexpr unsigned most = 2 * elements; // of a row, and more
     constexpr int together = 4;
+    const auto end = static_cast<std::uint32_t>(in.columns);
     const auto bytes = static_cast<std::uint64_t>(elements * sizeof(T));
     const bool none = row_vectors<T>::can_be_aligned && reinterpret_cast<std::uintptr_t>(in.data) % bytes == 0 &&
                       in.columns % elements == 0 && (in.rows == 1 || in.pitch % bytes == 0);
     for (std::uint64_t place = thread; !none && place < in.rows * most; place += together * stride) {
         lane_vector<T, 1> element[together];
-        std::uint64_t columns[together];
+        std::uint32_t columns[together];
 #pragma unroll
         for (int t = 0; t < together; ++t) {
             const std::uint64_t r = (place + t * stride) / most;
             const auto i = static_cast<unsigned>((place + t * stride) % most);
-            columns[t] = in.columns;
+            columns[t] = end;
             if (r >= in.rows)
                 continue;
             const T* const row = in.row(r);
             const unsigned aligned = row_vectors<T>::before(row);
-            const unsigned before = aligned < in.columns ? aligned : static_cast<unsigned>(in.columns);
-            const unsigned all = before + static_cast<unsigned>(in.columns - before) % elements;
+            const std::uint32_t before = aligned < end ? aligned : end;
+            const std::uint32_t all = before + (end - before) % elements;
             if (i < all) {
-                columns[t] = i < before ? i : in.columns - all + i;
+                columns[t] = i < before ? i : end - all + i;
                 element[t] = gather_vector<1>(row + columns[t]);
             }
         }
 #pragma unroll
         for (int t = 0; t < together; ++t)
-            if (columns[t] < in.columns)
+            if (columns[t] < end)
                 take(element[t], columns[t]);
     }
 }
 
-// The elements of a matrix as samples.cuh reads them: all of them are taken with the chunks.
+// The elements of a piece as samples.cuh reads them: all of them are taken with the chunks.
 template <class T>
 struct matrix_rows {
     using value_type = T;
@@ -145,7 +184,7 @@ public:
             }
         }
         for_each_beside_vectors(in_, thread_, stride_,
-                                [&](const lane_vector<T, 1>& element, std::uint64_t) { take(element); });
+                                [&](const lane_vector<T, 1>& element, std::uint32_t) { take(element); });
     }
 
     template <class F>
@@ -156,7 +195,7 @@ public:
 private:
     __device__ void read(int r)
     {
-        std::uint64_t column;
+        std::uint32_t column;
         const unsigned bit = 1U << r;
         are_read_ = cursor_.read(vectors_[r], column) ? are_read_ | bit : are_read_ & ~bit;
     }
@@ -169,18 +208,36 @@ private:
     vector vectors_[Rows];
 };
 
-// The same by their number, row by row, from where kernels take them that have to know it.
+// Division by the same number, many times.
+struct divider {
+    std::uint64_t divisor;
+    std::uint64_t reciprocal; // times 2^64, rounded down
+
+    explicit divider(std::uint64_t number) : divisor(number), reciprocal(~std::uint64_t{0} / number) {}
+
+    // The product is the quotient or one less.
+    __device__ std::uint64_t quotient(std::uint64_t number) const
+    {
+        const std::uint64_t low = __umul64hi(number, reciprocal);
+        return number - low * divisor >= divisor ? low + 1 : low;
+    }
+    __device__ std::uint64_t remainder(std::uint64_t number) const { return number - quotient(number) * divisor; }
+};
+
+// The elements by their number, row by row, for kernels that have to know it.
 template <class T>
 struct matrix_elements {
     using value_type = T;
+    struct place {
+        std::uint64_t row;
+        std::uint64_t column;
+    };
+
     matrix<T> in;
-    std::uint64_t reciprocal; // of the columns, times 2^64
+    divider columns;
     std::uint64_t first = 0;
 
-    explicit matrix_elements(const matrix<T>& all)
-        : in(all), reciprocal(~std::uint64_t{0} / (all.columns != 0 ? all.columns : 1))
-    {
-    }
+    explicit matrix_elements(const matrix<T>& all) : in(all), columns(std::max<std::uint64_t>(all.columns, 1)) {}
 
     __device__ matrix_elements operator+(std::uint64_t n) const
     {
@@ -190,16 +247,13 @@ struct matrix_elements {
     }
     __device__ T operator[](std::uint64_t n) const
     {
-        const word_cursor::step at = place_of(first + n);
-        return in.row(at.rows)[at.words];
+        const place at = place_of(n);
+        return in.row(at.row)[at.column];
     }
-    // The product is right or one too low.
-    __device__ word_cursor::step place_of(std::uint64_t number) const
+    __device__ place place_of(std::uint64_t n) const
     {
-        const std::uint64_t row = __umul64hi(number, reciprocal);
-        const std::uint64_t column = number - row * in.columns;
-        const bool is_beyond = column >= in.columns;
-        return {is_beyond ? row + 1 : row, is_beyond ? column - in.columns : column};
+        const std::uint64_t row = columns.quotient(first + n);
+        return {row, first + n - row * columns.divisor};
     }
 };
 
@@ -218,8 +272,8 @@ __device__ bool is_aligned(const matrix_elements<T>& it)
 template <int Count, class T>
 __device__ auto load_vector(const matrix_elements<T>& from)
 {
-    const word_cursor::step at = from.place_of(from.first);
-    return load_vector<Count>(from.in.row(at.rows) + at.words);
+    const auto at = from.place_of(0);
+    return load_vector<Count>(from.in.row(at.row) + at.column);
 }
 
 } // namespace upsweep::gpu
