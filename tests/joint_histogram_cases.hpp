@@ -175,14 +175,37 @@ TYPED_TEST_P(joint_histogram, tables_of_every_size)
     }
 }
 
+// Two images: all combinations of bins, or more than a block has room for.
+TYPED_TEST_P(joint_histogram, pairs_of_bytes)
+{
+    auto random = generator();
+    for (const std::size_t n : {1, 15, 16, 2100, 20003}) {
+        const auto unsigned_ones = random_points<std::uint8_t, std::uint8_t>(random, n);
+        const auto mixed = random_points<std::int8_t, std::uint8_t>(random, n);
+        const up::even_bins even{-3.5, 200, 64};
+        const up::integer_bins integers{-100, 256};
+        const up::edges unequal{-128, -3.5, 0, 0.1, 7, 99};
+        expect_joint<TypeParam>(unsigned_ones, std::tuple{even, even});
+        expect_joint<TypeParam>(unsigned_ones, std::tuple{up::integer_bins{0, 256}, up::integer_bins{0, 256}});
+        expect_joint<TypeParam>(mixed, std::tuple{integers, up::integer_bins{1, 255}});
+        expect_joint<TypeParam>(mixed, std::tuple{unequal, even});
+        expect_joint<TypeParam>(mixed, std::tuple{up::bins_by(is_odd{}, 2), unequal});
+        expect_joint<TypeParam>(mixed, std::tuple{up::even_bins{-128, 127, 1000}, up::even_bins{0, 256, 300}});
+        if (::testing::Test::HasFailure())
+            return;
+    }
+}
+
 TYPED_TEST_P(joint_histogram, of_no_points_is_zero)
 {
     expect_joint<TypeParam>(std::tuple{host_array<float>(0), host_array<int>(0)},
                             std::tuple{up::even_bins{0, 1, 3}, up::integer_bins{0, 2}});
+    expect_joint<TypeParam>(std::tuple{host_array<std::uint8_t>(0), host_array<std::int8_t>(0)},
+                            std::tuple{up::even_bins{0, 1, 3}, up::integer_bins{0, 2}});
 }
 
 REGISTER_TYPED_TEST_SUITE_P(joint_histogram, the_last_dimension_varies_fastest, points_beside_the_bins,
-                            types_and_bins_of_every_kind, even_bins_of_integers, tables_of_every_size,
+                            types_and_bins_of_every_kind, even_bins_of_integers, tables_of_every_size, pairs_of_bytes,
                             of_no_points_is_zero);
 
 } // namespace upsweep::test

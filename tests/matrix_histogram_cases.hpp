@@ -127,6 +127,47 @@ void expect_channel_histograms(const up::matrix<T>& there, const up::matrix<T>& 
     });
 }
 
+// The same with bins of each channel's own.
+template <class Target, class T, class Bins>
+void expect_channel_histograms(const up::matrix<T>& there, const up::matrix<T>& here, const std::vector<Bins>& bins)
+{
+    const std::size_t channels = bins.size();
+    histograms expected{{}, std::vector<up::outside>(channels)};
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+        const std::size_t count = up::detail::bin_count(bins[channel]);
+        const auto of_all = expected_histograms(here, bins[channel], count, channels,
+                                                [&](std::size_t, std::size_t column) { return column % channels; });
+        const auto first = of_all.counts.begin() + static_cast<std::ptrdiff_t>(channel * count);
+        expected.counts.insert(expected.counts.end(), first, first + static_cast<std::ptrdiff_t>(count));
+        expected.beside[channel] = of_all.beside[channel];
+    }
+    expect_histograms<Target>(expected, [&](const Target& target, auto counts, auto beside) {
+        up::histogram_channels(target, there, channels, bins, counts, beside);
+    });
+}
+
+// Twice as many as expected, by f(target, counts, beside) that adds, to counters that f has added to before.
+template <class Target, class F>
+void expect_accumulated(histograms expected, F f)
+{
+    for (std::uint64_t& count : expected.counts)
+        count *= 2;
+    for (up::outside& each : expected.beside)
+        each = {2 * each.below, 2 * each.above, 2 * each.nan};
+    on_every_variant<Target>([&](const Target& target) {
+        const std::vector<std::uint64_t> zeros(expected.counts.size());
+        const std::vector<up::outside> zeros_beside(expected.beside.size());
+        target_array<Target, std::uint64_t> counts{std::span<const std::uint64_t>(zeros)};
+        target_array<Target, up::outside> beside{std::span<const up::outside>(zeros_beside)};
+        f(target, counts.span(), beside.span());
+        f(target, counts.span(), beside.span());
+        const auto counted = counts.to_host();
+        const auto counted_beside = beside.to_host();
+        EXPECT_EQ((histograms{{counted.begin(), counted.end()}, {counted_beside.begin(), counted_beside.end()}}),
+                  expected);
+    });
+}
+
 // Of each element type on a target.
 template <class On>
 class matrix_histogram_of : public ::testing::Test {
@@ -156,7 +197,7 @@ void expect_all_shapes(const up::even_bins& even)
         const auto here = memory.host_view();
         expect_one_histogram<Target>(there, here, even, even.count);
         expect_row_histograms<Target>(there, here, even, even.count);
-        for (const std::size_t channels : {1, 2, 3, 4, 5, 16})
+        for (const std::size_t channels : {1, 2, 3, 4, 5, 8, 16})
             if (shape.columns % channels == 0)
                 expect_channel_histograms<Target>(there, here, channels, even, even.count);
         if (::testing::Test::HasFailure())
@@ -210,6 +251,70 @@ TYPED_TEST_P(matrix_histogram, bins_of_every_kind)
     expect_one_histogram<TypeParam>(integers.view(), integers.host_view(), by_parity, 1);
     expect_row_histograms<TypeParam>(integers.view(), integers.host_view(), by_parity, 1);
     expect_channel_histograms<TypeParam>(integers.view(), integers.host_view(), 4, by_parity, 1);
+}
+
+TYPED_TEST_P(matrix_histogram, bins_of_each_channel)
+{
+    auto random = generator();
+    for (const matrix_shape& shape : {matrix_shape{30, 60, 2, 1}, matrix_shape{1, 3000, 0, 1}}) {
+        const matrix_in_memory<TypeParam, float> floats(random, shape);
+        expect_channel_histograms<TypeParam>(
+            floats.view(), floats.host_view(),
+            std::vector{up::even_bins{-20, 110, 7}, up::even_bins{0, 1, 300}, up::even_bins{0, 9e30, 1}});
+        expect_channel_histograms<TypeParam>(floats.view(), floats.host_view(),
+                                             std::vector{up::edges{-3.5, 0, 0.1, 7, 99}, up::edges{5, 6}});
+        const matrix_in_memory<TypeParam, std::int8_t> bytes(random, shape);
+        expect_channel_histograms<TypeParam>(bytes.view(), bytes.host_view(),
+                                             std::vector{up::integer_bins{-10, 30}, up::integer_bins{100, 1},
+                                                         up::integer_bins{-128, 256}, up::integer_bins{0, 5}});
+        expect_channel_histograms<TypeParam>(bytes.view(), bytes.host_view(),
+                                             std::vector(6, up::edges{-100, 0, 0.1, 7, 99}));
+        const matrix_in_memory<TypeParam, std::uint16_t> integers(random, shape);
+        expect_channel_histograms<TypeParam>(
+            integers.view(), integers.host_view(),
+            std::vector{up::integer_bins{1, 40000}, up::integer_bins{0, 10}, up::integer_bins{3, 60000}});
+    }
+    const matrix_in_memory<TypeParam, float> floats(random, {2, 6, 0, 0});
+    target_array<TypeParam, std::uint64_t> counts(7);
+    target_array<TypeParam, up::outside> beside(2);
+    const auto refused = [&](std::size_t channels, const std::vector<up::even_bins>& bins) {
+        EXPECT_THROW(up::histogram_channels(TypeParam{}, floats.view(), channels, bins, counts.span(), beside.span()),
+                     up::error);
+    };
+    refused(3, {up::even_bins{0, 1, 3}, up::even_bins{0, 1, 4}});
+    refused(2, {up::even_bins{0, 1, 3}, up::even_bins{0, 1, 3}});
+    refused(2, {up::even_bins{0, 1, 7}, up::even_bins{1, 0, 0}});
+    refused(3, {up::even_bins{0, 1, 3}, up::even_bins{0, 1, 2}, up::even_bins{0, 1, 2}});
+}
+
+TYPED_TEST_P(matrix_histogram, rows_and_channels_accumulate)
+{
+    auto random = generator();
+    const up::even_bins even{-20, 110, 9};
+    const auto by_row = [](std::size_t row, std::size_t) { return row; };
+    for (const matrix_shape& shape : {matrix_shape{30, 60, 1, 1}, matrix_shape{3, 30000, 0, 0}}) {
+        const matrix_in_memory<TypeParam, float> floats(random, shape);
+        const matrix_in_memory<TypeParam, std::uint8_t> bytes(random, shape);
+        expect_accumulated<TypeParam>(expected_histograms(floats.host_view(), even, 9, shape.rows, by_row),
+                                      [&](const TypeParam& target, auto counts, auto beside) {
+                                          up::histogram_rows_accumulate(target, floats.view(), even, counts, beside);
+                                      });
+        expect_accumulated<TypeParam>(expected_histograms(bytes.host_view(), even, 9, shape.rows, by_row),
+                                      [&](const TypeParam& target, auto counts, auto beside) {
+                                          up::histogram_rows_accumulate(target, bytes.view(), even, counts, beside);
+                                      });
+        const auto by_channel = [](std::size_t, std::size_t column) { return column % 3; };
+        expect_accumulated<TypeParam>(expected_histograms(bytes.host_view(), even, 9, 3, by_channel),
+                                      [&](const TypeParam& target, auto counts, auto beside) {
+                                          up::histogram_channels_accumulate(target, bytes.view(), 3, even, counts,
+                                                                            beside);
+                                      });
+    }
+    const matrix_in_memory<TypeParam, std::uint8_t> bytes(random, {2, 66000, 0, 5});
+    expect_accumulated<TypeParam>(expected_histograms(bytes.host_view(), even, 9, 2, by_row),
+                                  [&](const TypeParam& target, auto counts, auto beside) {
+                                      up::histogram_rows_accumulate(target, bytes.view(), even, counts, beside);
+                                  });
 }
 
 // Tables of a row that are more and less than a thread, a warp or a block has room for; long rows and short ones.
@@ -282,7 +387,8 @@ TYPED_TEST_P(matrix_histogram, of_nothing_are_zero)
 }
 
 REGISTER_TYPED_TEST_SUITE_P(matrix_histogram_of, rows_of_every_kind);
-REGISTER_TYPED_TEST_SUITE_P(matrix_histogram, bins_too_narrow_for_arithmetic, bins_of_every_kind,
-                            rows_and_tables_of_every_size, equal_elements_lose_no_counts, of_nothing_are_zero);
+REGISTER_TYPED_TEST_SUITE_P(matrix_histogram, bins_too_narrow_for_arithmetic, bins_of_every_kind, bins_of_each_channel,
+                            rows_and_channels_accumulate, rows_and_tables_of_every_size, equal_elements_lose_no_counts,
+                            of_nothing_are_zero);
 
 } // namespace upsweep::test

@@ -68,6 +68,11 @@ void check_channels(const matrix<T>& in, std::size_t channels, const Bins& bins,
         check_counters(call, bins, channels, "channels", counters, besides);
         check_bin_count(channels * (bin_count(bins) + outside_slots));
     } else {
+        if (std::ranges::size(bins) != channels)
+            throw error(error_kind::invalid_argument, call,
+                        "bins of " + std::to_string(std::ranges::size(bins)) + " channels for " +
+                            std::to_string(channels),
+                        "pass bins for each channel, or the same for all");
         const std::size_t all = channel_bin_count(bins);
         if (counters != all)
             throw error(error_kind::invalid_argument, call,

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -108,6 +109,44 @@ void channel_histograms_onto(const cpu& target, const matrix<T>& in, std::size_t
             }
             for (; i < n; ++i)
                 table.count(firsts[(column + i) % channels] + slots(load<T>(from, i)));
+        });
+    });
+}
+
+// Where the elements of a channel go that has bins of its own.
+template <class T>
+struct channel_slots {
+    std::function<void(const T* block, detail::slot* slots)> slots_of; // histogram_block elements
+    detail::slot first;
+};
+
+// The same with a rule for each channel. A channel's elements are gathered block by block while they are in the cache.
+template <class T>
+void channel_histograms_onto(const cpu& target, const matrix<T>& in, std::span<const channel_slots<T>> channels,
+                             std::span<std::uint64_t> totals)
+{
+    const std::size_t count = channels.size();
+    for_each_piece(target, in.size(), totals, [&](private_table& table, std::size_t first, std::size_t size) {
+        for_each_stretch(in, first, size, [&](std::size_t row, std::size_t column, std::size_t n) {
+            const T* const from = in.row(row) + column;
+            for (std::size_t i = 0; i < n; i += histogram_block * count) {
+                const std::size_t end = std::min(i + histogram_block * count, n);
+                for (std::size_t c = 0; c < count; ++c) {
+                    const channel_slots<T>& channel = channels[c];
+                    const std::size_t begin = i + (c + count - (column + i) % count) % count;
+                    if (begin >= end)
+                        continue;
+                    std::array<T, histogram_block> elements;
+                    elements.fill(from[begin]); // a block that is not full has some bin, too
+                    std::size_t gathered = 0;
+                    for (std::size_t j = begin; j < end; j += count)
+                        elements[gathered++] = from[j];
+                    std::array<detail::slot, histogram_block> block;
+                    channel.slots_of(elements.data(), block.data());
+                    for (std::size_t j = 0; j < gathered; ++j)
+                        table.count(channel.first + block[j]);
+                }
+            }
         });
     });
 }

@@ -49,30 +49,27 @@ struct channel_table {
     }
 };
 
-// Calls take(element, channel) for the elements of a vector whose first one is of the given channel. Few channels are compiled for
-// (Channels, else 0): then which one an element is of is found out once a vector.
-template <int Channels, class Vector, class F>
-__device__ void for_each_channel(const Vector& vector, std::uint32_t channel, std::uint32_t channels, F take)
-{
-    constexpr int elements = row_vectors<std::remove_cvref_t<decltype(vector[0])>>::elements;
-    if constexpr (Channels != 0) {
-        std::uint32_t channel_of[Channels];
+// Which channel each element of a vector is of. Few channels are compiled for (Channels, else 0): then it is found out for each
+// vector. Of any other number it is remembered, since the vectors of a thread mostly begin with the same one.
+template <int Channels, int Elements>
+class vector_channels {
+public:
+    __device__ void begin_with(std::uint32_t channel, std::uint32_t channels)
+    {
+        if (Channels == 0 && channel == channel_of_[0])
+            return;
 #pragma unroll
-        for (int i = 0; i < Channels; ++i) {
-            const std::uint32_t after = channel + i;
-            channel_of[i] = after < Channels ? after : after - Channels;
-        }
-#pragma unroll
-        for (int j = 0; j < elements; ++j)
-            take(vector[j], channel_of[j % Channels]);
-    } else {
-#pragma unroll
-        for (int j = 0; j < elements; ++j) {
-            take(vector[j], channel);
+        for (std::uint32_t& each : channel_of_) {
+            each = channel;
             channel = channel + 1 == channels ? 0 : channel + 1;
         }
     }
-}
+    __device__ std::uint32_t of(int j) const { return channel_of_[j % count]; }
+
+private:
+    static constexpr int count = Channels != 0 ? Channels : Elements;
+    std::uint32_t channel_of_[count] = {~std::uint32_t{0}};
+};
 
 template <class Shape, class Table, int Channels, class T, class Rules>
 __global__ void __launch_bounds__(Shape::threads, 1)
@@ -86,8 +83,13 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 
     const std::uint64_t thread = std::uint64_t{blockIdx.x} * Shape::threads + threadIdx.x;
     const std::uint64_t stride = std::uint64_t{gridDim.x} * Shape::threads;
+    constexpr std::uint64_t none = ~std::uint64_t{0}; // of the vectors
     const auto channel_of = [&](std::uint32_t column) { return column % (Channels != 0 ? Channels : channels); };
-    vector_cursor<T> cursor(in, thread, stride);
+    // A stride of whole pixels, where that leaves but a few threads idle.
+    const std::uint64_t useful = stride - (Channels != 0 || channels >= lanes ? 0 : stride % channels);
+    vector_cursor<T> cursor(in, thread < useful ? thread : none, useful);
+    constexpr int elements = row_vectors<T>::elements;
+    vector_channels<Channels, elements> channels_of;
     while (cursor.is_within()) {
         typename row_vectors<T>::vector vectors[Shape::vectors];
         std::uint32_t columns[Shape::vectors];
@@ -97,10 +99,12 @@ __global__ void __launch_bounds__(Shape::threads, 1)
             are_read[r] = cursor.read(vectors[r], columns[r]);
 #pragma unroll
         for (int r = 0; r < Shape::vectors; ++r)
-            if (are_read[r])
-                for_each_channel<Channels>(
-                    vectors[r], channel_of(columns[r]), channels,
-                    [&](const T& x, std::uint32_t channel) { table.increment(key_of(x, channel)); });
+            if (are_read[r]) {
+                channels_of.begin_with(channel_of(columns[r]), channels);
+#pragma unroll
+                for (int j = 0; j < elements; ++j)
+                    table.increment(key_of(vectors[r][j], channels_of.of(j)));
+            }
     }
     for_each_beside_vectors(in, thread, stride, [&](const lane_vector<T, 1>& element, std::uint32_t column) {
         table.increment(key_of(element[0], channel_of(column)));
@@ -112,10 +116,11 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     });
 }
 
-// Makes the counters of a channel, a block's, of the totals of its keys.
+// Makes the counters of a channel, a block's, of the totals of its keys. Bytes were counted as of `counted` channels, some times as
+// many.
 template <class T, class Rules, class Counter>
-__global__ void take_channels_kernel(const std::uint64_t* totals, Rules rules, Counter* counts, outside* beside,
-                                     bool accumulates)
+__global__ void take_channels_kernel(const std::uint64_t* totals, std::uint32_t counted, Rules rules, Counter* counts,
+                                     outside* beside, bool accumulates)
 {
     extern __shared__ std::uint32_t shared_words[];
     const auto key_of = rules.of_block(shared_words);
@@ -138,9 +143,13 @@ __global__ void take_channels_kernel(const std::uint64_t* totals, Rules rules, C
             atomicAdd(to_beside + (k - bins), static_cast<unsigned long long>(counted));
     };
     if constexpr (is_byte<T>) {
-        for (slot value = threadIdx.x; value < by_value::values; value += blockDim.x)
-            if (const std::uint64_t total = totals[channel * by_value::values + value]; total != 0)
+        for (slot value = threadIdx.x; value < by_value::values; value += blockDim.x) {
+            std::uint64_t total = 0;
+            for (std::uint32_t each = channel; each < counted; each += gridDim.x)
+                total += totals[each * by_value::values + value];
+            if (total != 0)
                 add(key_of.slot_of(static_cast<T>(value), channel), total);
+        }
     } else {
         for (slot k = threadIdx.x; k < bins + detail::outside_slots; k += blockDim.x)
             add(k, totals[key_of.first(channel) + k]);
@@ -203,12 +212,13 @@ void histogram_channels(const cuda& target, const matrix<T>& pixels, std::size_t
                         std::size_t bins, Counter* counts, outside* beside, bool accumulates)
 {
     const matrix<T> in = pixels.has_gaps() ? pixels : matrix<T>(pixels.data, 1, pixels.size());
-    const std::size_t keys = is_byte<T> ? channels * by_value::values : bins + channels * detail::outside_slots;
+    const std::size_t counted = is_byte<T> && (channels == 1 || channels == 2) ? 4 : channels;
+    const std::size_t keys = is_byte<T> ? counted * by_value::values : bins + channels * detail::outside_slots;
     auto* const totals = static_cast<unsigned long long*>(
         target.workspace().tables((keys + detail::outside_slots) * sizeof(std::uint64_t)));
     if constexpr (is_byte<T>) {
         const matrix<std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(in.data), in.rows, in.columns, in.pitch);
-        count_channels(target, bytes, channels, by_value{}, static_cast<slot>(keys), totals);
+        count_channels(target, bytes, counted, by_value{}, static_cast<slot>(keys), totals);
     } else {
         count_channels(target, in, channels, rules, static_cast<slot>(keys), totals);
     }
@@ -216,7 +226,8 @@ void histogram_channels(const cuda& target, const matrix<T>& pixels, std::size_t
            grid_shape{.blocks = static_cast<unsigned>(channels),
                       .threads = static_cast<int>(by_value::values),
                       .shared_bytes = rules.shared_bytes()},
-           reinterpret_cast<const std::uint64_t*>(totals), rules, counts, beside, accumulates);
+           reinterpret_cast<const std::uint64_t*>(totals), static_cast<std::uint32_t>(counted), rules, counts, beside,
+           accumulates);
 }
 
 } // namespace upsweep::gpu

@@ -37,13 +37,18 @@ struct rows_result {
     Counter* counts;
     outside* beside;
     slot bins;
+    bool accumulates;
 
+    // By the only one who has counted for this row.
     __device__ void put(std::uint64_t row, slot k, std::uint64_t total) const
     {
-        if (k < bins)
-            counts[row * bins + k] = static_cast<Counter>(total);
-        else
-            words_beside(row)[k - bins] = total;
+        if (k < bins) {
+            Counter& count = counts[row * bins + k];
+            count = static_cast<Counter>((accumulates ? count : 0) + total);
+        } else {
+            unsigned long long& count = words_beside(row)[k - bins];
+            count = (accumulates ? count : 0) + total;
+        }
     }
     __device__ void add(std::uint64_t row, slot k, std::uint64_t total) const
     {
@@ -195,7 +200,7 @@ void launch_rows_by_blocks(const cuda& target, const matrix_words<T>& in, const 
     const std::uint64_t useful = std::max(items, items * in.words / (shape::threads * shape::vectors));
     const auto blocks =
         static_cast<unsigned>(std::min<std::uint64_t>(useful, static_cast<unsigned>(target.workspace().processors())));
-    if (blocks > 1)
+    if (blocks > 1 && !result.accumulates)
         launch(target, "histogram_rows", clear_shared_rows_kernel<T, Counter>, grid_shape{blocks, 512, 0}, in, plan,
                result);
     allow_shared_bytes<kernel>(target);
@@ -245,30 +250,47 @@ void histogram_rows(const cuda& target, const matrix<T>& rows, const Rule& rule,
 
 namespace upsweep {
 
+namespace detail {
+
+template <class T, class Bins, class Counter>
+void histogram_rows_on_gpu(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
+                           std::span<outside> beside, bool accumulates)
+{
+    static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
+                  "counters are std::uint64_t or std::uint32_t");
+    constexpr std::string_view call = "histogram_rows";
+    check_matrix(call, in);
+    check_counters(call, bins, in.rows, "rows", counts.size(), beside.size());
+    const gpu::current_device current(target.device());
+    gpu::check_place(target, call, in.data, in.size());
+    gpu::check_place(target, call, counts.data(), counts.size());
+    gpu::check_place(target, call, beside.data(), beside.size());
+    if (in.size() != 0) {
+        gpu::histogram_rows(
+            target, in, gpu::rule_of<T>(target, bins),
+            gpu::rows_result<Counter>{counts.data(), beside.data(), static_cast<slot>(bin_count(bins)), accumulates});
+    } else if (in.rows != 0 && !accumulates) {
+        gpu::check(call, cudaMemsetAsync(counts.data(), 0, counts.size_bytes(), target.stream()));
+        gpu::check(call, cudaMemsetAsync(beside.data(), 0, beside.size_bytes(), target.stream()));
+    }
+}
+
+} // namespace detail
+
 // The same on a GPU, with everything in memory that it can reach, in order of the stream: the call does not wait.
 template <class T, class Bins, class Counter>
 void histogram_rows(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
                     std::span<outside> beside)
 {
-    static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
-                  "counters are std::uint64_t or std::uint32_t");
-    constexpr std::string_view call = "histogram_rows";
-    detail::check_matrix(call, in);
-    detail::check_counters(call, bins, in.rows, "rows", counts.size(), beside.size());
-    const gpu::current_device current(target.device());
-    gpu::check_place(target, call, in.data, in.size());
-    gpu::check_place(target, call, counts.data(), counts.size());
-    gpu::check_place(target, call, beside.data(), beside.size());
-    if (in.rows == 0)
-        return;
-    if (in.columns == 0) {
-        gpu::check(call, cudaMemsetAsync(counts.data(), 0, counts.size_bytes(), target.stream()));
-        gpu::check(call, cudaMemsetAsync(beside.data(), 0, beside.size_bytes(), target.stream()));
-        return;
-    }
-    const auto bins_each = static_cast<detail::slot>(detail::bin_count(bins));
-    gpu::histogram_rows(target, in, gpu::rule_of<T>(target, bins),
-                        gpu::rows_result<Counter>{counts.data(), beside.data(), bins_each});
+    detail::histogram_rows_on_gpu(target, in, bins, counts, beside, false);
+}
+
+// The same, added to what the counters and `beside` hold.
+template <class T, class Bins, class Counter>
+void histogram_rows_accumulate(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
+                               std::span<outside> beside)
+{
+    detail::histogram_rows_on_gpu(target, in, bins, counts, beside, true);
 }
 
 } // namespace upsweep

@@ -152,6 +152,29 @@ struct channel_elements {
     }
 };
 
+template <int Count, class T>
+__device__ bool is_aligned(const channel_elements<T>& it)
+{
+    return is_aligned<Count>(it.elements);
+}
+template <int Count, class T>
+__device__ auto load_vector(const channel_elements<T>& from)
+{
+    using vector_t = lane_vector<channel_sample<T>, Count>;
+    const auto at = from.elements.place_of(0);
+    const auto loaded = load_vector<Count>(from.elements.in.row(at.row) + at.column);
+    auto channel = static_cast<std::uint32_t>(from.channels.remainder(at.column));
+    typename vector_t::elements all{};
+#pragma unroll
+    for (int j = 0; j < Count; ++j) {
+        all.element[j] = {loaded[j], channel};
+        channel = channel + 1 == from.channels.divisor ? 0 : channel + 1;
+    }
+    vector_t vector;
+    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
+    return vector;
+}
+
 // The keys of such elements, none of which is outside.
 template <class Rules>
 struct channel_slots {
