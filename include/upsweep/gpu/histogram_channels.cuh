@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
-#include <vector>
+#include <utility>
 
 #include <upsweep/gpu/cuda.cuh>
 #include <upsweep/gpu/halved_histogram.cuh>
@@ -73,7 +73,7 @@ private:
 
 template <class Shape, class Table, int Channels, class T, class Rules>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    count_channels_kernel(matrix<T> in, std::uint32_t channels, Rules rules, slot keys, unsigned long long* totals)
+    count_channels_kernel(matrix<T> in, std::uint32_t channels, Rules rules, slot keys, counter_memory memory)
 {
     extern __shared__ std::uint32_t shared_words[];
     const auto key_of = rules.of_block(shared_words);
@@ -86,8 +86,8 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     constexpr std::uint64_t none = ~std::uint64_t{0}; // of the vectors
     const auto channel_of = [&](std::uint32_t column) { return column % (Channels != 0 ? Channels : channels); };
     // A stride of whole pixels, where that leaves but a few threads idle.
-    const std::uint64_t useful = stride - (Channels != 0 || channels >= lanes ? 0 : stride % channels);
-    vector_cursor<T> cursor(in, thread < useful ? thread : none, useful);
+    const std::uint64_t whole = stride - (Channels != 0 || channels >= lanes ? 0 : stride % channels);
+    vector_cursor<T> cursor(in, thread < whole ? thread : none, whole);
     constexpr int elements = row_vectors<T>::elements;
     vector_channels<Channels, elements> channels_of;
     while (cursor.is_within()) {
@@ -112,99 +112,119 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     __syncthreads();
     for_each_total(table, keys, [&](slot k, std::uint32_t counted) {
         if (counted != 0)
-            atomicAdd(totals + k, static_cast<unsigned long long>(counted));
+            memory.add(k, counted);
     });
 }
 
-// Makes the counters of a channel, a block's, of the totals of its keys. Bytes were counted as of `counted` channels, some times as
-// many.
+// Where the histogram of a channel goes.
+template <class Counter>
+struct channel_result {
+    Counter* counts;
+    unsigned long long* beside;
+    slot bins;
+    bool accumulates;
+
+    // By the only one who has a total for this slot.
+    __device__ void put(slot k, std::uint64_t total) const
+    {
+        if (k < bins)
+            counts[k] = static_cast<Counter>((accumulates ? counts[k] : 0) + total);
+        else
+            beside[k - bins] = (accumulates ? beside[k - bins] : 0) + total;
+    }
+    __device__ void add(slot k, std::uint64_t total) const
+    {
+        using word = std::conditional_t<sizeof(Counter) == 8, unsigned long long, unsigned>;
+        if (k < bins)
+            atomicAdd(reinterpret_cast<word*>(counts + k), static_cast<word>(total));
+        else
+            atomicAdd(beside + (k - bins), static_cast<unsigned long long>(total));
+    }
+};
+
+// Makes the counters of the channels of the totals of their keys, which become zero again. Some blocks for each channel; where bytes
+// were counted by value, one, and as of `counted` channels, some times as many.
 template <class T, class Rules, class Counter>
-__global__ void take_channels_kernel(const std::uint64_t* totals, std::uint32_t counted, Rules rules, Counter* counts,
-                                     outside* beside, bool accumulates)
+__global__ void take_channels_kernel(std::uint64_t* totals, std::uint32_t channels, std::uint32_t counted, Rules rules,
+                                     Counter* counts, outside* beside, bool accumulates)
 {
     extern __shared__ std::uint32_t shared_words[];
     const auto key_of = rules.of_block(shared_words);
-    const std::uint32_t channel = blockIdx.x;
-    const slot bins = key_of.bins(channel);
-    Counter* const to = counts + key_of.bins_before(channel);
-    auto* const to_beside = reinterpret_cast<unsigned long long*>(beside + channel);
-    if (!accumulates) {
-        for (slot k = threadIdx.x; k < bins; k += blockDim.x)
-            to[k] = 0;
-        if (threadIdx.x < detail::outside_slots)
-            to_beside[threadIdx.x] = 0;
-    }
-    __syncthreads();
-    const auto add = [&](slot k, std::uint64_t counted) {
-        using word = std::conditional_t<sizeof(Counter) == 8, unsigned long long, unsigned>;
-        if (k < bins)
-            atomicAdd(reinterpret_cast<word*>(to + k), static_cast<word>(counted));
-        else
-            atomicAdd(to_beside + (k - bins), static_cast<unsigned long long>(counted));
-    };
+    const std::uint32_t channel = blockIdx.x % channels;
+    const channel_result<Counter> result{counts + key_of.bins_before(channel),
+                                         reinterpret_cast<unsigned long long*>(beside + channel), key_of.bins(channel),
+                                         accumulates};
+    const slot slots = result.bins + detail::outside_slots;
     if constexpr (is_byte<T>) {
+        for (slot k = threadIdx.x; !accumulates && k < slots; k += blockDim.x)
+            result.put(k, 0);
+        __syncthreads();
         for (slot value = threadIdx.x; value < by_value::values; value += blockDim.x) {
             std::uint64_t total = 0;
-            for (std::uint32_t each = channel; each < counted; each += gridDim.x)
-                total += totals[each * by_value::values + value];
+            for (std::uint32_t each = channel; each < counted; each += channels)
+                total += std::exchange(totals[each * by_value::values + value], 0);
             if (total != 0)
-                add(key_of.slot_of(static_cast<T>(value), channel), total);
+                result.add(key_of.slot_of(static_cast<T>(value), channel), total);
         }
     } else {
-        for (slot k = threadIdx.x; k < bins + detail::outside_slots; k += blockDim.x)
-            add(k, totals[key_of.first(channel) + k]);
+        for (slot k = blockIdx.x / channels * blockDim.x + threadIdx.x; k < slots;
+             k += gridDim.x / channels * blockDim.x)
+            result.put(k, std::exchange(totals[key_of.first(channel) + k], 0));
     }
 }
 
 template <class Table, int Channels, class T, class Rules>
-void count_channels(const cuda& target, const matrix<T>& in, std::size_t channels, const Rules& rules, slot keys,
-                    unsigned long long* totals)
+std::uint64_t* count_channels(const cuda& target, const matrix<T>& in, std::size_t channels, const Rules& rules,
+                              slot keys)
 {
     using shape = channel_shape;
+    const counter_memory memory = target.workspace().counters(keys);
     constexpr auto kernel = count_channels_kernel<shape, Table, Channels, T, Rules>;
-    const auto resident = static_cast<unsigned>(target.workspace().processors());
+    const auto resident = static_cast<std::uint64_t>(target.workspace().processors());
     allow_shared_bytes<kernel>(target);
-    check("cudaMemsetAsync", cudaMemsetAsync(totals, 0, keys * sizeof(*totals), target.stream()));
     for_each_piece(in, channels, [&](const matrix<T>& piece) {
         const std::uint64_t useful = piece.size() / (row_vectors<T>::elements * shape::threads * shape::vectors) + 1;
         launch(target, "histogram_channels", kernel,
-               grid_shape{.blocks = static_cast<unsigned>(std::min<std::uint64_t>(useful, resident)),
+               grid_shape{.blocks = static_cast<unsigned>(std::min(useful, resident)),
                           .threads = shape::threads,
                           .shared_bytes = (words_of(rules) + Table::words(keys)) * sizeof(std::uint32_t)},
-               piece, static_cast<std::uint32_t>(channels), rules, keys, totals);
+               piece, static_cast<std::uint32_t>(channels), rules, keys, memory);
     });
+    return memory.totals;
 }
 
 // As many copies of the counters as there is room for, if they are worth it: two lanes that share a bank still wait less than all
-// those that meet in scattered counters.
+// those that meet in scattered counters. Returns the totals.
 template <class T, class Rules>
-void count_channels(const cuda& target, const matrix<T>& in, std::size_t channels, const Rules& rules, slot keys,
-                    unsigned long long* totals)
+std::uint64_t* count_channels(const cuda& target, const matrix<T>& in, std::size_t channels, const Rules& rules,
+                              slot keys)
 {
     const std::size_t available = table_bytes(target) / sizeof(std::uint32_t) - words_of(rules);
-    if (channel_table<lanes>::words(keys) <= available) {
-        if (is_byte<T> && channels == 3)
-            return count_channels < channel_table<lanes>,
-                   is_byte<T> ? 3 : 0 > (target, in, channels, rules, keys, totals);
-        if (is_byte<T> && channels == 4)
-            return count_channels < channel_table<lanes>,
-                   is_byte<T> ? 4 : 0 > (target, in, channels, rules, keys, totals);
-        return count_channels<channel_table<lanes>, 0>(target, in, channels, rules, keys, totals);
+    using table = channel_table<lanes>;
+    using half_table = std::conditional_t<is_byte<T>, channel_table<lanes / 2>, table>;
+    constexpr int three = is_byte<T> ? 3 : 0;
+    constexpr int four = is_byte<T> ? 4 : 0;
+    if (table::words(keys) <= available) {
+        if (channels == three)
+            return count_channels<table, three>(target, in, channels, rules, keys);
+        if (channels == four)
+            return count_channels<table, four>(target, in, channels, rules, keys);
+        return count_channels<table, 0>(target, in, channels, rules, keys);
     }
-    if (is_byte<T> && channel_table<lanes / 2>::words(keys) <= available)
-        return count_channels<channel_table<is_byte<T> ? lanes / 2 : lanes>, 0>(target, in, channels, rules, keys,
-                                                                                totals);
+    if (half_table::words(keys) <= available)
+        return count_channels<half_table, 0>(target, in, channels, rules, keys);
     if (scattered_table::words(keys) <= available)
-        return count_channels<scattered_table, 0>(target, in, channels, rules, keys, totals);
+        return count_channels<scattered_table, 0>(target, in, channels, rules, keys);
     const channel_elements<T> elements(in, channels);
     const channel_slots<Rules> slots{rules, keys};
-    const histogram_result<std::uint64_t> result{reinterpret_cast<std::uint64_t*>(totals),
-                                                 reinterpret_cast<outside*>(totals + keys), keys, false};
     const auto all = static_cast<slot>(keys + detail::outside_slots);
+    auto* const totals = static_cast<std::uint64_t*>(target.workspace().tables(all * sizeof(std::uint64_t)));
+    const histogram_result<std::uint64_t> result{totals, reinterpret_cast<outside*>(totals + keys), keys, false};
     if (can_be_halved<channel_elements<T>>(target, all, available * sizeof(std::uint32_t)))
         halved_histogram(target, elements, in.size(), slots, all, result);
     else
         partitioned_histogram(target, elements, in.size(), slots, result);
+    return totals;
 }
 
 template <class T, class Rules, class Counter>
@@ -214,19 +234,20 @@ void histogram_channels(const cuda& target, const matrix<T>& pixels, std::size_t
     const matrix<T> in = pixels.has_gaps() ? pixels : matrix<T>(pixels.data, 1, pixels.size());
     const std::size_t counted = is_byte<T> && (channels == 1 || channels == 2) ? 4 : channels;
     const std::size_t keys = is_byte<T> ? counted * by_value::values : bins + channels * detail::outside_slots;
-    auto* const totals = static_cast<unsigned long long*>(
-        target.workspace().tables((keys + detail::outside_slots) * sizeof(std::uint64_t)));
+    std::uint64_t* totals = nullptr;
     if constexpr (is_byte<T>) {
         const matrix<std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(in.data), in.rows, in.columns, in.pitch);
-        count_channels(target, bytes, counted, by_value{}, static_cast<slot>(keys), totals);
+        totals = count_channels(target, bytes, counted, by_value{}, static_cast<slot>(keys));
     } else {
-        count_channels(target, in, channels, rules, static_cast<slot>(keys), totals);
+        totals = count_channels(target, in, channels, rules, static_cast<slot>(keys));
     }
+    const std::size_t threads = by_value::values;
+    const std::size_t blocks_of_channel = is_byte<T> ? 1 : std::min<std::size_t>(bins / channels / threads + 1, 64);
     launch(target, "histogram_channels", take_channels_kernel<T, Rules, Counter>,
-           grid_shape{.blocks = static_cast<unsigned>(channels),
-                      .threads = static_cast<int>(by_value::values),
+           grid_shape{.blocks = static_cast<unsigned>(channels * blocks_of_channel),
+                      .threads = static_cast<int>(threads),
                       .shared_bytes = rules.shared_bytes()},
-           reinterpret_cast<const std::uint64_t*>(totals), static_cast<std::uint32_t>(counted), rules, counts, beside,
+           totals, static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(counted), rules, counts, beside,
            accumulates);
 }
 

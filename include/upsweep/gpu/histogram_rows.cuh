@@ -89,10 +89,9 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     for (std::uint64_t first = (blockIdx.x + std::uint64_t{warp} * gridDim.x) * plan.rows; first < in.in.rows;
          first += stride) {
         const std::uint64_t rows = in.in.rows - first < plan.rows ? in.in.rows - first : plan.rows;
-        in.template for_each_word<Shape::vectors>(
-            first, 0, rows * in.words, lane_id(), lanes, [&](std::uint64_t row, const row_vector<T>& vector) {
-                const slot begin = static_cast<slot>(row - first) * plan.slots;
-                vector.for_each([&](int, const T& x) { table.increment(begin + slot_of(x)); });
+        in.template for_each_word_of_rows<Shape::vectors>(
+            first, static_cast<std::uint32_t>(rows), [&](std::uint32_t row, const row_vector<T>& vector) {
+                vector.for_each([&](const T& x) { table.increment(row * plan.slots + slot_of(x)); });
             });
         __syncwarp();
         word_cursor at(static_cast<std::uint64_t>(lane_id()), slots);
@@ -154,7 +153,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         const std::uint64_t beyond = end - begin < in.words - at.word ? at.word + (end - begin) : in.words;
         in.template for_each_word_of_row<Shape::vectors>(row.row, at.word, beyond, threadIdx.x, Shape::threads,
                                                          [&](const row_vector<T>& vector) {
-                                                             vector.for_each([&](int, const T& x) {
+                                                             vector.for_each([&](const T& x) {
                                                                  if constexpr (by_value) {
                                                                      table.increment(static_cast<std::uint8_t>(x));
                                                                  } else {

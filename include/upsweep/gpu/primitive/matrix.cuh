@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <upsweep/gpu/primitive/tile.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/matrix.hpp>
 
 // The elements of a matrix by vectors of a lane, which are aligned wherever its rows begin: a row is covered by as many words of 16
@@ -44,28 +45,27 @@ private:
     __device__ explicit word_cursor(const step& at) : row(at.rows), word(at.words) {}
 };
 
-// A word of a row: its elements [begin, end) are the row's, the first of them all would be in this column.
+// A word of a row: its elements [begin, end) are the row's.
 template <class T>
 struct row_vector {
     static constexpr int elements = vector_elements<sizeof(T)>;
     lane_vector<T, elements> vector;
-    std::int64_t column;
     int begin;
     int end;
 
-    // Calls take(j, element j) for those of the row.
+    // Calls take(element) for those of the row.
     template <class F>
     __device__ void for_each(F take) const
     {
         if (begin == 0 && end == elements) {
 #pragma unroll
             for (int j = 0; j < elements; ++j)
-                take(j, vector[j]);
+                take(vector[j]);
         } else {
 #pragma unroll
             for (int j = 0; j < elements; ++j)
                 if (j >= begin && j < end)
-                    take(j, vector[j]);
+                    take(vector[j]);
         }
     }
 };
@@ -87,7 +87,7 @@ struct matrix_words {
     // Where a row is.
     struct place {
         const T* first;
-        std::int64_t before; // elements of its first word that are not the row's
+        int before; // elements of its first word that are not the row's
         bool is_aligned;
         std::int64_t least; // columns from here on, below `most`, can be read
         std::int64_t most;
@@ -99,7 +99,7 @@ struct matrix_words {
         if constexpr (has_words<elements, const T*>) {
             const std::uintptr_t misplaced = reinterpret_cast<std::uintptr_t>(at.first) % (elements * sizeof(T));
             at.is_aligned = misplaced % sizeof(T) == 0;
-            at.before = at.is_aligned ? static_cast<std::int64_t>(misplaced / sizeof(T)) : 0;
+            at.before = at.is_aligned ? static_cast<int>(misplaced / sizeof(T)) : 0;
         }
         if (joined != 0) {
             at.least = -static_cast<std::int64_t>(row * joined);
@@ -111,54 +111,59 @@ struct matrix_words {
     __device__ row_vector<T> load(const place& at, std::uint64_t word) const
     {
         row_vector<T> result{};
-        result.column = static_cast<std::int64_t>(word) * elements - at.before;
-        const std::int64_t left = static_cast<std::int64_t>(in.columns) - result.column;
-        result.begin = result.column < 0 ? static_cast<int>(-result.column) : 0;
+        const std::int64_t column = static_cast<std::int64_t>(word) * elements - at.before;
+        const std::int64_t left = static_cast<std::int64_t>(in.columns) - column;
+        result.begin = column < 0 ? static_cast<int>(-column) : 0;
         result.end = left < elements ? static_cast<int>(left) : elements;
         if (result.end <= result.begin) {
             result.end = result.begin;
-        } else if (at.is_aligned && result.column >= at.least && result.column + elements <= at.most) {
-            result.vector = load_vector<elements>(at.first + result.column);
+        } else if (at.is_aligned && column >= at.least && column + elements <= at.most) {
+            result.vector = load_vector<elements>(at.first + column);
         } else {
             typename lane_vector<T, elements>::elements all{};
 #pragma unroll
             for (int j = 0; j < elements; ++j)
                 if (j >= result.begin && j < result.end)
-                    all.element[j] = at.first[result.column + j];
+                    all.element[j] = at.first[column + j];
             std::memcpy(static_cast<void*>(&result.vector.memory), &all, sizeof(all));
         }
         return result;
     }
 
-    // Calls take(row, row_vector) for the words of the rows from `first` on whose numbers are begin + thread, and every stride-th one
-    // after it, below `end`.
+    // Calls take(row, row_vector) for the words of so many rows from `first` on that fall to a lane of a warp; rows are counted from
+    // there. The words of all of them are fewer than 2^32.
     template <int Rows, class Take>
-    __device__ void for_each_word(std::uint64_t first, std::uint64_t begin, std::uint64_t end, std::uint64_t thread,
-                                  std::uint64_t stride, Take take) const
+    __device__ void for_each_word_of_rows(std::uint64_t first, std::uint32_t rows, Take take) const
     {
-        if (begin + thread >= end)
-            return;
-        const word_cursor::step step = word_cursor::of(stride, words);
-        word_cursor at(begin + thread, words);
-        for (std::uint64_t number = begin + thread; number < end;) {
+        const auto of_row = static_cast<std::uint32_t>(words);
+        const std::uint32_t stride_rows = lanes / of_row;
+        const std::uint32_t stride_words = lanes % of_row;
+        std::uint32_t row = static_cast<std::uint32_t>(lane_id()) / of_row;
+        std::uint32_t word = static_cast<std::uint32_t>(lane_id()) % of_row;
+        while (row < rows) {
             row_vector<T> vectors[Rows];
-            std::uint64_t rows[Rows];
+            std::uint32_t row_of[Rows];
 #pragma unroll
-            for (int r = 0; r < Rows; ++r, number += stride) {
-                rows[r] = first + at.row;
+            for (int r = 0; r < Rows; ++r) {
+                row_of[r] = row;
                 vectors[r].begin = vectors[r].end = 0;
-                if (number < end)
-                    vectors[r] = load(place_of(first + at.row), at.word);
-                at.advance(step, words);
+                if (row < rows)
+                    vectors[r] = load(place_of(first + row), word);
+                row += stride_rows;
+                word += stride_words;
+                if (word >= of_row) {
+                    word -= of_row;
+                    ++row;
+                }
             }
 #pragma unroll
             for (int r = 0; r < Rows; ++r)
                 if (vectors[r].begin != vectors[r].end)
-                    take(rows[r], vectors[r]);
+                    take(row_of[r], vectors[r]);
         }
     }
 
-    // The same for words of one row, which take(row_vector) gets: a third of the arithmetic.
+    // Calls take(row_vector) for the words [begin, end) of a row that fall to a thread.
     template <int Rows, class Take>
     __device__ void for_each_word_of_row(std::uint64_t row, std::uint64_t begin, std::uint64_t end,
                                          std::uint64_t thread, std::uint64_t stride, Take take) const

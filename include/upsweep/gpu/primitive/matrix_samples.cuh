@@ -47,7 +47,7 @@ void for_each_piece(const matrix<T>& in, std::size_t unit, F f)
     constexpr std::size_t most = std::size_t{1} << 30;
     const std::size_t most_columns = most / unit * unit;
     if (in.size() == 0)
-        return f(in);
+        return f(matrix<T>(in.data, 0, 0));
     if (in.has_gaps()) {
         for (std::size_t row = 0; row < in.rows; row += most)
             for (std::size_t column = 0; column < in.columns; column += most_columns)
