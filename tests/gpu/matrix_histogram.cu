@@ -3,6 +3,7 @@
 // Histograms of matrices on a GPU: the cases of the other targets, and what only a GPU has.
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "../matrix_histogram_cases.hpp"
@@ -20,6 +21,31 @@ TEST(gpu_matrix_histogram, tables_of_every_size)
     const matrix_in_memory<up::cuda, std::uint16_t> memory(random, {90, 190, 3, 1});
     for (const std::size_t bins : {50, 5000, 70000, 120000})
         expect_one_histogram<up::cuda>(memory.view(), memory.host_view(), up::integer_bins{-7, bins}, bins);
+}
+
+// All elements are in pieces, once each, that begin with whole pixels.
+TEST(gpu_matrix_histogram, pieces_are_counted_in_32_bits)
+{
+    constexpr std::size_t most = std::size_t{1} << 30;
+    const auto* const data = reinterpret_cast<const std::uint16_t*>(std::uintptr_t{1} << 40); // nobody reads them
+    for (const up::matrix<std::uint16_t>& in :
+         {up::matrix(data, 7, 100), up::matrix(data, 1, 5 * most + 6), up::matrix(data, most, 9, 18),
+          up::matrix(data, 3, 12 * (most / 4), 8 * most), up::matrix(data, 2 * most + 5, 3, 8)}) {
+        std::size_t elements = 0;
+        std::vector<std::pair<std::uintptr_t, std::uintptr_t>> extents;
+        gpu::for_each_piece(in, 3, [&](const up::matrix<std::uint16_t>& piece) {
+            EXPECT_LE(piece.rows, most);
+            EXPECT_LE(piece.columns, most);
+            const auto begin = reinterpret_cast<std::uintptr_t>(piece.data) - reinterpret_cast<std::uintptr_t>(data);
+            EXPECT_EQ((in.has_gaps() ? begin % in.pitch : begin) / sizeof(std::uint16_t) % 3, 0U);
+            elements += piece.size();
+            if (!in.has_gaps())
+                extents.emplace_back(begin, begin + piece.size() * sizeof(std::uint16_t));
+        });
+        EXPECT_EQ(elements, in.size());
+        for (std::size_t k = 1; k < extents.size(); ++k)
+            EXPECT_EQ(extents[k].first, extents[k - 1].second);
+    }
 }
 
 TEST(gpu_matrix_histogram, counters_of_32_bits)

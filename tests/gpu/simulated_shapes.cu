@@ -53,6 +53,19 @@ TEST(simulated_shapes, points_under_schedules)
     });
 }
 
+TEST(simulated_shapes, pairs_of_bytes_under_schedules)
+{
+    auto random = generator();
+    under_schedules(schedules(20), [&] {
+        expect_joint<up::cuda>(random_points<std::uint8_t, std::int8_t>(random, 3000),
+                               std::tuple{up::edges{0, 1, 2, 50}, up::even_bins{0, 90, 9}});
+    });
+    under_schedules(schedules(3), [&] {
+        expect_joint<up::cuda>(random_points<std::uint8_t, std::int8_t>(random, 3000),
+                               std::tuple{up::integer_bins{0, 200}, up::integer_bins{-99, 256}});
+    });
+}
+
 // Of all launches of f().
 template <class F>
 sim::counters cost_of(F f)

@@ -113,40 +113,44 @@ private:
     std::uint32_t stride_vectors_;
 };
 
-// Calls take(element, column) for the elements of a piece in no vector that fall to a thread.
+// Calls take(element, column) for the elements of a piece in no vector that fall to a thread of so many, a multiple of a warp: each
+// has a place before or behind the vectors of some rows.
 template <class T, class Take>
-__device__ void for_each_beside_vectors(const matrix<T>& in, std::uint64_t thread, std::uint64_t stride, Take take)
+__device__ void for_each_beside_vectors(const matrix<T>& in, std::uint64_t thread, std::uint64_t threads, Take take)
 {
     constexpr auto elements = static_cast<unsigned>(row_vectors<T>::elements);
-    constexpr unsigned most = 2 * elements; // of a row, and more
+    constexpr unsigned places = 2 * elements; // of a row, and more
     constexpr int together = 4;
-    const auto end = static_cast<std::uint32_t>(in.columns);
-    const auto bytes = static_cast<std::uint64_t>(elements * sizeof(T));
-    const bool none = row_vectors<T>::can_be_aligned && reinterpret_cast<std::uintptr_t>(in.data) % bytes == 0 &&
-                      in.columns % elements == 0 && (in.rows == 1 || in.pitch % bytes == 0);
-    for (std::uint64_t place = thread; !none && place < in.rows * most; place += together * stride) {
+    constexpr std::uint64_t bytes = elements * sizeof(T);
+    if (row_vectors<T>::can_be_aligned && reinterpret_cast<std::uintptr_t>(in.data) % bytes == 0 &&
+        in.columns % elements == 0 && (in.rows == 1 || in.pitch % bytes == 0))
+        return;
+    const auto rows = static_cast<std::uint32_t>(in.rows);
+    const auto columns = static_cast<std::uint32_t>(in.columns);
+    const auto place = static_cast<std::uint32_t>(thread % places);
+    const auto stride = static_cast<std::uint32_t>(threads / places);
+    for (auto first = static_cast<std::uint32_t>(thread / places); first < rows; first += together * stride) {
         lane_vector<T, 1> element[together];
-        std::uint32_t columns[together];
+        std::uint32_t column[together];
 #pragma unroll
         for (int t = 0; t < together; ++t) {
-            const std::uint64_t r = (place + t * stride) / most;
-            const auto i = static_cast<unsigned>((place + t * stride) % most);
-            columns[t] = end;
-            if (r >= in.rows)
+            const std::uint32_t r = first + t * stride;
+            column[t] = columns;
+            if (r >= rows)
                 continue;
             const T* const row = in.row(r);
-            const unsigned aligned = row_vectors<T>::before(row);
-            const std::uint32_t before = aligned < end ? aligned : end;
-            const std::uint32_t all = before + (end - before) % elements;
-            if (i < all) {
-                columns[t] = i < before ? i : end - all + i;
-                element[t] = gather_vector<1>(row + columns[t]);
+            const std::uint32_t aligned = row_vectors<T>::before(row);
+            const std::uint32_t before = aligned < columns ? aligned : columns;
+            const std::uint32_t all = before + (columns - before) % elements;
+            if (place < all) {
+                column[t] = place < before ? place : columns - all + place;
+                element[t] = gather_vector<1>(row + column[t]);
             }
         }
 #pragma unroll
         for (int t = 0; t < together; ++t)
-            if (columns[t] < end)
-                take(element[t], columns[t]);
+            if (column[t] < columns)
+                take(element[t], column[t]);
     }
 }
 
