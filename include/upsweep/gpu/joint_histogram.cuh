@@ -272,7 +272,8 @@ void joint_histogram_on_gpu(const cuda& target, const std::tuple<Rs...>& in, con
 
 } // namespace detail
 
-// The same on a GPU, with everything in memory that it can reach, in order of the stream: the call does not wait.
+// The same on a GPU, with everything in memory that it can reach, in order of the stream: the call does not wait. Where two inputs are
+// bytes, bin functions are called for all 256 values.
 template <class... Rs, class... Bins, class Counter>
 void joint_histogram(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
                      std::span<Counter> counts, outside* beside)
