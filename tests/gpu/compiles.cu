@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // Compiled for every generation of GPUs, not run.
+#include <array>
 #include <cstdint>
 #include <span>
 #include <tuple>
@@ -29,6 +30,10 @@ void count_shapes(const up::cuda& gpu, std::span<const float> xs, std::span<cons
     up::joint_histogram(gpu, std::tuple{xs, ys}, std::tuple{even, up::edges{0, 1, 3}}, counts, beside.data());
     up::histogram_rows(gpu, image, up::integer_bins{}, counts, beside);
     up::histogram_channels(gpu, image, 3, up::integer_bins{}, counts, beside);
+    up::histogram_channels(gpu, image, 2, std::array{up::integer_bins{}, up::integer_bins{1, 9}}, counts, beside);
+    up::histogram(gpu, image, up::integer_bins{}, counts, beside.data());
+    const std::span<const std::uint8_t> bytes(pixels, 30000);
+    up::joint_histogram(gpu, std::tuple{bytes, bytes}, std::tuple{even, even}, counts, beside.data());
 }
 
 void add_up(const up::cuda& gpu, std::span<const float> in, std::span<const double> weights, std::span<double> sums,

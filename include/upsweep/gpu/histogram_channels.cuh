@@ -13,8 +13,7 @@
 #include <utility>
 
 #include <upsweep/gpu/cuda.cuh>
-#include <upsweep/gpu/halved_histogram.cuh>
-#include <upsweep/gpu/partitioned_histogram.cuh>
+#include <upsweep/gpu/histogram.cuh>
 #include <upsweep/gpu/primitive/channel_rules.cuh>
 #include <upsweep/gpu/primitive/matrix_samples.cuh>
 #include <upsweep/histogram_checks.hpp>
