@@ -23,6 +23,23 @@ TEST(gpu_matrix_histogram, tables_of_every_size)
         expect_one_histogram<up::cuda>(memory.view(), memory.host_view(), up::integer_bins{-7, bins}, bins);
 }
 
+// Edges that are in shared memory where there is room for them, beside tables that need all of it.
+TEST(gpu_matrix_histogram, channels_of_many_edges)
+{
+    auto random = generator();
+    const matrix_in_memory<up::cuda, float> memory(random, {30, 80, 3, 1});
+    std::vector<double> many(9001);
+    for (std::size_t k = 0; k < many.size(); ++k)
+        many[k] = -20 + 0.0137 * static_cast<double>(k) + (k % 3 == 0 ? 0.001 : 0.0);
+    for (const std::size_t channels : {1, 4, 8, 10})
+        expect_channel_histograms<up::cuda>(memory.view(), memory.host_view(), channels, up::edges(many), 9000);
+    const matrix_in_memory<up::cuda, std::uint8_t> bytes(random, {30, 80, 3, 1});
+    many.resize(13001);
+    for (std::size_t k = 9001; k < many.size(); ++k)
+        many[k] = static_cast<double>(k);
+    expect_channel_histograms<up::cuda>(bytes.view(), bytes.host_view(), 2, up::edges(many), 13000);
+}
+
 // All elements are in pieces, once each, that begin with whole pixels.
 TEST(gpu_matrix_histogram, pieces_are_counted_in_32_bits)
 {

@@ -242,7 +242,9 @@ void histogram_channels(const cuda& target, const matrix<T>& pixels, std::size_t
     }
     const std::size_t threads = by_value::values;
     const std::size_t blocks_of_channel = is_byte<T> ? 1 : std::min<std::size_t>(bins / channels / threads + 1, 64);
-    launch(target, "histogram_channels", take_channels_kernel<T, Rules, Counter>,
+    constexpr auto take = take_channels_kernel<T, Rules, Counter>;
+    allow_shared_bytes<take>(target);
+    launch(target, "histogram_channels", take,
            grid_shape{.blocks = static_cast<unsigned>(channels * blocks_of_channel),
                       .threads = static_cast<int>(threads),
                       .shared_bytes = rules.shared_bytes()},
@@ -268,8 +270,8 @@ void histogram_channels_on_gpu(const cuda& target, const matrix<T>& in, std::siz
     gpu::check_place(target, call, in.data, in.size());
     gpu::check_place(target, call, counts.data(), counts.size());
     gpu::check_place(target, call, beside.data(), beside.size());
-    gpu::histogram_channels(target, in, channels, gpu::channel_rules_of<T>(target, bins), counts.size(), counts.data(),
-                            beside.data(), accumulates);
+    const auto rules = gpu::channel_rules_of<T>(target, bins, counts.size() + channels * outside_slots);
+    gpu::histogram_channels(target, in, channels, rules, counts.size(), counts.data(), beside.data(), accumulates);
 }
 
 } // namespace detail

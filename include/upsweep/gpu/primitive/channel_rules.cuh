@@ -1,12 +1,12 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <ranges>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <upsweep/gpu/cuda.cuh>
@@ -91,16 +91,23 @@ struct own_rules {
     }
 };
 
+// The rules of so many keys, ready for a kernel. Edges are in shared memory only beside a table that fits there as a whole: larger
+// ones need all of it.
 template <class T, class Bins>
     requires(!std::ranges::range<Bins>)
-auto channel_rules_of(const cuda& target, const Bins& bins)
+auto channel_rules_of(const cuda& target, const Bins& bins, std::size_t keys)
 {
-    const auto rule = rule_of<T>(target, bins);
-    return common_rule<std::remove_cvref_t<decltype(rule)>>{rule};
+    const std::size_t most_for_edges = table_bytes(target) / 4;
+    const std::size_t table = scattered_table::words(keys) * sizeof(std::uint32_t);
+    threshold_words words;
+    auto rule = rule_of<T>(bins, words, table + most_for_edges <= table_bytes(target) ? most_for_edges : 0);
+    if (!words.empty())
+        place(rule, upload(target, words));
+    return common_rule<decltype(rule)>{rule};
 }
 
 template <class T, std::ranges::range Bins>
-auto channel_rules_of(const cuda& target, const Bins& bins)
+auto channel_rules_of(const cuda& target, const Bins& bins, std::size_t)
 {
     using rule = decltype(rule_of<T>(*std::ranges::begin(bins), std::declval<threshold_words&>(), std::size_t{}));
     static_assert(alignof(rule) <= alignof(std::uint64_t));
