@@ -60,8 +60,8 @@ UPSWEEP_HOST_DEVICE constexpr slot spread(slot k) { return k / 4 * 16 + k % 4; }
 // Adds what a block has counted to the totals, of which the last block to come takes each. Counts of values go by way of the zeros
 // in `of_slots`. By all threads, after a barrier.
 template <class T, class Table, class Function, class Counter>
-__device__ void add_totals_once(const Table& table, const Function& slot_of, const scattered_table& of_slots, slot slots,
-                                const histogram_result<Counter>& result, const counter_memory& memory)
+__device__ void add_totals_once(const Table& table, const Function& slot_of, const scattered_table& of_slots,
+                                slot slots, const histogram_result<Counter>& result, const counter_memory& memory)
 {
     const auto add = [&](slot k, std::uint32_t counted) {
         memory.add_once(spread(k), counted, gridDim.x, [&](std::uint64_t total) { result.put(k, total); });

@@ -20,10 +20,10 @@ struct small_histogram_shape {
     static constexpr int threads = 1024;
     template <class It>
     static constexpr int elements = vector_elements<sizeof(std::iter_value_t<It>)>;
-    template <class It> // vectors of a lane
-    static constexpr int rows = sizeof(std::iter_value_t<It>) < 8 ? 2 : 4;
+    template <class It> // vectors of a lane; with more of small samples, counting them takes longer than reading
+    static constexpr int rows = sizeof(std::iter_value_t<It>) < 4 ? 2 : 4;
     template <class It> // samples of a block's row
-    static constexpr unsigned row = threads * elements<It>;
+    static constexpr unsigned row = unsigned{threads} * elements<It>;
 };
 
 // Counters of a block with eight copies of each, for every eighth lane: with so few samples, more of them take longer to add up

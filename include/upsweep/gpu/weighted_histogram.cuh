@@ -105,7 +105,7 @@ struct fixed_point_scale {
         position = position > least_position ? position : least_position;
         factor = power_of_two(format::lowest - 32 - position);
         limit = power_of_two(limit_bits);
-        window = upper_bits(limit) - upper_bits(all_whole);
+        window = limit > all_whole ? upper_bits(limit) - upper_bits(all_whole) : 0;
     }
 
     __device__ F scaled(F x) const { return x * factor; }
@@ -227,10 +227,7 @@ struct shared_sums {
     }
 
     // Where a slot is. Without a copy for each lane, slots are scattered over the banks, as in a table of counters.
-    __device__ std::uint32_t place(slot k) const
-    {
-        return LanesShare ? scattered_table::place(k) * copies : k * lanes;
-    }
+    __device__ std::uint32_t place(slot k) const { return LanesShare ? scattered_table::place(k) * copies : k * lanes; }
 
     // Where a lane adds what is skipped: its own bank's last word, from its own copy's first.
     __device__ std::uint32_t nowhere() const
