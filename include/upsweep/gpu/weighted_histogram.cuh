@@ -93,7 +93,7 @@ struct fixed_point_scale {
     int position; // of the lowest bit of a fraction, as exact_sum.hpp counts them
     F factor;
     F limit;
-    std::uint32_t window; // of the bits of whole numbers
+    std::uint32_t window; // of the upper bits of numbers that are whole by their exponents
 
     // For weights whose largest exponent field is `exponent`; `limit_bits` is the number of bits before the point that
     // are within the limit.
@@ -136,7 +136,7 @@ struct fixed_point_scale {
     }
 
 private:
-    static constexpr F all_whole = static_cast<F>(std::uint64_t{1} << format::fraction_bits); // numbers at or above it
+    static constexpr F all_whole = static_cast<F>(std::uint64_t{1} << format::fraction_bits); // from it on
 
     // The upper 31 bits after the sign, whose order is that of magnitudes.
     __device__ static std::uint32_t upper_bits(F x)
@@ -204,7 +204,7 @@ struct table_shape {
     slot slots;
     unsigned copy_bits;
 
-    // A word for each lane comes last, for what is not to be added.
+    // A word for each lane comes last, for what is to be skipped.
     UPSWEEP_HOST_DEVICE std::size_t words() const { return (scattered_table::words(slots) << copy_bits) + lanes; }
 };
 
@@ -229,7 +229,7 @@ struct shared_sums {
     // Where a slot is. Without a copy for each lane, slots are scattered over the banks, as in a table of counters.
     __device__ std::uint32_t place(slot k) const { return LanesShare ? scattered_table::place(k) * copies : k * lanes; }
 
-    // Where a lane adds what is skipped: its own bank's last word, from its own copy's first.
+    // The place of what is skipped: the last word of the lane's bank, counted from where its copy begins.
     __device__ std::uint32_t nowhere() const
     {
         const auto lane = static_cast<unsigned>(lane_id());
@@ -477,7 +477,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 
     const std::uint64_t before = elements_before_alignment<elements>(in, count);
     const bool aligned = is_aligned<elements>(in + before) && is_aligned<elements>(weights + before);
-    const std::uint64_t after = before + (count - before) / chunk_size * chunk_size; // the last chunk
+    const std::uint64_t after = before + (count - before) / chunk_size * chunk_size; // where the last chunk ends
     const std::uint64_t chunk = blockIdx.x + threadIdx.x / lanes * gridDim.x;
     std::uint64_t first = before + chunk * chunk_size + static_cast<unsigned>(lane_id() * elements); // of this lane
     for (; first < after; first += stride) {
