@@ -19,28 +19,36 @@ using namespace upsweep::test;
 namespace {
 
 // The histogram of random integers below `bins` and a few beyond, under the schedules.
+template <class T = std::uint32_t>
 void expect_same_counts(std::size_t n, std::size_t bins, const std::vector<sim::schedule>& schedules)
 {
     auto random = generator();
-    host_array<std::uint32_t> samples(n);
-    for (std::uint32_t& sample : samples)
-        sample = static_cast<std::uint32_t>(random() % (bins + 2));
+    host_array<T> samples(n);
+    for (T& sample : samples)
+        sample = static_cast<T>(random() % (bins + 2));
     const up::integer_bins integers{1, bins};
     std::vector<std::uint64_t> expected(bins);
     const auto beside = up::histogram(up::cpu{}, samples.span(), integers, expected);
     under_schedules(schedules, [&] {
-        const target_array<up::cuda, std::uint32_t> in(samples.span());
+        const target_array<up::cuda, T> in(samples.span());
         target_array<up::cuda, std::uint64_t> counts(bins);
         EXPECT_EQ(up::histogram(up::cuda{}, in.const_span(), integers, counts.span()), beside);
         EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
     });
 }
 
-TEST(simulated_histogram, few_bins_under_200_schedules) { expect_same_counts(5000, 20, schedules(200)); }
+TEST(simulated_histogram, few_samples_under_200_schedules) { expect_same_counts(5000, 20, schedules(200)); }
+TEST(simulated_histogram, few_bytes_under_schedules) { expect_same_counts<std::uint8_t>(20001, 200, schedules(20)); }
+TEST(simulated_histogram, few_bins_under_schedules) { expect_same_counts(50000, 20, schedules(10)); }
+TEST(simulated_histogram, bytes_under_schedules) { expect_same_counts<std::uint8_t>(100001, 200, schedules(4)); }
 TEST(simulated_histogram, totals_taken_by_all_blocks) { expect_same_counts(5000, 5000, schedules(20)); }
 TEST(simulated_histogram, a_table_for_two_blocks) { expect_same_counts(9000, 65536, schedules(8)); }
 TEST(simulated_histogram, partitions) { expect_same_counts(16384 * 2 + 100, 120000, schedules(8)); }
-TEST(simulated_histogram, one_block_comes_last) { expect_same_counts(5000, 20, unfair_schedules(3)); }
+TEST(simulated_histogram, one_block_comes_last)
+{
+    expect_same_counts(5000, 20, unfair_schedules(3));
+    expect_same_counts(50000, 20, unfair_schedules(3));
+}
 TEST(simulated_histogram, one_block_comes_last_to_the_partitions)
 {
     expect_same_counts(16384 * 4 + 100, 120000, unfair_schedules(3));
@@ -79,7 +87,7 @@ sim::counters cost_of(const host_array<std::int32_t>& samples, std::size_t bins)
     return cost_in(up::integer_bins{0, bins}, samples);
 }
 
-constexpr std::size_t many = 24 * 1024;
+constexpr std::size_t many = 50 * 1024; // more than the blocks of the simulated GPU have in registers at once
 
 // Each sample is read once, by full transactions.
 TEST(simulated_histogram, samples_are_read_once)
@@ -166,6 +174,23 @@ TEST(simulated_histogram, atomics_are_in_shared_memory)
     EXPECT_EQ(cost.shared_atomic_accesses, many);
     EXPECT_LE(cost.global_atomic_accesses, 3U * (3 + 3));
     EXPECT_EQ(cost.fences, 0U);
+}
+
+// Nor where there are few samples, or bytes, of which several values go to a counter.
+TEST(simulated_histogram, nobody_waits_for_other_blocks)
+{
+    host_array<std::int32_t> samples(5000);
+    host_array<std::uint8_t> bytes(5000);
+    for (std::size_t i = 0; i < samples.size(); ++i)
+        bytes[i] = static_cast<std::uint8_t>(samples[i] = static_cast<std::int32_t>(i % 200));
+    const auto cost = cost_of(samples, 200);
+    EXPECT_EQ(cost.shared_atomic_accesses, samples.size());
+    EXPECT_LE(cost.global_atomic_accesses, 2U * (200 + 3));
+    EXPECT_EQ(cost.fences, 0U);
+    const auto of_bytes = cost_in(up::even_bins{0, 200, 10}, bytes);
+    EXPECT_EQ(of_bytes.shared_atomic_accesses, bytes.size() + 200);
+    EXPECT_LE(of_bytes.global_atomic_accesses, 10U + 3);
+    EXPECT_EQ(of_bytes.fences, 0U);
 }
 
 } // namespace

@@ -131,7 +131,7 @@ TEST(simulated_weighted_histogram, constant_samples_do_not_meet_in_few_bins)
 TEST(simulated_weighted_histogram, constant_samples_do_not_meet_in_many_bins)
 {
     const auto cost = cost_of(9000, 0);
-    EXPECT_LE(cost.shared_atomic_accesses, 2000U);
+    EXPECT_LE(cost.atomic_replays, 500U);
 }
 
 } // namespace

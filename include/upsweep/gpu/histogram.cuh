@@ -17,9 +17,10 @@
 #include <upsweep/gpu/partitioned_histogram.cuh>
 #include <upsweep/gpu/primitive/counters.cuh>
 #include <upsweep/gpu/primitive/slots.cuh>
+#include <upsweep/gpu/small_histogram.cuh>
 #include <upsweep/range.hpp>
 
-// How a histogram is counted depends on how many bins it has: in a table a block (block_histogram.cuh), in a table for two blocks
+// How a histogram is counted depends on how many samples (small_histogram.cuh) and bins it has: in a table a block (block_histogram.cuh), in a table for two blocks
 // of a cluster (halved_histogram.cuh), or part by part (partitioned_histogram.cuh).
 namespace upsweep::gpu {
 
@@ -27,17 +28,22 @@ template <class It, class Slots, class Counter>
 void histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule,
                const histogram_result<Counter>& result)
 {
+    using sample = std::iter_value_t<It>;
     const auto slots = static_cast<slot>(rule.bins + detail::outside_slots);
-    if constexpr (is_byte<std::iter_value_t<It>>) {
-        block_histogram<lane_table>(target, in, count, rule, 256, slots, result);
+    const std::size_t available = table_bytes(target) - words_of(rule) * sizeof(std::uint32_t);
+    const auto fits = [&](std::size_t words) { return words * sizeof(std::uint32_t) <= available; };
+    if constexpr (Slots::range != bin_range::many && can_be_small<It>)
+        if (slots <= block_histogram_shape::most_to_add_once && is_small(target, in, count) &&
+            fits(words_of_tables<copied_table, sample>(slots, true)))
+            return small_histogram(target, in, count, rule, slots, result);
+    if constexpr (is_byte<sample>) {
+        block_histogram<lane_table>(target, in, count, rule, slots, result);
     } else {
-        const std::size_t available = table_bytes(target) - words_of(rule) * sizeof(std::uint32_t);
-        const auto fits = [&](std::size_t words) { return words * sizeof(std::uint32_t) <= available; };
         if constexpr (Slots::range != bin_range::many)
             if (slots <= block_histogram_shape::most_for_lanes && fits(lane_table::words(slots)))
-                return block_histogram<lane_table>(target, in, count, rule, slots, slots, result);
+                return block_histogram<lane_table>(target, in, count, rule, slots, result);
         if (fits(scattered_table::words(slots)))
-            return block_histogram<scattered_table>(target, in, count, rule, slots, slots, result);
+            return block_histogram<scattered_table>(target, in, count, rule, slots, result);
         if constexpr (Slots::range != bin_range::few) {
             if (can_be_halved<It>(target, slots, available))
                 halved_histogram(target, in, count, rule, slots, result);

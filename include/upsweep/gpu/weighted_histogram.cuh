@@ -93,6 +93,7 @@ struct fixed_point_scale {
     int position; // of the lowest bit of a fraction, as exact_sum.hpp counts them
     F factor;
     F limit;
+    std::uint32_t window; // of the upper bits of numbers that are whole by their exponents
 
     // For weights whose largest exponent field is `exponent`; `limit_bits` is the number of bits before the point that
     // are within the limit.
@@ -104,21 +105,21 @@ struct fixed_point_scale {
         position = position > least_position ? position : least_position;
         factor = power_of_two(format::lowest - 32 - position);
         limit = power_of_two(limit_bits);
+        window = limit > all_whole ? upper_bits(limit) - upper_bits(all_whole) : 0;
     }
 
-    // Whether x is such a number without a fraction, as nearly all are.
-    __device__ bool is_whole(F x) const
-    {
-        constexpr F all_whole = static_cast<F>(std::uint64_t{1} << format::fraction_bits);
-        const F scaled = std::abs(x * factor);
-        return scaled >= all_whole && scaled < limit;
-    }
-    __device__ std::uint64_t whole(F x) const { return static_cast<std::uint64_t>(static_cast<long long>(x * factor)); }
+    __device__ F scaled(F x) const { return x * factor; }
 
-    // Whether x is such a number at all.
-    __device__ bool convert(F x, fixed_point& number) const
+    // Whether a scaled number is known by its exponent to have no fraction, as nearly all are, and to be within the limit.
+    __device__ bool is_whole(F scaled) const { return upper_bits(scaled) - upper_bits(all_whole) < window; }
+    __device__ static std::uint64_t whole(F scaled)
     {
-        const F scaled = x * factor;
+        return static_cast<std::uint64_t>(static_cast<long long>(scaled));
+    }
+
+    // Whether x is such a number at all; `scaled` is its product.
+    __device__ bool convert(F x, F scaled, fixed_point& number) const
+    {
         if (!(std::abs(scaled) < limit))
             return false;
         const auto before = static_cast<long long>(scaled);
@@ -135,6 +136,16 @@ struct fixed_point_scale {
     }
 
 private:
+    static constexpr F all_whole = static_cast<F>(std::uint64_t{1} << format::fraction_bits); // from it on
+
+    // The upper 31 bits after the sign, whose order is that of magnitudes.
+    __device__ static std::uint32_t upper_bits(F x)
+    {
+        if constexpr (sizeof(F) == 4)
+            return std::bit_cast<std::uint32_t>(x) << 1;
+        else
+            return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 32) << 1;
+    }
     __device__ static F power_of_two(int exponent)
     {
         using bits = typename format::bits;
@@ -148,9 +159,10 @@ struct fixed_point_scale<I> {
     static constexpr bool has_fraction = false;
 
     __device__ fixed_point_scale(int, int) {}
+    __device__ I scaled(I x) const { return x; }
     __device__ bool is_whole(I) const { return true; }
-    __device__ std::uint64_t whole(I x) const { return static_cast<std::uint64_t>(x); }
-    __device__ bool convert(I, fixed_point&) const { return true; }
+    __device__ static std::uint64_t whole(I x) { return static_cast<std::uint64_t>(x); }
+    __device__ bool convert(I, I, fixed_point&) const { return true; }
     template <class Sum>
     __device__ void add_to(const Sum& sum, const fixed_point& number) const
     {
@@ -192,7 +204,8 @@ struct table_shape {
     slot slots;
     unsigned copy_bits;
 
-    UPSWEEP_HOST_DEVICE std::size_t words() const { return scattered_table::words(slots) << copy_bits; }
+    // A word for each lane comes last, for what is to be skipped.
+    UPSWEEP_HOST_DEVICE std::size_t words() const { return (scattered_table::words(slots) << copy_bits) + lanes; }
 };
 
 // Fixed-point sums in shared memory. Each lane has a copy of the table or shares one with few others. A copy has the
@@ -203,55 +216,54 @@ struct shared_sums {
     static constexpr bool lanes_share = LanesShare;
 
     std::uint32_t* words;
-    table_shape shape;
+    unsigned copies;
     unsigned limb; // words apart
     shared_address address;
 
     __device__ shared_sums(std::uint32_t* shared, const table_shape& of, const Scale&, const grid_sums<Sum>&)
-        : words(shared), shape(of), limb(static_cast<unsigned>(of.words())),
-          address(shared_address_of(shared + (static_cast<unsigned>(lane_id()) & ((1U << of.copy_bits) - 1))))
+        : words(shared), copies(1U << of.copy_bits), limb(static_cast<unsigned>(of.words())),
+          address(shared_address_of(shared + (static_cast<unsigned>(lane_id()) & (copies - 1))))
     {
     }
 
     // Where a slot is. Without a copy for each lane, slots are scattered over the banks, as in a table of counters.
-    __device__ std::uint32_t place(slot k) const
+    __device__ std::uint32_t place(slot k) const { return LanesShare ? scattered_table::place(k) * copies : k * lanes; }
+
+    // The place of what is skipped: the last word of the lane's bank, counted from where its copy begins.
+    __device__ std::uint32_t nowhere() const
     {
-        return LanesShare ? scattered_table::place(k) << shape.copy_bits : k << lane_levels;
+        const auto lane = static_cast<unsigned>(lane_id());
+        return limb - lanes + (lane & ~(copies - 1));
     }
 
     // Adds numbers to the slots for which `skip` is false. All lower halves first, so that one need not wait for
-    // another.
+    // another. What is skipped goes to words that nobody reads: a branch for each addition would cost more.
     template <int Count>
     __device__ void add(const slot (&k)[Count], const std::uint64_t (&wholes)[Count], const bool (&skip)[Count]) const
     {
         std::uint32_t at[Count];
-        std::uint32_t upper[Count] = {};
+        std::uint32_t upper[Count];
 #pragma unroll
         for (int j = 0; j < Count; ++j) {
-            at[j] = place(k[j]);
-            if (!skip[j])
-                upper[j] = fetch_add_shared(address, at[j], static_cast<std::uint32_t>(wholes[j]));
+            at[j] = LanesShare && skip[j] ? nowhere() : place(k[j]);
+            const std::uint32_t before = fetch_add_shared(address, at[j], static_cast<std::uint32_t>(wholes[j]));
+            upper[j] = static_cast<std::uint32_t>((wholes[j] + before) >> 32);
         }
 #pragma unroll
-        for (int j = 0; j < Count; ++j) {
-            const auto lower = static_cast<std::uint32_t>(wholes[j]);
-            upper[j] = static_cast<std::uint32_t>(wholes[j] >> 32) + (upper[j] + lower < lower ? 1 : 0);
-            if (!skip[j] && upper[j] != 0)
+        for (int j = 0; j < Count; ++j)
+            if (Scale::has_fraction || upper[j] != 0) // which floats mostly have
                 add_shared(address, at[j] + limb, upper[j]);
-        }
     }
 
     // Adds a fraction and returns the carry.
     __device__ std::uint32_t add_fraction(slot k, std::uint32_t fraction) const
     {
-        const std::uint32_t at = place(k);
-        return fetch_add_shared(address, at + 2 * limb, fraction) + fraction < fraction ? 1 : 0;
+        return fetch_add_shared(address, place(k) + 2 * limb, fraction) + fraction < fraction ? 1 : 0;
     }
 
     __device__ fixed_point total(slot k) const
     {
         const std::uint32_t* const low = words + place(k);
-        const unsigned copies = 1U << shape.copy_bits;
         std::uint64_t whole = 0;
         std::uint64_t fraction = 0;
         for (unsigned c = 0; c < copies; ++c) {
@@ -320,15 +332,17 @@ public:
         bool found = false;
 #pragma unroll
         for (int i = 0; i < count; ++i) {
-            if (k == slots_[i])
+            if (k == slots_[i]) {
                 fraction_[i] += fraction;
+                whole_[i] += fraction_[i] < fraction ? 1 : 0;
+            }
             found |= k == slots_[i];
         }
         return found;
     }
 
     // Looks at the slot that one lane asks for now; if many do, it takes the place of the one that has been hot for
-    // longest.
+    // longest, unless that is still asked for.
     template <class Table>
     __device__ void consider(slot k, int lane, int many, const Table& table)
     {
@@ -339,7 +353,7 @@ public:
 #pragma unroll
         for (int i = 0; i < count; ++i)
             known |= candidate == slots_[i];
-        if (known)
+        if (known || __popc(__ballot_sync(all_lanes, k == slots_[count - 1])) >= many / 2)
             return;
         flush(count - 1, table);
 #pragma unroll
@@ -386,7 +400,7 @@ private:
 
     slot slots_[count] = {none, none};
     std::uint64_t whole_[count] = {};
-    std::uint64_t fraction_[count] = {};
+    std::uint32_t fraction_[count] = {}; // carried
 };
 
 // --- the kernel ------------------------------------------------------------------------------------------------------
@@ -448,6 +462,8 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     constexpr int elements = Shape::template elements<sample, weight>;
     constexpr int rows = Shape::template rows<sample, weight>;
     constexpr int row = elements * lanes;
+    constexpr std::uint64_t chunk_size = rows * row;
+    const std::uint64_t stride = Shape::threads / lanes * gridDim.x * chunk_size;
     extern __shared__ std::uint32_t shared_words[];
 
     const std::size_t words = table_t::limbs * shape.words();
@@ -460,51 +476,49 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     hot_slots hot;
 
     const std::uint64_t before = elements_before_alignment<elements>(in, count);
-    const std::uint64_t chunks = (count - before) / (rows * row);
-    const bool aligned = is_aligned<elements>(in + before);
-    const bool weights_aligned = is_aligned<elements>(weights + before);
-    constexpr std::uint64_t chunk_size = rows * row;
-    const auto first_of = [&](std::uint64_t chunk) { // the first element of this lane
-        return before + chunk * chunk_size + static_cast<unsigned>(lane_id() * elements);
-    };
-    for (std::uint64_t chunk = blockIdx.x + threadIdx.x / lanes * gridDim.x; chunk < chunks;
-         chunk += Shape::threads / lanes * gridDim.x) {
+    const bool aligned = is_aligned<elements>(in + before) && is_aligned<elements>(weights + before);
+    const std::uint64_t after = before + (count - before) / chunk_size * chunk_size; // where the last chunk ends
+    const std::uint64_t chunk = blockIdx.x + threadIdx.x / lanes * gridDim.x;
+    std::uint64_t first = before + chunk * chunk_size + static_cast<unsigned>(lane_id() * elements); // of this lane
+    for (; first < after; first += stride) {
         lane_vector<sample, elements> sample_row[rows];
         lane_vector<weight, elements> weight_row[rows];
+        if (aligned) {
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
-            const std::uint64_t at = first_of(chunk) + static_cast<unsigned>(r * row);
-            sample_row[r] = aligned ? load_vector<elements>(in + at) : gather_vector<elements>(in + at);
-            weight_row[r] =
-                weights_aligned ? load_vector<elements>(weights + at) : gather_vector<elements>(weights + at);
+            for (int r = 0; r < rows; ++r) {
+                sample_row[r] = load_vector<elements>(in + first + r * row);
+                weight_row[r] = load_vector<elements>(weights + first + r * row);
+            }
+        } else {
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                sample_row[r] = gather_vector<elements>(in + first + r * row);
+                weight_row[r] = gather_vector<elements>(weights + first + r * row);
+            }
         }
         std::uint32_t unsuitable = 0;
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             slot k[elements];
-            Sum x[elements];
             find_slots(slot_of, sample_row[r], k);
-#pragma unroll
-            for (int j = 0; j < elements; ++j)
-                x[j] = convert<Sum>(weight_row[r][j]);
             if (table_t::lanes_share && r == 0)
-                hot.consider(k[0], static_cast<int>(chunk % lanes), Shape::many_lanes, table);
+                hot.consider(k[0], static_cast<int>(first / chunk_size % lanes), Shape::many_lanes, table);
 
+            Sum scaled[elements];
             std::uint64_t whole[elements];
-            unsigned others = 0;
+            bool all_whole = true;
 #pragma unroll
             for (int j = 0; j < elements; ++j) {
-                const bool is_whole = scale.is_whole(x[j]);
-                whole[j] = scale.whole(is_whole ? x[j] : Sum{0});
-                others |= is_whole ? 0 : 1U << j;
+                scaled[j] = scale.scaled(convert<Sum>(weight_row[r][j]));
+                whole[j] = scale.whole(scaled[j]);
+                all_whole &= scale.is_whole(scaled[j]);
             }
-            if (others != 0) {
+            if (!all_whole) {
 #pragma unroll
                 for (int j = 0; j < elements; ++j) {
                     fixed_point number{};
-                    if ((others >> j & 1) == 0)
-                        continue;
-                    if (!scale.convert(x[j], number)) {
+                    whole[j] = 0;
+                    if (!scale.convert(convert<Sum>(weight_row[r][j]), scaled[j], number)) {
                         unsuitable |= 1U << (r * elements + j);
                         continue;
                     }
@@ -521,12 +535,11 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         }
         for (; unsuitable != 0; unsuitable &= unsuitable - 1) {
             const int i = __ffs(static_cast<int>(unsuitable)) - 1;
-            const std::uint64_t at = first_of(chunk) + static_cast<unsigned>(i / elements * row + i % elements);
+            const std::uint64_t at = first + static_cast<unsigned>(i / elements * row + i % elements);
             detail::add_exactly(convert<Sum>(weights[at]), sums[slot_of(in[at])]);
         }
     }
     if (blockIdx.x == gridDim.x - 1) {
-        const std::uint64_t after = before + chunks * (rows * row);
         for (std::uint64_t i = threadIdx.x; i < before + count - after; i += Shape::threads) {
             const std::uint64_t at = i < before ? i : after + (i - before);
             detail::add_exactly(convert<Sum>(weights[at]), sums[slot_of(in[at])]);
@@ -585,6 +598,17 @@ void launch_weighted_histogram(const cuda& target, It in, WeightIt weights, std:
     } while (first < count);
 }
 
+// A rule whose table has no room beside the sums, with the edges in device memory, once for all blocks.
+template <class G>
+even_float_slots<G, bin_range::many> with_edges_beside(const cuda& target,
+                                                       const even_float_slots<G, bin_range::few>& rule)
+{
+    auto* const edges = static_cast<float*>(target.workspace().edges((rule.bins + 1) * sizeof(float)));
+    launch(target, "weighted_histogram", write_edges_kernel<even_float_rule<G>>,
+           static_cast<unsigned>(target.workspace().processors()), 256, 0, rule, edges);
+    return {rule, edges};
+}
+
 template <class Shape, class It, class WeightIt, class Slots, class Sum>
 void weighted_histogram(const cuda& target, It in, WeightIt weights, std::uint64_t count, const Slots& rule,
                         const weighted_result<Sum>& result)
@@ -598,6 +622,9 @@ void weighted_histogram(const cuda& target, It in, WeightIt weights, std::uint64
     const std::size_t copies = copies_beside(rule_is_shared ? rule.shared_bytes() : 0);
     if (copies == 0)
         return launch_weighted_histogram<Shape, no_sums>(target, in, weights, count, rule, true, shape, result);
+    if constexpr (requires { with_edges_beside(target, rule); })
+        if (!rule_is_shared)
+            return weighted_histogram<Shape>(target, in, weights, count, with_edges_beside(target, rule), result);
     shape.copy_bits = static_cast<unsigned>(std::bit_width(std::min<std::size_t>(copies, lanes))) - 1;
     if (shape.copy_bits == lane_levels)
         launch_weighted_histogram<Shape, sums_of_lanes>(target, in, weights, count, rule, true, shape, result);
