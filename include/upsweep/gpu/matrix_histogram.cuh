@@ -18,11 +18,11 @@
 namespace upsweep::gpu {
 
 template <class Table, class T, class Slots, class Counter>
-void block_histogram_of_matrix(const cuda& target, const matrix<T>& in, const Slots& rule, slot keys, slot slots,
+void block_histogram_of_matrix(const cuda& target, const matrix<T>& in, const Slots& rule, slot slots,
                                histogram_result<Counter> result)
 {
     for_each_piece(in, 1, [&](const matrix<T>& piece) {
-        block_histogram<Table>(target, matrix_rows<T>{piece}, piece.size(), rule, keys, slots, result);
+        block_histogram<Table>(target, matrix_rows<T>{piece}, piece.size(), rule, slots, result);
         result.accumulates = true;
     });
 }
@@ -33,15 +33,15 @@ void matrix_histogram(const cuda& target, const matrix<T>& in, const Slots& rule
 {
     const auto slots = static_cast<slot>(rule.bins + detail::outside_slots);
     if constexpr (is_byte<T>) {
-        block_histogram_of_matrix<lane_table>(target, in, rule, 256, slots, result);
+        block_histogram_of_matrix<lane_table>(target, in, rule, slots, result);
     } else {
         const std::size_t available = table_bytes(target) - words_of(rule) * sizeof(std::uint32_t);
         const auto fits = [&](std::size_t words) { return words * sizeof(std::uint32_t) <= available; };
         if constexpr (Slots::range != bin_range::many)
             if (slots <= block_histogram_shape::most_for_lanes && fits(lane_table::words(slots)))
-                return block_histogram_of_matrix<lane_table>(target, in, rule, slots, slots, result);
+                return block_histogram_of_matrix<lane_table>(target, in, rule, slots, result);
         if (fits(scattered_table::words(slots)))
-            return block_histogram_of_matrix<scattered_table>(target, in, rule, slots, slots, result);
+            return block_histogram_of_matrix<scattered_table>(target, in, rule, slots, result);
         if constexpr (Slots::range != bin_range::few) {
             const matrix_elements<T> elements(in);
             if (can_be_halved<matrix_elements<T>>(target, slots, available))
