@@ -203,8 +203,8 @@ TYPED_TEST_P(histogram_bins, ranges_beyond_the_type_of_the_samples)
     EXPECT_EQ(counts.counts.back(), 1U);
 }
 
-// Floats on edges, beside them, of any bits, and in the range: with edges that floats have exactly and others, bins that are as narrow
-// as floats, far from zero, or next to it.
+// Floats on edges, beside them, of any bits, and in the range: with edges that floats have exactly and others, bins
+// that are as narrow as floats, far from zero, or next to it.
 TYPED_TEST_P(histogram_bins, floats_on_edges_and_beside_them)
 {
     auto random = generator();

@@ -11,8 +11,8 @@
 #include <upsweep/gpu/primitive/samples.cuh>
 #include <upsweep/gpu/primitive/slots.cuh>
 
-// Histogram whose table is too large for the shared memory of a block, but not for that of two: the blocks of a cluster share it
-// out, and send one another what they read of the other's slots.
+// Histogram whose table is too large for the shared memory of a block, but not for that of two: the blocks of a cluster
+// share it out, and send one another what they read of the other's slots.
 namespace upsweep::gpu {
 
 struct halved_histogram_shape {
@@ -23,9 +23,10 @@ struct halved_histogram_shape {
     static constexpr int lots = 4;            // of so many samples, that there is room for
 };
 
-// What warps of two blocks send one another: of each of a lot of samples the place of its counter, as 16 bits, two in a word, and all
-// of a thread in parcels of 16 bytes. A warp sends a lot before it waits for the one before that. So, when it has received a lot, the other
-// warp has counted the last but one; and of four places for lots, the one that it sends the next lot to is free.
+// What warps of two blocks send one another: for each sample of a lot the place of its counter, in 16 bits, two in a
+// word, and those of a thread in parcels of 16 bytes. A warp sends a lot before it waits for the one before. When a lot
+// has come, the other warp has therefore counted the lot two before it: of four places, the one that the next lot goes
+// to is free.
 template <class Shape, class It>
 struct halved_histogram_lot {
     static constexpr int elements = sample_shape<It, 1>::elements;
@@ -39,21 +40,22 @@ struct halved_histogram_lot {
     static constexpr std::size_t barrier_words = std::size_t{Shape::lots} * Shape::threads / lanes * 2;
 };
 
-// Which part has a slot: of an even one and the odd one after it each has one, which one depends on higher bits, lest strides
-// leave a block without work. In its part a slot is number k / 2.
+// Which part has a slot: of an even one and the odd one after it each has one. Which one depends on higher bits, too,
+// lest samples with a stride leave a block without work. In its part a slot has the number k / 2.
 __device__ inline unsigned part_of(slot k)
 {
     const slot number = k / 2;
     return (k ^ number >> 5 ^ number >> 10) & 1U;
 }
-// The same for two numbers of 16 bits, of even slots: all bits of a half of the word.
+// The same for even slots with two numbers of 16 bits: all bits of a half of the word.
 __device__ inline std::uint32_t parts_of(std::uint32_t numbers)
 {
     return ((numbers >> 5 ^ numbers >> 10) & 0x10001U) * 0xffffU;
 }
 
-// A block reads its own samples, counts those of its part, and sends the other block the places of the others' counters. Where a
-// sample is not for a block, a counter behind the others counts it: that is cheaper than to leave it out.
+// A block reads its own samples, counts those of its part, and sends the other block the places of the others'
+// counters. Where a sample is not for a block, a counter behind the others counts it: that is cheaper than to leave it
+// out.
 template <class Shape, class It, class Slots, class Counter>
 __global__ void __launch_bounds__(Shape::threads, 1)
     halved_histogram_kernel(It in, std::uint64_t count, Slots rule, slot half, slot slots,

@@ -79,10 +79,10 @@ struct even_slots {
     __device__ function of_block(void*) const { return {guess, edge}; }
 };
 
-// Even bins of floats whose width is a power of two, and whose edges are multiples of it. Where a sample is, in bins, is then
-// sample * scale - lo * scale without any rounding of the two constants. 2^23 more of it, rounded down once, is an integer that is
-// in the lower bits of the sum: the bin, and never in doubt. What is in no bin makes a sum below 2^23, one too large, or NaN,
-// whose bits, less those of 2^23, are at least as many as there can be bins.
+// Even bins of floats whose width is a power of two, and whose edges are multiples of it. Where a sample is, in bins,
+// is then sample * scale - lo * scale without any rounding of the two constants. 2^23 more of it, rounded down once, is
+// an integer that is in the lower bits of the sum: the bin, and never in doubt. What is in no bin makes a sum below
+// 2^23, one too large, or NaN, whose bits, less those of 2^23, are at least as many as there can be bins.
 struct exact_float_slots {
     static constexpr bin_range range = bin_range::any;
     static constexpr float shift = 0x1p23F;
@@ -102,8 +102,8 @@ struct exact_float_slots {
     {
     }
 
-    // All of this is exact where the step is a power of two, since the quotient then is; and so are the edges, of which each is an
-    // integer of 24 bits times the step.
+    // All of this is exact where the step is a power of two, since the quotient then is; and so are the edges, of which
+    // each is an integer of 24 bits times the step.
     static bool is_valid(const even_bins& even)
     {
         const double step = detail::even_edge(even).step;
@@ -166,10 +166,10 @@ __device__ inline double double_of(std::uint32_t x)
     return std::bit_cast<double>(std::bit_cast<std::uint64_t>(0x1p52) | x) - 0x1p52;
 }
 
-// Even bins of floats. Where a sample is, in bins, is computed in numbers of type G by one multiplication and addition, and rounded to
-// an integer by adding `shift`: the integer is in the lower bits of the sum. The sample is in the bin that begins at this edge or in
-// the one before, as long as the arithmetic and the edges, which are floats, are off by less than half a bin together. A
-// comparison with the edge itself, computed as its definition says, tells which.
+// Even bins of floats. Where a sample is, in bins, is computed in numbers of type G by one multiplication and addition,
+// and rounded to an integer by adding `shift`: the integer is in the lower bits of the sum. The sample is in the bin
+// that begins at this edge or in the one before, as long as the arithmetic and the edges, which are floats, are off by
+// less than half a bin together. A comparison with the edge itself, computed as its definition says, tells which.
 template <class G>
 struct even_float_rule {
     detail::even_edge edge;
@@ -181,9 +181,9 @@ struct even_float_rule {
 
     static constexpr G shift = sizeof(G) == 4 ? G(0x1.8p23) : G(0x1.8p52);
 
-    // How many bins a place can be off by. With u the roundoff of a float and m the largest magnitude, the edges are off by u m,
-    // times the scale. In floats the sum is off by u for each bin that it can be; the scale, times m, and the offset by what they
-    // are.
+    // How many bins a place can be off by. With u the roundoff of a float and m the largest magnitude, the edges are
+    // off by u m, times the scale. In floats the sum is off by u for each bin that it can be; the scale, times m, and
+    // the offset by what they are.
     static double error_of(const even_bins& even)
     {
         constexpr double u = 0x1p-24;
@@ -198,8 +198,8 @@ struct even_float_rule {
 
     static double scale_of(const even_bins& even) { return static_cast<double>(even.count) / (even.hi - even.lo); }
 
-    // Whether the rule can be used: the scale is as exact as a number of its type can be, and nothing above the last edge is below
-    // what the arithmetic of the others makes of it.
+    // Whether the rule can be used: the scale is as exact as a number of its type can be, and nothing above the last
+    // edge is below what the arithmetic of the others makes of it.
     static bool is_valid(const even_bins& even)
     {
         const detail::even_edge edge(even);
@@ -288,8 +288,8 @@ struct even_float_slots : even_float_rule<G> {
     __device__ function of_block(void*) const { return {*this}; }
 };
 
-// Even bins of integers of up to 32 bits: the same in fixed-point arithmetic with the distance of a sample from the first integer
-// in the range. The guess is never too high, and never more than one too low.
+// Even bins of integers of up to 32 bits: the same in fixed-point arithmetic with the distance of a sample from the
+// first integer in the range. The guess is never too high, and never more than one too low.
 struct even_integer_rule {
     detail::even_edge edge;
     std::int64_t begin;  // the first integer in the range
@@ -326,8 +326,9 @@ struct even_integer_rule {
                                static_cast<std::uint32_t>(std::min(scale, one - 1)),
                                static_cast<std::uint64_t>(before) - slack,
                                even.count};
-        // Where all edges are multiples of a unit that divides one, samples count as half a unit more, which keeps them away from the
-        // edges by more than the arithmetic is off by. The last one, which would be in a bin of its own, is treated apart.
+        // Where all edges are multiples of a unit that divides one, samples count as half a unit more, which keeps them
+        // away from the edges by more than the arithmetic is off by. The last one, which would be in a bin of its own,
+        // is treated apart.
         for (double unit = 1; last > 0 && before < 0x1p52 && 2.0 * last + 8 < scale * unit; unit /= 2)
             if (are_multiples(even, edge.step, unit)) {
                 rule.closing = first + last == even.hi ? last : 0;
@@ -375,7 +376,7 @@ struct even_integer_slots : even_integer_rule {
         __device__ slot operator()(const T& sample) const
         {
             slot k = 0;
-            return has_slot(sample, k) ? k : beside(sample);
+            return has_slot(sample, k) ? k : slot_of(sample, k);
         }
 
         // Of some samples at once, with one branch.
@@ -389,8 +390,7 @@ struct even_integer_slots : even_integer_rule {
             if (!have_slots)
 #pragma unroll
                 for (int j = 0; j < Count; ++j)
-                    if (slot k = 0; !has_slot(samples[j], k))
-                        found[j] = beside(samples[j]);
+                    found[j] = slot_of(samples[j], found[j]);
         }
 
         template <class T>
@@ -399,7 +399,8 @@ struct even_integer_slots : even_integer_rule {
             return static_cast<std::uint32_t>(sample) - static_cast<std::uint32_t>(rule.begin);
         }
 
-        // Guesses the bin, modulo 2^32: that of the first integer may be one too low, too. Then the upper edge of the bin tells.
+        // Guesses the bin, modulo 2^32: that of the first integer may be one too low, too. Then the upper edge of the
+        // bin tells.
         template <class T>
         __device__ bool has_slot(T sample, slot& k) const
         {
@@ -411,14 +412,16 @@ struct even_integer_slots : even_integer_rule {
             return (distance <= rule.last) & (k < static_cast<slot>(rule.bins));
         }
 
-        // The last bin is closed.
+        // The bin that was found, of which the last one is closed, or a slot beside the bins.
         template <class T>
-        __device__ slot beside(T sample) const
+        __device__ slot slot_of(T sample, slot k) const
         {
             const auto bins = static_cast<slot>(rule.bins);
             const auto x = detail::promoted(sample);
             const std::uint32_t distance = distance_of(sample);
-            if (distance <= rule.last || (rule.closing != 0 && distance == rule.closing))
+            if (distance <= rule.last)
+                return k < bins ? k : bins - 1;
+            if (rule.closing != 0 && distance == rule.closing)
                 return bins - 1;
             return x < static_cast<decltype(x)>(rule.begin) ? bins : bins + 1;
         }

@@ -76,8 +76,8 @@ __device__ inline void increment_shared(shared_address words, std::uint32_t inde
     asm volatile("red.relaxed.cta.shared.add.u32 [%0], 1;" ::"r"(words + 4 * index) : "memory");
 }
 
-// The same for the word whose index is the lower, or the upper, half of a pair of 16-bit indices. One instruction takes it out and
-// makes bytes of it: a dot product with (4, 0), or (0, 4).
+// The same for the word whose index is the lower, or the upper, half of a pair of 16-bit indices. One instruction takes
+// it out and makes bytes of it: a dot product with (4, 0), or (0, 4).
 __device__ inline void increment_shared_lower(shared_address words, std::uint32_t pair)
 {
     asm volatile("red.relaxed.cta.shared.add.u32 [%0], 1;" ::"r"(words + __dp2a_lo(pair, 0x0004U, 0U)) : "memory");
@@ -179,9 +179,10 @@ __device__ inline shared_address cluster_address(shared_address words, std::uint
     return there;
 }
 
-// Transfers of 16 bytes into the shared memory of another block of the cluster, and barriers of 8 bytes there, at which they count
-// when they have arrived. Indices are in units of these. A barrier is waited for again and again, by one warp and for the same number
-// of bytes: `turn` counts how often before. Before the first transfer, the blocks of the cluster pass a barrier.
+// Transfers of 16 bytes into the shared memory of another block of the cluster, and barriers of 8 bytes there, at which
+// they count when they have arrived. Indices are in units of these. A barrier is waited for again and again, by one
+// warp and for the same number of bytes: `turn` counts how often before. Before the first transfer, the blocks of the
+// cluster pass a barrier.
 __device__ inline void init_transfers(shared_address barriers, std::uint32_t index)
 {
     NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barriers + 8 * index)

@@ -64,8 +64,8 @@ public:
         next_ = next_ + std::uint64_t{stride_} * shape::chunk;
     }
 
-    // Calls take(vectors) for the vectors of each chunk, in order, so many at once; then, whether they had a chunk or not, all
-    // threads call pace(taken).
+    // Calls take(vectors) for the vectors of each chunk, in order, so many at once; then, whether they had a chunk or
+    // not, all threads call pace(taken).
     template <int AtOnce, class F, class Pace>
     __device__ void for_each_lot_of_chunks(F take, Pace pace)
     {

@@ -100,8 +100,8 @@ inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
-// Rounded to nearest, and one number down if that is above a * b + c: the product and the sum of two doubles are exact here, the latter
-// with what it leaves over.
+// Rounded to nearest, and one number down if that is above a * b + c: the product and the sum of two doubles are exact
+// here, the latter with what it leaves over.
 inline float __fmaf_rd(float a, float b, float c)
 {
     const float nearest = std::fma(a, b, c);
