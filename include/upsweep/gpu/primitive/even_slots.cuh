@@ -160,11 +160,15 @@ struct exact_float_slots {
     __device__ function of_block(void*) const { return {lo, hi, scale, start, static_cast<slot>(bins)}; }
 };
 
-// An integer as a double, by the bits of 2^52 and it: converting takes longer.
+// An integer as a double, by the bits of 2^52 and it: a conversion takes longer.
 __device__ inline double double_of(std::uint32_t x)
 {
     return std::bit_cast<double>(std::bit_cast<std::uint64_t>(0x1p52) | x) - 0x1p52;
 }
+
+// The integer at or above x, or the nearest that there is.
+__device__ inline std::int32_t rounded_up(double x, std::int32_t) { return __double2int_ru(x); }
+__device__ inline std::uint32_t rounded_up(double x, std::uint32_t) { return __double2uint_ru(x); }
 
 // Even bins of floats. Where a sample is, in bins, is computed in numbers of type G by one multiplication and addition,
 // and rounded to an integer by adding `shift`: the integer is in the lower bits of the sum. The sample is in the bin
@@ -303,13 +307,14 @@ struct even_integer_rule {
     static constexpr double one = 4294967296.0;
     static constexpr std::uint32_t slack = 1U << 17; // more than the rounding of the edges of 32-bit integers can make
 
-    // Whether the rule can be used: for 2^30 integers at most, no more bins than integers.
+    // Whether the rule can be used: for 2^30 integers at most, no more bins than integers, and no edge above all of them.
     template <class T>
     static bool is_valid(const even_bins& even)
     {
         const double first = first_integer<T>(even);
         const double end = last_integer<T>(even);
-        return first <= end && end - first < 0x1p30 && static_cast<double>(even.count) <= even.hi - even.lo;
+        return first <= end && end - first < 0x1p30 && static_cast<double>(even.count) <= even.hi - even.lo &&
+               even.hi <= static_cast<double>(std::numeric_limits<decltype(detail::promoted(T{}))>::max());
     }
 
     template <class T>
@@ -408,7 +413,8 @@ struct even_integer_slots : even_integer_rule {
             k = static_cast<slot>((static_cast<std::uint64_t>(distance) * rule.scale + rule.start) >> 32);
             if constexpr (IsExact)
                 return distance <= rule.last;
-            k += static_cast<double>(detail::promoted(sample)) >= rule.edge.by_step(double_of(k + 1)) ? 1 : 0;
+            const auto x = detail::promoted(sample);
+            k += x >= rounded_up(rule.edge.by_step(double_of(k + 1)), x) ? 1 : 0;
             return (distance <= rule.last) & (k < static_cast<slot>(rule.bins));
         }
 

@@ -56,12 +56,14 @@ public:
     __device__ sample_reader(It in, std::uint64_t count, unsigned block, unsigned blocks)
         : in_(in), before_(elements_before_alignment<elements>(in, count)), chunks_((count - before_) / shape::chunk),
           rest_(count - chunks_ * shape::chunk), aligned_(!can_be_misaligned || is_aligned<elements>(in + before_)),
-          stride_(blockDim.x / lanes * blocks), chunk_(block + threadIdx.x / lanes * blocks),
-          next_(in + (before_ + chunk_ * shape::chunk) + lane_id() * elements)
+          stride_(blockDim.x / lanes * blocks), next_(in)
     {
-        if (chunk_ < chunks_)
+        const unsigned first = block + threadIdx.x / lanes * blocks;
+        rounds_ = static_cast<unsigned>((chunks_ + stride_ - 1) / stride_);
+        mine_ = rounds_ - (rounds_ != 0 && std::uint64_t{rounds_ - 1} * stride_ + first >= chunks_ ? 1 : 0);
+        next_ = in + (before_ + std::uint64_t{first} * shape::chunk) + lane_id() * elements;
+        if (mine_ != 0)
             read<Rows>(0);
-        next_ = next_ + std::uint64_t{stride_} * shape::chunk;
     }
 
     // Calls take(vectors) for the vectors of each chunk, in order, so many at once; then, whether they had a chunk or
@@ -70,10 +72,10 @@ public:
     __device__ void for_each_lot_of_chunks(F take, Pace pace)
     {
         static_assert(Rows % AtOnce == 0);
-        const std::uint64_t rounds = (chunks_ + stride_ - 1) / stride_;
-        for (std::uint64_t round = 0; round < rounds; ++round, chunk_ += stride_) {
-            const bool taken = chunk_ < chunks_;
-            const bool more = chunk_ + stride_ < chunks_;
+        for (unsigned round = 0; round < rounds_; ++round) {
+            const bool taken = round < mine_;
+            const bool more = round + 1 < mine_;
+            next_ = next_ + std::uint64_t{stride_} * shape::chunk;
 #pragma unroll
             for (int row = 0; row < Rows; row += AtOnce) {
                 if (taken)
@@ -82,7 +84,6 @@ public:
                     read<AtOnce>(row);
                 pace(taken);
             }
-            next_ = next_ + std::uint64_t{stride_} * shape::chunk;
         }
     }
 
@@ -124,8 +125,9 @@ private:
     std::uint64_t rest_; // elements in no chunk
     bool aligned_;
     unsigned stride_;
-    std::uint64_t chunk_;
-    It next_; // what this lane reads of the next chunk of its warp
+    unsigned rounds_; // of chunks for all warps; in the last one, some have none
+    unsigned mine_;   // in how many of them this warp has a chunk
+    It next_;         // what this lane reads of the next chunk of its warp
     lane_vector<sample, elements> vectors_[Rows];
 };
 

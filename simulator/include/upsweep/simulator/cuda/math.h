@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bit>
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -120,6 +121,11 @@ inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c);
 inline int __float2int_rn(float v) { return static_cast<int>(std::nearbyint(v)); }
 inline int __float2int_rz(float v) { return static_cast<int>(v); }
 inline int __float2int_rd(float v) { return static_cast<int>(std::floor(v)); }
+inline int __double2int_ru(double v) { return static_cast<int>(std::fmin(std::fmax(std::ceil(v), INT_MIN), INT_MAX)); }
+inline unsigned __double2uint_ru(double v)
+{
+    return static_cast<unsigned>(std::fmin(std::fmax(std::ceil(v), 0), UINT_MAX));
+}
 inline float __int2float_rn(int v) { return static_cast<float>(v); }
 inline float __expf(float v) { return std::exp(v); }
 inline float __logf(float v) { return std::log(v); }
