@@ -73,6 +73,7 @@ void expect_same_counts_of_records()
 }
 TEST(gpu_histogram, tables_for_two_blocks_of_samples_of_any_size)
 {
+    expect_same_counts_of_records<1>();
     expect_same_counts_of_records<2>();
     expect_same_counts_of_records<3>();
     expect_same_counts_of_records<8>();
