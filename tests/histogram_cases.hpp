@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
 #include <random>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -61,6 +63,27 @@ template <class Target, class T, class Bins>
 histogram_result counted(std::initializer_list<T> samples, const Bins& bins, std::size_t count)
 {
     return counted<Target>(std::span<const T>(samples), bins, count);
+}
+
+// By a search among the edges, which have the type in which samples are compared with them.
+template <class T, class Edge>
+histogram_result searched(std::span<const T> samples, const std::vector<Edge>& edges)
+{
+    const std::size_t bins = edges.size() - 1;
+    histogram_result result{counts_t(bins), {}};
+    for (const T& sample : samples) {
+        const auto x = up::convert<Edge>(sample);
+        const auto above = std::ranges::upper_bound(edges, x);
+        if (std::isnan(x))
+            ++result.beside.nan;
+        else if (x < edges.front())
+            ++result.beside.below;
+        else if (x > edges.back())
+            ++result.beside.above;
+        else
+            ++result.counts[std::min<std::size_t>(static_cast<std::size_t>(above - edges.begin()), bins) - 1];
+    }
+    return result;
 }
 
 // Bin functions.
@@ -137,19 +160,9 @@ TYPED_TEST_P(histogram_of, even_bins_agree_with_a_search)
         for (const std::size_t n :
              {std::size_t{1}, std::size_t{255}, std::size_t{256}, std::size_t{1000}, many_samples<target>}) {
             host_array<element> samples(n);
-            histogram_result expected{counts_t(bins), {}};
-            for (element& sample : samples) {
+            for (element& sample : samples)
                 sample = element(std::uniform_real_distribution<float>(lowest, 115)(random));
-                const auto x = up::convert<compared>(sample);
-                const auto above = std::ranges::upper_bound(edges, x);
-                if (x < edges.front())
-                    ++expected.beside.below;
-                else if (x > edges.back())
-                    ++expected.beside.above;
-                else
-                    ++expected.counts[std::min<std::size_t>(static_cast<std::size_t>(above - edges.begin()), bins) - 1];
-            }
-            ASSERT_EQ((counted<target, element>(samples.span(), even, bins)), expected)
+            ASSERT_EQ((counted<target, element>(samples.span(), even, bins)), searched<element>(samples.span(), edges))
                 << n << " samples, " << bins << " bins";
         }
     }
@@ -190,30 +203,53 @@ TYPED_TEST_P(histogram_bins, ranges_beyond_the_type_of_the_samples)
     EXPECT_EQ(counts.counts.back(), 1U);
 }
 
+// Floats on edges, beside them, of any bits, and in the range: with edges that floats have exactly and others, bins
+// that are as narrow as floats, far from zero, or next to it.
+TYPED_TEST_P(histogram_bins, floats_on_edges_and_beside_them)
+{
+    auto random = generator();
+    host_array<float> samples(4003);
+    for (const up::even_bins& bins :
+         {up::even_bins{0, 512, 512}, up::even_bins{-1, 1, 1024}, up::even_bins{0.25, 0.75, 4096},
+          up::even_bins{-0.5, 255.5, 256}, up::even_bins{0, 3 * 2048, 2048}, up::even_bins{0.1, 7.3, 1000},
+          up::even_bins{1e5, 1e5 + 7, 14}, up::even_bins{-0x1p30, 0x1p30, 4096}, up::even_bins{0, 0x1p-90, 64},
+          up::even_bins{0, 0x1p-120, 64}, up::even_bins{-0x1p15, 0x1p15, 1 << 16}, up::even_bins{5, 6, 1}}) {
+        const std::vector<double> exact = detail::even_edges(bins);
+        const std::vector<float> edges(exact.begin(), exact.end());
+        for (float& sample : samples) {
+            const float edge = edges[random() % edges.size()];
+            const std::array<float, 6> choice{
+                edge,
+                std::nextafter(edge, static_cast<float>(-inf)),
+                std::nextafter(edge, static_cast<float>(inf)),
+                std::bit_cast<float>(static_cast<std::uint32_t>(random())),
+                std::bit_cast<float>(static_cast<std::uint32_t>(random() % (1U << 23) | (random() % 2) << 31)),
+                std::uniform_real_distribution<float>(edges.front(), edges.back())(random)};
+            sample = choice[random() % choice.size()];
+        }
+        ASSERT_EQ((counted<TypeParam, float>(samples.span(), bins, bins.count)), searched<float>(samples.span(), edges))
+            << bins.lo << " to " << bins.hi;
+    }
+}
+
 // Ranges as wide as the type, where differences overflow it, and edges between, on and beside integers.
 TYPED_TEST_P(histogram_bins, wide_ranges_of_integers)
 {
     auto random = generator();
     host_array<std::int32_t> samples(3000);
-    for (const up::even_bins& bins : {up::even_bins{-2147483648.0, 2147483648.0, 1000}, up::even_bins{-4e8, 6e8, 999},
-                                      up::even_bins{-1e12, 1e12, 100}, up::even_bins{-300.5, 700, 1000},
-                                      up::even_bins{0, 500, 500}, up::even_bins{-7.25, 1000.75, 13}}) {
+    for (const up::even_bins& bins :
+         {up::even_bins{-2147483648.0, 2147483648.0, 1000}, up::even_bins{-4e8, 6e8, 999},
+          up::even_bins{-1e12, 1e12, 100}, up::even_bins{-300.5, 700, 1000}, up::even_bins{0, 500, 500},
+          up::even_bins{-7.25, 1000.75, 13}, up::even_bins{-100, 400, 200}, up::even_bins{-3.75, 996.25, 800},
+          up::even_bins{0.5, 1000, 2}, up::even_bins{0, 1000, 300}}) {
         const std::vector<double> edges = detail::even_edges(bins);
-        histogram_result expected{counts_t(bins.count), {}};
         for (std::size_t i = 0; i < samples.size(); ++i) {
             const double edge = edges[random() % edges.size()] + static_cast<double>(random() % 3) - 1;
             const bool fits = std::abs(edge) < 2147483647.0 && i % 4 != 0;
             samples[i] = fits ? static_cast<std::int32_t>(edge) : static_cast<std::int32_t>(random());
-            const auto above = std::ranges::upper_bound(edges, static_cast<double>(samples[i]));
-            if (above == edges.begin())
-                ++expected.beside.below;
-            else if (samples[i] > edges.back())
-                ++expected.beside.above;
-            else
-                ++expected
-                      .counts[std::min<std::size_t>(static_cast<std::size_t>(above - edges.begin()), bins.count) - 1];
         }
-        ASSERT_EQ((counted<TypeParam, std::int32_t>(samples.span(), bins, bins.count)), expected)
+        ASSERT_EQ((counted<TypeParam, std::int32_t>(samples.span(), bins, bins.count)),
+                  searched<std::int32_t>(samples.span(), edges))
             << bins.lo << " to " << bins.hi;
     }
 }
@@ -360,11 +396,12 @@ TYPED_TEST_P(histogram_bins, of_no_samples_are_zero)
 
 REGISTER_TYPED_TEST_SUITE_P(histogram_of, even_bins_are_closed_below_and_the_last_one_above,
                             even_bins_agree_with_a_search, no_distribution_loses_counts);
-REGISTER_TYPED_TEST_SUITE_P(histogram_bins, samples_on_an_edge_and_one_ulp_beside, nan_and_infinities_are_counted_apart,
-                            ranges_beyond_the_type_of_the_samples, wide_ranges_of_integers, a_million_bins,
-                            edges_of_any_spacing, edges_may_be_infinite, edges_may_come_from_a_range,
-                            edges_are_compared_as_doubles, integer_bins_count_each_value, integer_bins_of_every_byte,
-                            integer_bins_are_exact, integer_bins_of_bool, a_function_chooses_the_bin,
-                            a_function_returns_any_integer, a_function_takes_any_sample, of_no_samples_are_zero);
+REGISTER_TYPED_TEST_SUITE_P(histogram_bins, samples_on_an_edge_and_one_ulp_beside, floats_on_edges_and_beside_them,
+                            nan_and_infinities_are_counted_apart, ranges_beyond_the_type_of_the_samples,
+                            wide_ranges_of_integers, a_million_bins, edges_of_any_spacing, edges_may_be_infinite,
+                            edges_may_come_from_a_range, edges_are_compared_as_doubles, integer_bins_count_each_value,
+                            integer_bins_of_every_byte, integer_bins_are_exact, integer_bins_of_bool,
+                            a_function_chooses_the_bin, a_function_returns_any_integer, a_function_takes_any_sample,
+                            of_no_samples_are_zero);
 
 } // namespace upsweep::test

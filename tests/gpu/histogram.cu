@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // Histograms on a GPU: the cases of the other targets, and what only a GPU has.
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -45,6 +46,39 @@ TEST(gpu_histogram, tables_of_every_size)
         ASSERT_EQ((counted_on_gpu(samples, integers, bins)), (counted_on_cpu(samples, integers, bins)))
             << bins << " bins";
     }
+}
+
+// Samples of any size, whose slots two blocks send one another.
+template <std::size_t Bytes>
+struct record {
+    std::array<std::uint8_t, Bytes> bytes;
+};
+struct number_of_record {
+    template <std::size_t Bytes>
+    UPSWEEP_HOST_DEVICE int operator()(const record<Bytes>& sample) const
+    {
+        return sample.bytes[0] + 256 * sample.bytes[Bytes - 1] + 100;
+    }
+};
+template <std::size_t Bytes>
+void expect_same_counts_of_records()
+{
+    auto random = generator();
+    host_array<record<Bytes>> samples(33333);
+    for (record<Bytes>& sample : samples)
+        for (std::uint8_t& byte : sample.bytes)
+            byte = static_cast<std::uint8_t>(random());
+    const up::bins_by bins(number_of_record{}, 65536);
+    EXPECT_EQ((counted_on_gpu(samples, bins, 65536)), (counted_on_cpu(samples, bins, 65536))) << Bytes << " bytes";
+}
+TEST(gpu_histogram, tables_for_two_blocks_of_samples_of_any_size)
+{
+    expect_same_counts_of_records<1>();
+    expect_same_counts_of_records<2>();
+    expect_same_counts_of_records<3>();
+    expect_same_counts_of_records<8>();
+    expect_same_counts_of_records<16>();
+    expect_same_counts_of_records<24>();
 }
 
 // Samples begin at any address, so that the vectors of a lane are aligned or not.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 
 #include <upsweep/gpu/cuda.cuh>
@@ -12,43 +11,78 @@
 #include <upsweep/gpu/primitive/samples.cuh>
 #include <upsweep/gpu/primitive/slots.cuh>
 
-// Histogram whose table is too large for the shared memory of a block, but not for that of two: the blocks of a cluster share it
-// out, and send one another what they read of the other half.
+// Histogram whose table is too large for the shared memory of a block, but not for that of two: the blocks of a cluster
+// share it out, and send one another what they read of the other's slots.
 namespace upsweep::gpu {
 
 struct halved_histogram_shape {
     static constexpr int threads = 1024;
-    template <class It> // that a warp reads at once; with more, registers run out where slots are computed in doubles
-    static constexpr int rows = sizeof(std::iter_value_t<It>) < 8 ? 8 : 4;
+    static constexpr int rows = 4;            // that a warp reads at once; with more, registers run out
     static constexpr unsigned parts = 2;      // blocks of a cluster that share out a table
-    static constexpr int samples_to_send = 8; // of a thread, from one to the other, between barriers
+    static constexpr int samples_to_send = 8; // of a thread, from one to the other, at once
     static constexpr int lots = 4;            // of so many samples, that there is room for
 };
 
-// A block reads its own samples, counts those of its half, and sends the other block the places of the others' counters, lot by lot: while one is on its way and one is counted, the
-// other block may still be counting the one before, and this one writes the next. Where a sample is not for a block, a counter
-// behind the others counts it: that is cheaper than to leave it out.
+// What warps of two blocks send one another: for each sample of a lot the place of its counter, in 16 bits, two in a
+// word, and those of a thread in parcels of 16 bytes. A warp sends a lot before it waits for the one before. When a lot
+// has come, the other warp has therefore counted the lot two before it: of four places, the one that the next lot goes
+// to is free.
+template <class Shape, class It>
+struct halved_histogram_lot {
+    static constexpr int elements = sample_shape<It, 1>::elements;
+    static constexpr int rows = std::clamp(Shape::samples_to_send / elements, 1, Shape::rows);
+    static constexpr int pairs = rows * elements / 2;
+    static constexpr int parcels = (pairs + 3) / 4;
+    using words = std::uint32_t[4 * parcels];
+
+    // Words of shared memory: for the parcels, and for the barriers of each warp.
+    static constexpr std::size_t parcel_words = std::size_t{Shape::lots} * parcels * Shape::threads * 4;
+    static constexpr std::size_t barrier_words = std::size_t{Shape::lots} * Shape::threads / lanes * 2;
+};
+
+// Which part has a slot: of an even one and the odd one after it each has one. Which one depends on higher bits, too,
+// lest samples with a stride leave a block without work. In its part a slot has the number k / 2.
+__device__ inline unsigned part_of(slot k)
+{
+    const slot number = k / 2;
+    return (k ^ number >> 5 ^ number >> 10) & 1U;
+}
+// The same for even slots with two numbers of 16 bits: all bits of a half of the word.
+__device__ inline std::uint32_t parts_of(std::uint32_t numbers)
+{
+    return ((numbers >> 5 ^ numbers >> 10) & 0x10001U) * 0xffffU;
+}
+
+// A block reads its own samples, counts those of its part, and sends the other block the places of the others'
+// counters. Where a sample is not for a block, a counter behind the others counts it: that is cheaper than to leave it
+// out.
 template <class Shape, class It, class Slots, class Counter>
 __global__ void __launch_bounds__(Shape::threads, 1)
     halved_histogram_kernel(It in, std::uint64_t count, Slots rule, slot half, slot slots,
                             histogram_result<Counter> result, counter_memory memory)
 {
     using sample = std::iter_value_t<It>;
-    constexpr int elements = sample_shape<It, 1>::elements;
-    constexpr int rows = std::clamp(Shape::samples_to_send / elements, 1, Shape::template rows<It>);
-    constexpr unsigned lot = rows * Shape::threads;
-    using parcel = lane_vector<std::uint16_t, elements>;
+    using lot_shape = halved_histogram_lot<Shape, It>;
+    constexpr int elements = lot_shape::elements;
+    constexpr int parcels = lot_shape::parcels;
     extern __shared__ std::uint32_t shared_words[];
-    sample_reader<Shape::template rows<It>, It> samples(in, count, blockIdx.x, gridDim.x);
+    sample_reader<Shape::rows, It> samples(in, count, blockIdx.x, gridDim.x);
 
     const auto slot_of = rule.of_block(shared_words);
     const scattered_table table{shared_words + words_of(rule)};
     const auto words = static_cast<slot>(scattered_table::words(half));
-    const slot nobody = words;
+    const std::uint32_t nobody = words << 16 | words;
+    std::uint32_t* const inbox = table.counters + words + lanes;
+    const shared_address barriers =
+        shared_address_of(inbox + lot_shape::parcel_words + threadIdx.x / lanes * Shape::lots * 2);
     clear_words(table.counters, words + lanes);
-    auto* const inbox = reinterpret_cast<parcel*>(table.counters + words + lanes) + threadIdx.x;
+    if (lane_id() < Shape::lots)
+        init_transfers(barriers, lane_id());
+
     const unsigned me = blockIdx.x % Shape::parts;
-    parcel* const outbox = cluster_map(inbox, 1 - me);
+    const std::uint32_t my_parts = me == 0 ? 0 : ~0U;
+    const shared_address outbox = cluster_address(shared_address_of(inbox), 1 - me);
+    const shared_address outbox_barriers = cluster_address(barriers, 1 - me);
     __syncthreads();
     cluster_arrive();
     cluster_wait();
@@ -56,83 +90,88 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     // Both blocks look at what is in no chunk.
     if (blockIdx.x / Shape::parts == gridDim.x / Shape::parts - 1)
         samples.for_each_of_rest([&](const lane_vector<sample, 1>& vector) {
-            const slot k = slot_of(vector[0]) - me * half;
-            if (k < half)
-                table.increment(k);
+            const slot k = slot_of(vector[0]);
+            if (part_of(k) == me)
+                table.increment(k / 2);
         });
 
-    unsigned at = 0; // the next parcel of this thread
-    const auto receive_before = [&](unsigned lots) {
-        const parcel* const received = inbox + (at + (Shape::lots - lots) * lot) % (Shape::lots * lot);
+    unsigned lot = 0;
+    const auto parcel_of = [&](unsigned of_lot, int p) {
+        return (of_lot % Shape::lots * parcels + p) * Shape::threads + threadIdx.x;
+    };
+    const auto send = [&](const typename lot_shape::words& pairs) {
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
-            const parcel packed = received[r * Shape::threads];
+        for (int p = 0; p < parcels; ++p)
+            transfer(outbox, parcel_of(lot, p),
+                     make_uint4(pairs[4 * p], pairs[4 * p + 1], pairs[4 * p + 2], pairs[4 * p + 3]), outbox_barriers,
+                     lot % Shape::lots);
+    };
+    const auto receive = [&](unsigned earlier) {
+        wait_for_transfers(barriers, earlier % Shape::lots, parcels * lanes * sizeof(uint4), earlier / Shape::lots);
 #pragma unroll
-            for (int j = 0; j < elements; ++j)
-                table.increment_at(packed[j]);
+        for (int p = 0; p < parcels; ++p) {
+            const uint4 parcel = reinterpret_cast<const uint4*>(inbox)[parcel_of(earlier, p)];
+            const std::uint32_t pairs[] = {parcel.x, parcel.y, parcel.z, parcel.w};
+#pragma unroll
+            for (int q = 0; q < 4 && 4 * p + q < lot_shape::pairs; ++q)
+                table.increment_both_at(pairs[q]);
         }
     };
-    bool is_first = true;
-    samples.template for_each_of_chunks<rows>(
-        [&](const lane_vector<sample, elements>& vector) {
-            slot found[elements];
-            find_slots(slot_of, vector, found);
-            std::uint16_t theirs[elements];
+    samples.template for_each_lot_of_chunks<lot_shape::rows>(
+        [&](const lane_vector<sample, elements>* vectors) {
+            slot found[lot_shape::rows * elements];
 #pragma unroll
-            for (int j = 0; j < elements; ++j) {
-                const bool is_upper = found[j] >= half;
-                const slot place = scattered_table::place(is_upper ? found[j] - half : found[j]);
-                const bool is_mine = is_upper == (me != 0);
-                theirs[j] = static_cast<std::uint16_t>(is_mine ? nobody : place);
-                table.increment_at(is_mine ? place : nobody);
+            for (int r = 0; r < lot_shape::rows; ++r) {
+                slot of_row[elements];
+                find_slots(slot_of, vectors[r], of_row);
+#pragma unroll
+                for (int j = 0; j < elements; ++j)
+                    found[r * elements + j] = of_row[j];
             }
-            parcel packed;
-            std::memcpy(static_cast<void*>(&packed.memory), theirs, sizeof(theirs));
-            outbox[at] = packed;
-            at += Shape::threads;
+            typename lot_shape::words theirs = {};
+#pragma unroll
+            for (int p = 0; p < lot_shape::pairs; ++p) {
+                // By rotation, the sign tells even slots from odd ones, and the lower half is the number.
+                const std::uint32_t lower = __funnelshift_r(found[2 * p], found[2 * p], 1);
+                const std::uint32_t upper = __funnelshift_r(found[2 * p + 1], found[2 * p + 1], 1);
+                const std::uint32_t numbers = __byte_perm(lower, upper, 0x5410);
+                const std::uint32_t places = scattered_table::places(numbers);
+                const std::uint32_t not_mine = signs(lower, upper) ^ parts_of(numbers) ^ my_parts;
+                table.increment_both_at((places & ~not_mine) | (nobody & not_mine));
+                theirs[p] = (places & not_mine) | (nobody & ~not_mine);
+            }
+            send(theirs);
         },
         [&](bool taken) {
             if (!taken) {
-                parcel nothing;
-                std::uint16_t theirs[elements];
+                typename lot_shape::words nothing;
 #pragma unroll
-                for (std::uint16_t& place : theirs)
-                    place = static_cast<std::uint16_t>(nobody);
-                std::memcpy(static_cast<void*>(&nothing.memory), theirs, sizeof(theirs));
-#pragma unroll
-                for (int r = 0; r < rows; ++r, at += Shape::threads)
-                    outbox[at] = nothing;
+                for (std::uint32_t& pair : nothing)
+                    pair = nobody;
+                send(nothing);
             }
-            at %= Shape::lots * lot;
-            if (!is_first)
-                cluster_wait();
-            cluster_arrive();
-            if (!is_first)
-                receive_before(2);
-            is_first = false;
+            if (lot != 0)
+                receive(lot - 1);
+            ++lot;
         });
-    if (!is_first) {
-        cluster_wait();
-        receive_before(1);
-    }
+    if (lot != 0)
+        receive(lot - 1);
     __syncthreads();
 
     for_each_total(table, half, [&](slot k, std::uint32_t counted) {
         if (counted != 0)
-            memory.add(me * half + k, counted);
+            memory.add(2 * k + (part_of(2 * k) ^ me), counted);
     });
     memory.wait_for_all(gridDim.x);
     result.take(memory, slots, blockIdx.x, gridDim.x);
 }
 
-// Words of shared memory for half a table, and for what comes from the other block.
+// Words of shared memory for half a table, and for what comes from the other block. Places are below 2^16, then.
 template <class It>
 std::size_t words_of_half(slot half)
 {
-    using shape = halved_histogram_shape;
-    constexpr std::size_t samples = std::max(shape::samples_to_send, sample_shape<It, 1>::elements);
-    constexpr std::size_t bytes = shape::lots * shape::threads * samples * sizeof(std::uint16_t);
-    return scattered_table::words(half) + lanes + bytes / sizeof(std::uint32_t);
+    using lot = halved_histogram_lot<halved_histogram_shape, It>;
+    return scattered_table::words(half) + lanes + lot::parcel_words + lot::barrier_words;
 }
 
 // Whether two blocks of a cluster can share out a table, each with so many bytes of shared memory.
@@ -152,9 +191,9 @@ void halved_histogram(const cuda& target, It in, std::uint64_t count, const Slot
     const slot half = (slots + shape::parts - 1) / shape::parts;
     constexpr auto kernel = halved_histogram_kernel<shape, It, Slots, Counter>;
     allow_shared_bytes<kernel>(target);
-    const unsigned blocks = std::max(useful_blocks<It, shape::rows<It>>(target.workspace().processors(), count) /
-                                         shape::parts * shape::parts,
-                                     shape::parts);
+    const unsigned blocks =
+        std::max(useful_blocks<It, shape::rows>(target.workspace().processors(), count) / shape::parts * shape::parts,
+                 shape::parts);
     const grid_shape grid{.blocks = blocks,
                           .threads = shape::threads,
                           .shared_bytes = (words_of(rule) + words_of_half<It>(half)) * sizeof(std::uint32_t),

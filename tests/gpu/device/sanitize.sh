@@ -9,8 +9,8 @@ set -euo pipefail
 status=0
 for tool in memcheck racecheck initcheck synccheck; do
     tests='small.*'
-    # To racecheck, what two blocks of a cluster do between arriving at their barrier and waiting for it is always a race.
-    [[ $tool == racecheck ]] && tests+='-small.histogram_in_two_halves'
+    # synccheck has no room for the barriers at which transfers between the blocks of a cluster count, and ends the kernel.
+    [[ $tool == synccheck ]] && tests+='-small.histogram_in_two_halves'
     printf '\n=== compute-sanitizer %s\n' "$tool"
     compute-sanitizer --tool "$tool" --error-exitcode 1 "$1" --gtest_filter="$tests" --gtest_brief=1 || status=1
 done

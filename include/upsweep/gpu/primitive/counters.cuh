@@ -26,6 +26,18 @@ struct scattered_table {
     __device__ void increment(slot k) const { increment_at(place(k)); }
     __device__ void increment_at(slot place) const { increment_shared(address, place); }
     __device__ std::uint32_t total(slot k) const { return counters[place(k)]; }
+
+    // The same for a pair of counters, numbers of 16 bits in a word.
+    __device__ static std::uint32_t places(std::uint32_t pair)
+    {
+        constexpr std::uint32_t banks = 31U << 16 | 31U;
+        return pair ^ (pair >> 5 & banks) ^ (pair >> 10 & banks);
+    }
+    __device__ void increment_both_at(std::uint32_t places) const
+    {
+        increment_shared_lower(address, places);
+        increment_shared_upper(address, places);
+    }
 };
 
 // The same with a copy of each counter for every lane, which is its bank: an increment never waits for another of its warp.

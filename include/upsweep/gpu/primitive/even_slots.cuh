@@ -79,25 +79,116 @@ struct even_slots {
     __device__ function of_block(void*) const { return {guess, edge}; }
 };
 
-// Even bins of floats. Where a sample is, in bins, is computed in numbers of type G by one multiplication and addition; half a bin
-// less is rounded to an integer, by adding `shift`, so that the integer is in the lower bits of the sum. A sample at or above an
-// edge never seems to be below the bin before it, nor above its own: `bias` is more than the edges, which are floats, and the
-// arithmetic are off by, together. Where that leaves a doubt, and beside the bins, the edges decide.
+// Even bins of floats whose width is a power of two, and whose edges are multiples of it. Where a sample is, in bins,
+// is then sample * scale - lo * scale without any rounding of the two constants. 2^23 more of it, rounded down once, is
+// an integer that is in the lower bits of the sum: the bin, and never in doubt. What is in no bin makes a sum below
+// 2^23, one too large, or NaN, whose bits, less those of 2^23, are at least as many as there can be bins.
+struct exact_float_slots {
+    static constexpr bin_range range = bin_range::any;
+    static constexpr float shift = 0x1p23F;
+    static constexpr std::size_t most = std::size_t{1} << 22;
+
+    float lo;
+    float hi;
+    float scale; // bins a unit
+    float start; // where 0 is, in bins, and the shift
+    std::size_t bins;
+
+    explicit exact_float_slots(const even_bins& even)
+        : lo(static_cast<float>(even.lo)), hi(static_cast<float>(even.hi)),
+          scale(static_cast<float>(1 / detail::even_edge(even).step)),
+          start(static_cast<float>(static_cast<double>(shift) - even.lo / detail::even_edge(even).step)),
+          bins(even.count)
+    {
+    }
+
+    // All of this is exact where the step is a power of two, since the quotient then is; and so are the edges, of which
+    // each is an integer of 24 bits times the step.
+    static bool is_valid(const even_bins& even)
+    {
+        const double step = detail::even_edge(even).step;
+        int exponent = 0;
+        if (std::frexp(step, &exponent) != 0.5 || std::abs(exponent) > 100 || even.count > most)
+            return false;
+        const double first = even.lo / step;
+        return std::floor(first) == first && std::abs(first) <= static_cast<double>(most) &&
+               even.hi / step - first == static_cast<double>(even.count);
+    }
+
+    constexpr std::size_t shared_bytes() const { return 0; }
+
+    struct function {
+        float lo;
+        float hi;
+        float scale;
+        float start;
+        slot bins;
+
+        template <class T>
+        __device__ slot operator()(const T& sample) const
+        {
+            const float x = convert<float>(sample);
+            const slot k = slot_inside(x);
+            return k < bins ? k : beside(x);
+        }
+
+        template <class T, int Count>
+        __device__ void find(const lane_vector<T, Count>& samples, slot (&found)[Count]) const
+        {
+            bool all_inside = true;
+#pragma unroll
+            for (int j = 0; j < Count; ++j) {
+                found[j] = slot_inside(convert<float>(samples[j]));
+                all_inside &= found[j] < bins;
+            }
+            if (!all_inside)
+#pragma unroll
+                for (int j = 0; j < Count; ++j)
+                    if (found[j] >= bins)
+                        found[j] = beside(convert<float>(samples[j]));
+        }
+
+        __device__ slot slot_inside(float x) const
+        {
+            return std::bit_cast<std::uint32_t>(__fmaf_rd(x, scale, start)) - std::bit_cast<std::uint32_t>(shift);
+        }
+
+        // The last bin is closed.
+        __device__ slot beside(float x) const { return x == hi ? bins - 1 : slot_beside(x, lo, hi, bins); }
+    };
+
+    __device__ function of_block(void*) const { return {lo, hi, scale, start, static_cast<slot>(bins)}; }
+};
+
+// An integer as a double, by the bits of 2^52 and it: a conversion takes longer.
+__device__ inline double double_of(std::uint32_t x)
+{
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(0x1p52) | x) - 0x1p52;
+}
+
+// The integer at or above x, or the nearest that there is.
+__device__ inline std::int32_t rounded_up(double x, std::int32_t) { return __double2int_ru(x); }
+__device__ inline std::uint32_t rounded_up(double x, std::uint32_t) { return __double2uint_ru(x); }
+
+// Even bins of floats. Where a sample is, in bins, is computed in numbers of type G by one multiplication and addition,
+// and rounded to an integer by adding `shift`: the integer is in the lower bits of the sum. The sample is in the bin
+// that begins at this edge or in the one before, as long as the arithmetic and the edges, which are floats, are off by
+// less than half a bin together. A comparison with the edge itself, computed as its definition says, tells which.
 template <class G>
 struct even_float_rule {
     detail::even_edge edge;
     float lo;
     float hi;
-    G scale;   // bins a unit
-    G offset;  // where 0 is, in bins, less half a bin and the bias
-    G certain; // a sample that is so far above the middle of a bin, or less, is in it
+    G scale;  // bins a unit
+    G offset; // where 0 is, in bins
     std::size_t bins;
 
     static constexpr G shift = sizeof(G) == 4 ? G(0x1.8p23) : G(0x1.8p52);
 
-    // With u the roundoff of a float and m the largest magnitude, the edges are off by u m, times the scale. In floats the sum is
-    // off by u for each bin that it can be; the scale, times m, and the offset by what they are.
-    static double bias_of(const even_bins& even)
+    // How many bins a place can be off by. With u the roundoff of a float and m the largest magnitude, the edges are
+    // off by u m, times the scale. In floats the sum is off by u for each bin that it can be; the scale, times m, and
+    // the offset by what they are.
+    static double error_of(const even_bins& even)
     {
         constexpr double u = 0x1p-24;
         const double scale = scale_of(even);
@@ -111,113 +202,83 @@ struct even_float_rule {
 
     static double scale_of(const even_bins& even) { return static_cast<double>(even.count) / (even.hi - even.lo); }
 
-    // Whether the rule can be used: doubts are the exception, and the scale is as exact as a number of its type can be.
+    // Whether the rule can be used: the scale is as exact as a number of its type can be, and nothing above the last
+    // edge is below what the arithmetic of the others makes of it.
     static bool is_valid(const even_bins& even)
     {
+        const detail::even_edge edge(even);
         const double scale = scale_of(even);
-        return even.count <= (std::size_t{1} << 30) && bias_of(even) <= (sizeof(G) == 4 ? 1.0 / 32 : 0.2) &&
-               std::isfinite(static_cast<float>(even.lo)) && std::isfinite(static_cast<float>(even.hi)) &&
-               detail::even_edge(even).step != 0 && scale >= static_cast<double>(std::numeric_limits<G>::min()) &&
+        const auto hi = static_cast<float>(even.hi);
+        return even.count <= (std::size_t{1} << (sizeof(G) == 4 ? 21 : 30)) && error_of(even) <= 0.25 &&
+               std::isfinite(static_cast<float>(even.lo)) && std::isfinite(hi) && edge.step != 0 &&
+               static_cast<float>(edge.by_step(edge.count)) <= hi &&
+               scale >= static_cast<double>(std::numeric_limits<G>::min()) &&
                scale <= static_cast<double>(std::numeric_limits<G>::max());
     }
 
     static even_float_rule of(const even_bins& even)
     {
         const double scale = scale_of(even);
-        const double bias = bias_of(even);
-        return {detail::even_edge(even),
-                static_cast<float>(even.lo),
-                static_cast<float>(even.hi),
-                static_cast<G>(scale),
-                static_cast<G>(-even.lo * scale - 0.5 - bias),
-                static_cast<G>(0.5 - 2 * bias),
-                even.count};
-    }
-
-    // The edges, by `threads` threads of which each writes some. The last bin is closed: nothing is above it.
-    __device__ void write_edges(float* to, std::size_t thread, std::size_t threads) const
-    {
-        for (std::size_t k = thread; k <= bins; k += threads)
-            to[k] = k < bins ? static_cast<float>(edge.by_step(static_cast<double>(k)))
-                             : std::numeric_limits<float>::quiet_NaN();
+        return {detail::even_edge(even), static_cast<float>(even.lo),      static_cast<float>(even.hi),
+                static_cast<G>(scale),   static_cast<G>(-even.lo * scale), even.count};
     }
 };
 
-template <class Rule>
-__global__ void write_edges_kernel(Rule rule, float* to)
-{
-    rule.write_edges(to, blockIdx.x * blockDim.x + threadIdx.x, std::size_t{gridDim.x} * blockDim.x);
-}
-
-template <class G, bin_range Range>
+template <class G>
 struct even_float_slots : even_float_rule<G> {
     using rule = even_float_rule<G>;
-    static constexpr bin_range range = Range;
-    static constexpr bool has_table = Range == bin_range::few;
+    static constexpr bin_range range = sizeof(G) == 4 ? bin_range::any : bin_range::many;
 
-    const float* there; // the edges in device memory, where a block has no room for them
-
-    constexpr std::size_t shared_bytes() const { return has_table ? (this->bins + 1) * sizeof(float) : 0; }
+    constexpr std::size_t shared_bytes() const { return 0; }
 
     struct function {
         rule even;
-        const float* edges;
 
         template <class T>
         __device__ slot operator()(const T& sample) const
         {
-            slot k = 0;
             const float x = convert<float>(sample);
-            if (is_certain(x, k))
-                return k;
-            return is_inside(x) ? by_edge(x, k) : slot_beside(x, even.lo, even.hi, static_cast<slot>(even.bins));
+            const slot k = slot_inside(x);
+            return k < static_cast<slot>(even.bins) ? k : beside(x);
         }
 
-        // Of some samples at once: if one is in doubt, the edges decide on all of them.
+        // Of some samples at once, with one branch.
         template <class T, int Count>
         __device__ void find(const lane_vector<T, Count>& samples, slot (&found)[Count]) const
         {
-            bool all_certain = true;
-            bool certain[Count];
-#pragma unroll
-            for (int j = 0; j < Count; ++j)
-                all_certain &= certain[j] = is_certain(convert<float>(samples[j]), found[j]);
-            if (all_certain)
-                return;
             bool all_inside = true;
 #pragma unroll
             for (int j = 0; j < Count; ++j) {
-                const float x = convert<float>(samples[j]);
-                all_inside &= is_inside(x);
-                if (has_table || !certain[j]) // from shared memory it is cheaper to get an edge than to ask
-                    found[j] = by_edge(x, found[j]);
+                found[j] = slot_inside(convert<float>(samples[j]));
+                all_inside &= found[j] < static_cast<slot>(even.bins);
             }
             if (!all_inside)
 #pragma unroll
                 for (int j = 0; j < Count; ++j)
-                    if (const float x = convert<float>(samples[j]); !is_inside(x))
-                        found[j] = slot_beside(x, even.lo, even.hi, static_cast<slot>(even.bins));
+                    if (found[j] >= static_cast<slot>(even.bins))
+                        found[j] = beside(convert<float>(samples[j]));
+        }
+
+        // No bin's number where a sample is in none: far beside the bins, sums are above those of bins by their bits.
+        __device__ slot slot_inside(float x) const
+        {
+            const G sum = std::fma(static_cast<G>(x), even.scale, even.offset) + rule::shift;
+            const slot nearest = lower_bits(sum) - lower_bits(rule::shift);
+            const auto edge = static_cast<float>(even.edge.by_step(double_of(nearest)));
+            const slot k = nearest - (x >= edge ? 0 : 1);
+            if constexpr (sizeof(G) == 8) // where the lower bits do not tell
+                return is_inside(x) ? k : ~slot{0};
+            return k;
+        }
+
+        // The last bin is closed.
+        __device__ slot beside(float x) const
+        {
+            const auto bins = static_cast<slot>(even.bins);
+            return is_inside(x) ? bins - 1 : slot_beside(x, even.lo, even.hi, bins);
         }
 
         __device__ bool is_inside(float x) const { return (x >= even.lo) & (x <= even.hi); }
-
-        // Guesses the bin, which is not one of the bins where the sample is in none.
-        __device__ bool is_certain(float x, slot& k) const
-        {
-            const G place = std::fma(static_cast<G>(x), even.scale, even.offset);
-            const G sum = place + rule::shift;
-            k = lower_bits(sum) - lower_bits(rule::shift);
-            // A float far beside the bins is above them by its bits, a double may not be.
-            const bool inside = sizeof(G) == 4 || is_inside(x);
-            return inside & (k < static_cast<slot>(even.bins)) & (place - (sum - rule::shift) < even.certain);
-        }
-
-        // The guess for a sample inside, put right.
-        __device__ slot by_edge(float x, slot k) const
-        {
-            const slot next = k + 1 < static_cast<slot>(even.bins) ? k + 1 : static_cast<slot>(even.bins);
-            return x >= edges[next] ? next : next - 1;
-        }
 
         __device__ static slot lower_bits(G x)
         {
@@ -228,76 +289,72 @@ struct even_float_slots : even_float_rule<G> {
         }
     };
 
-    __device__ function of_block(void* shared) const
-    {
-        if constexpr (has_table) {
-            auto* const table = static_cast<float*>(shared);
-            this->write_edges(table, threadIdx.x, blockDim.x);
-            return {*this, table};
-        } else {
-            return {*this, there};
-        }
-    }
+    __device__ function of_block(void*) const { return {*this}; }
 };
 
-// Even bins of integers of up to 32 bits: the same with the distance of a sample from the first integer in the range, in
-// fixed-point arithmetic. An integer is at or above an edge if it is at or above the next integer.
+// Even bins of integers of up to 32 bits: the same in fixed-point arithmetic with the distance of a sample from the
+// first integer in the range. The guess is never too high, and never more than one too low.
 struct even_integer_rule {
     detail::even_edge edge;
-    std::int64_t begin;    // the first integer in the range
-    std::uint32_t last;    // the distance from it to the last one
-    std::uint32_t scale;   // bins a unit, times 2^32, rounded down
-    std::uint64_t start;   // 1 + the place of the first integer, times 2^32, less what the guess can be too high by
-    std::uint32_t certain; // below it, the part of a bin that the guess drops is no reason for doubt
+    std::int64_t begin;  // the first integer in the range
+    std::uint32_t last;  // the distance from it to the last one
+    std::uint32_t scale; // bins a unit, times 2^32, rounded down
+    std::uint64_t start; // the place of the first integer, times 2^32, less what the guess can be too high by
     std::size_t bins;
     std::uint32_t closing = 0; // the distance of the last edge, where that is beyond `last`
-    bool never_in_doubt = false;
+    bool is_exact = false;     // every guess is right
 
     static constexpr double one = 4294967296.0;
     static constexpr std::uint32_t slack = 1U << 17; // more than the rounding of the edges of 32-bit integers can make
 
-    // Whether the rule can be used: for 2^30 integers at most, no more bins than integers.
+    // Whether the rule can be used: for 2^30 integers at most, no more bins than integers, and no edge above all of them.
     template <class T>
     static bool is_valid(const even_bins& even)
     {
         const double first = first_integer<T>(even);
         const double end = last_integer<T>(even);
-        return first <= end && end - first < 0x1p30 && static_cast<double>(even.count) <= even.hi - even.lo;
+        return first <= end && end - first < 0x1p30 && static_cast<double>(even.count) <= even.hi - even.lo &&
+               even.hi <= static_cast<double>(std::numeric_limits<decltype(detail::promoted(T{}))>::max());
     }
 
     template <class T>
     static even_integer_rule of(const even_bins& even)
     {
+        const detail::even_edge edge(even);
         const double first = first_integer<T>(even);
         const auto last = static_cast<std::uint32_t>(last_integer<T>(even) - first);
-        const double width = (even.hi - even.lo) / static_cast<double>(even.count);
-        const double scale = one / width;
+        const double scale = one / edge.step;
         const double before = (first - even.lo) * scale;
-        const auto rounded = static_cast<std::uint32_t>(std::min(scale, one - 1));
-        // Where all edges are integers, samples count as half a unit more, which keeps them away from the edges. The last one,
-        // which would be in a bin of its own, is treated apart.
-        if (std::floor(even.lo) == even.lo && std::floor(width) == width && last > 0 && 2.0 * last + 8 < scale) {
-            const std::uint32_t closing = first + last == even.hi ? last : 0;
-            return {detail::even_edge(even),
-                    static_cast<std::int64_t>(first),
-                    closing != 0 ? last - 1 : last,
-                    rounded,
-                    (std::uint64_t{1} << 32) + static_cast<std::uint64_t>(before + scale / 2),
-                    ~0U,
-                    even.count,
-                    closing,
-                    true};
-        }
-        return {detail::even_edge(even),
-                static_cast<std::int64_t>(first),
-                last,
-                rounded,
-                (std::uint64_t{1} << 32) + static_cast<std::uint64_t>(before) - slack,
-                static_cast<std::uint32_t>(one - 2.0 * last - 4.0 * slack),
-                even.count};
+        even_integer_rule rule{edge,
+                               static_cast<std::int64_t>(first),
+                               last,
+                               static_cast<std::uint32_t>(std::min(scale, one - 1)),
+                               static_cast<std::uint64_t>(before) - slack,
+                               even.count};
+        // Where all edges are multiples of a unit that divides one, samples count as half a unit more, which keeps them
+        // away from the edges by more than the arithmetic is off by. The last one, which would be in a bin of its own,
+        // is treated apart.
+        for (double unit = 1; last > 0 && before < 0x1p52 && 2.0 * last + 8 < scale * unit; unit /= 2)
+            if (are_multiples(even, edge.step, unit)) {
+                rule.closing = first + last == even.hi ? last : 0;
+                rule.last -= rule.closing != 0 ? 1 : 0;
+                rule.start = static_cast<std::uint64_t>(before + scale * unit / 2);
+                rule.is_exact = true;
+                break;
+            }
+        return rule;
     }
 
 private:
+    // Whether the edges are multiples of a power of two that doubles have without rounding.
+    static bool are_multiples(const even_bins& even, double step, double unit)
+    {
+        const auto is_multiple = [&](double x) {
+            return std::floor(x / unit) == x / unit && std::abs(x / unit) < 0x1p52;
+        };
+        return is_multiple(even.lo) && is_multiple(even.hi) && is_multiple(step) && is_multiple(even.hi - even.lo) &&
+               static_cast<double>(even.count) * step == even.hi - even.lo;
+    }
     template <class T>
     static double first_integer(const even_bins& even)
     {
@@ -310,38 +367,35 @@ private:
     }
 };
 
-template <bin_range Range>
+// IsExact is for rules that are; without it all of them can be used.
+template <bool IsExact>
 struct even_integer_slots : even_integer_rule {
-    static constexpr bin_range range = Range;
-    static constexpr bool has_table = Range == bin_range::few;
+    static constexpr bin_range range = bin_range::any;
 
-    constexpr std::size_t shared_bytes() const
-    {
-        return has_table && !never_in_doubt ? (bins + 1) * sizeof(std::uint32_t) : 0;
-    }
+    constexpr std::size_t shared_bytes() const { return 0; }
 
     struct function {
         even_integer_rule rule;
-        const std::uint32_t* lowers; // of each bin, as a distance
 
         template <class T>
         __device__ slot operator()(const T& sample) const
         {
             slot k = 0;
-            return is_certain(sample, k) ? k : by_edge(sample);
+            return has_slot(sample, k) ? k : slot_of(sample, k);
         }
 
+        // Of some samples at once, with one branch.
         template <class T, int Count>
         __device__ void find(const lane_vector<T, Count>& samples, slot (&found)[Count]) const
         {
-            bool all_certain = true;
+            bool have_slots = true;
 #pragma unroll
             for (int j = 0; j < Count; ++j)
-                all_certain &= is_certain(samples[j], found[j]);
-            if (!all_certain)
+                have_slots &= has_slot(samples[j], found[j]);
+            if (!have_slots)
 #pragma unroll
                 for (int j = 0; j < Count; ++j)
-                    found[j] = by_edge(samples[j]);
+                    found[j] = slot_of(samples[j], found[j]);
         }
 
         template <class T>
@@ -349,61 +403,37 @@ struct even_integer_slots : even_integer_rule {
         {
             return static_cast<std::uint32_t>(sample) - static_cast<std::uint32_t>(rule.begin);
         }
-        __device__ std::uint64_t place_of(std::uint32_t distance) const
-        {
-            return static_cast<std::uint64_t>(distance) * rule.scale + rule.start;
-        }
 
+        // Guesses the bin, modulo 2^32: that of the first integer may be one too low, too. Then the upper edge of the
+        // bin tells.
         template <class T>
-        __device__ bool is_certain(T sample, slot& k) const
+        __device__ bool has_slot(T sample, slot& k) const
         {
             const std::uint32_t distance = distance_of(sample);
-            const std::uint64_t place = place_of(distance);
-            k = static_cast<slot>(place >> 32) - 1;
-            return (distance <= rule.last) & (static_cast<std::uint32_t>(place) < rule.certain);
+            k = static_cast<slot>((static_cast<std::uint64_t>(distance) * rule.scale + rule.start) >> 32);
+            if constexpr (IsExact)
+                return distance <= rule.last;
+            const auto x = detail::promoted(sample);
+            k += x >= rounded_up(rule.edge.by_step(double_of(k + 1)), x) ? 1 : 0;
+            return (distance <= rule.last) & (k < static_cast<slot>(rule.bins));
         }
 
+        // The bin that was found, of which the last one is closed, or a slot beside the bins.
         template <class T>
-        __device__ slot by_edge(T sample) const
+        __device__ slot slot_of(T sample, slot k) const
         {
             const auto bins = static_cast<slot>(rule.bins);
+            const auto x = detail::promoted(sample);
             const std::uint32_t distance = distance_of(sample);
-            if (distance > rule.last) {
-                const bool is_below =
-                    detail::promoted(sample) < static_cast<decltype(detail::promoted(sample))>(rule.begin);
-                return is_below ? bins : distance == rule.closing ? bins - 1 : bins + 1;
-            }
-            const std::uint64_t place = place_of(distance);
-            const auto next = static_cast<slot>(place >> 32); // the bin after the guess
-            if (static_cast<std::uint32_t>(place) < rule.certain)
-                return next - 1;
-            return next - (distance >= (has_table ? lowers[next] : lower_edge(next)) ? 0 : 1);
-        }
-
-        __device__ std::uint32_t lower_edge(slot k) const
-        {
-            if (k >= rule.bins)
-                return ~0U; // the last bin is closed
-            const double distance = ceil(rule.edge.by_step(static_cast<double>(k))) - static_cast<double>(rule.begin);
-            return distance <= 0 ? 0
-                                 : static_cast<std::uint32_t>(
-                                       distance < even_integer_rule::one - 1 ? distance : even_integer_rule::one - 1);
+            if (distance <= rule.last)
+                return k < bins ? k : bins - 1;
+            if (rule.closing != 0 && distance == rule.closing)
+                return bins - 1;
+            return x < static_cast<decltype(x)>(rule.begin) ? bins : bins + 1;
         }
     };
 
-    __device__ function of_block(void* shared) const
-    {
-        function f{*this, nullptr};
-        if constexpr (has_table) {
-            if (never_in_doubt)
-                return f;
-            auto* const table = static_cast<std::uint32_t*>(shared);
-            for (slot k = threadIdx.x; k <= bins; k += blockDim.x)
-                table[k] = f.lower_edge(k);
-            f.lowers = table;
-        }
-        return f;
-    }
+    __device__ function of_block(void*) const { return {*this}; }
 };
 
 // Even bins whose edges are too close together for the guess: a search among edges that are computed where they are needed.

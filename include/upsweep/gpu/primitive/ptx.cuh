@@ -76,6 +76,17 @@ __device__ inline void increment_shared(shared_address words, std::uint32_t inde
     asm volatile("red.relaxed.cta.shared.add.u32 [%0], 1;" ::"r"(words + 4 * index) : "memory");
 }
 
+// The same for the word whose index is the lower, or the upper, half of a pair of 16-bit indices. One instruction takes
+// it out and makes bytes of it: a dot product with (4, 0), or (0, 4).
+__device__ inline void increment_shared_lower(shared_address words, std::uint32_t pair)
+{
+    asm volatile("red.relaxed.cta.shared.add.u32 [%0], 1;" ::"r"(words + __dp2a_lo(pair, 0x0004U, 0U)) : "memory");
+}
+__device__ inline void increment_shared_upper(shared_address words, std::uint32_t pair)
+{
+    asm volatile("red.relaxed.cta.shared.add.u32 [%0], 1;" ::"r"(words + __dp2a_lo(pair, 0x0400U, 0U)) : "memory");
+}
+
 // Adds a value to a word; the first tells what the word held.
 __device__ inline std::uint32_t fetch_add_shared(shared_address words, std::uint32_t index, std::uint32_t value)
 {
@@ -148,6 +159,59 @@ __device__ T* cluster_map(T* shared, std::uint32_t rank)
                                                   : "=l"(there)
                                                   : "l"(reinterpret_cast<std::uint64_t>(shared)), "r"(rank));))
     return reinterpret_cast<T*>(there);
+}
+
+// The sign of each of two integers, in all bits of a half of a word.
+__device__ inline std::uint32_t signs(std::uint32_t lower, std::uint32_t upper)
+{
+    std::uint32_t pair = 0;
+    asm("prmt.b32 %0, %1, %2, 0xffbb;" : "=r"(pair) : "r"(lower), "r"(upper));
+    return pair;
+}
+
+// The same word in the shared memory of another block of the cluster, for transfers alone.
+__device__ inline shared_address cluster_address(shared_address words, std::uint32_t rank)
+{
+    shared_address there = 0;
+    NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+                                                  : "=r"(there)
+                                                  : "r"(words), "r"(rank));))
+    return there;
+}
+
+// Transfers of 16 bytes into the shared memory of another block of the cluster, and barriers of 8 bytes there, at which
+// they count when they have arrived. Indices are in units of these. A barrier is waited for again and again, by one
+// warp and for the same number of bytes: `turn` counts how often before. Before the first transfer, the blocks of the
+// cluster pass a barrier.
+__device__ inline void init_transfers(shared_address barriers, std::uint32_t index)
+{
+    NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barriers + 8 * index)
+                                                  : "memory");
+                                     asm volatile("fence.mbarrier_init.release.cluster;" ::
+                                                      : "memory");))
+}
+__device__ inline void transfer(shared_address words, std::uint32_t index, uint4 value, shared_address barriers,
+                                std::uint32_t barrier)
+{
+    NV_IF_TARGET(NV_PROVIDES_SM_90,
+                 (asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 "
+                               "[%0], {%1, %2, %3, %4}, [%5];" ::"r"(words + 16 * index),
+                               "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w), "r"(barriers + 8 * barrier)
+                               : "memory");))
+}
+__device__ inline void wait_for_transfers(shared_address barriers, std::uint32_t index, std::uint32_t bytes,
+                                          std::uint32_t turn)
+{
+    NV_IF_TARGET(
+        NV_PROVIDES_SM_90,
+        (if (threadIdx.x % 32 ==
+             0) asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barriers + 8 * index), "r"(bytes)
+                             : "memory");
+         asm volatile("{\n\t.reg .pred arrived;\nwait:\n\t"
+                      "mbarrier.try_wait.parity.shared.b64 arrived, [%0], %1;\n\t@!arrived bra wait;\n\t}" ::"r"(
+                          barriers + 8 * index),
+                      "r"(turn % 2)
+                      : "memory");))
 }
 
 // Barrier number `id` of a block, for so many of its threads: whole warps, which may stand at different places.

@@ -35,7 +35,7 @@ struct even_rule {
 
     explicit even_rule(const even_bins& even)
         : found_by(detail::even_guess<edge_type>::is_valid(even) ? way::guess : way::search), edge(even),
-          guess(even), integers{edge, 0, 0, 0, 0, 0, 0}, floats(even_float_rule<float>::of(even)), bins(even.count)
+          guess(even), integers{edge, 0, 0, 0, 0, 0}, floats(even_float_rule<float>::of(even)), bins(even.count)
     {
         if constexpr (is_integer)
             if (even_integer_rule::is_valid<T>(even)) {
@@ -56,22 +56,16 @@ struct even_rule {
         {
             if constexpr (is_integer)
                 if (rule.found_by == way::integers)
-                    return typename even_integer_slots<bin_range::many>::function{rule.integers, nullptr}(sample);
+                    return even_integer_slots<false>::function{rule.integers}(sample);
             if constexpr (is_float)
-                if (rule.found_by == way::floats) {
-                    slot k = 0;
-                    const even_floats floats{rule.floats, nullptr};
-                    if (floats.is_certain(convert<float>(sample), k))
-                        return k;
-                }
+                if (rule.found_by == way::floats)
+                    return even_float_slots<float>::function{rule.floats}(sample);
             if (rule.found_by == way::search)
                 return even_search_slot<edge_type>{rule.edge, static_cast<slot>(rule.bins)}(sample);
             return guessed(convert<edge_type>(sample));
         }
 
     private:
-        using even_floats = typename even_float_slots<float, bin_range::many>::function;
-
         // The guess of bins.hpp, which is right or one too low.
         __device__ slot guessed(edge_type x) const
         {

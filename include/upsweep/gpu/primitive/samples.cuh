@@ -56,37 +56,48 @@ public:
     __device__ sample_reader(It in, std::uint64_t count, unsigned block, unsigned blocks)
         : in_(in), before_(elements_before_alignment<elements>(in, count)), chunks_((count - before_) / shape::chunk),
           rest_(count - chunks_ * shape::chunk), aligned_(!can_be_misaligned || is_aligned<elements>(in + before_)),
-          stride_(blockDim.x / lanes * blocks), chunk_(block + threadIdx.x / lanes * blocks)
+          stride_(blockDim.x / lanes * blocks), next_(in)
     {
-        if (chunk_ < chunks_)
-#pragma unroll
-            for (int r = 0; r < Rows; ++r)
-                read(chunk_, r);
+        const unsigned first = block + threadIdx.x / lanes * blocks;
+        rounds_ = static_cast<unsigned>((chunks_ + stride_ - 1) / stride_);
+        mine_ = rounds_ - (rounds_ != 0 && std::uint64_t{rounds_ - 1} * stride_ + first >= chunks_ ? 1 : 0);
+        next_ = in + (before_ + std::uint64_t{first} * shape::chunk) + lane_id() * elements;
+        if (mine_ != 0)
+            read<Rows>(0);
     }
 
-    // Calls take(vector) for the vectors of each chunk, in order. After `Every` rows all threads call pace(taken), whether they had
-    // a chunk or not.
-    template <int Every, class F, class Pace>
-    __device__ void for_each_of_chunks(F take, Pace pace)
+    // Calls take(vectors) for the vectors of each chunk, in order, so many at once; then, whether they had a chunk or
+    // not, all threads call pace(taken).
+    template <int AtOnce, class F, class Pace>
+    __device__ void for_each_lot_of_chunks(F take, Pace pace)
     {
-        static_assert(Rows % Every == 0);
-        const std::uint64_t rounds = (chunks_ + stride_ - 1) / stride_;
-        for (std::uint64_t round = 0; round < rounds; ++round, chunk_ += stride_) {
-            const bool taken = chunk_ < chunks_;
-            const bool more = chunk_ + stride_ < chunks_;
+        static_assert(Rows % AtOnce == 0);
+        for (unsigned round = 0; round < rounds_; ++round) {
+            const bool taken = round < mine_;
+            const bool more = round + 1 < mine_;
+            next_ = next_ + std::uint64_t{stride_} * shape::chunk;
 #pragma unroll
-            for (int row = 0; row < Rows; row += Every) {
+            for (int row = 0; row < Rows; row += AtOnce) {
                 if (taken)
-#pragma unroll
-                    for (int r = row; r < row + Every; ++r)
-                        take(vectors_[r]);
+                    take(vectors_ + row);
                 if (more)
-#pragma unroll
-                    for (int r = row; r < row + Every; ++r)
-                        read(chunk_ + stride_, r);
+                    read<AtOnce>(row);
                 pace(taken);
             }
         }
+    }
+
+    // The same one by one.
+    template <int AtOnce, class F, class Pace>
+    __device__ void for_each_of_chunks(F take, Pace pace)
+    {
+        for_each_lot_of_chunks<AtOnce>(
+            [&](const lane_vector<sample, elements>* vectors) {
+#pragma unroll
+                for (int r = 0; r < AtOnce; ++r)
+                    take(vectors[r]);
+            },
+            pace);
     }
 
     // The same for the elements in no chunk, one by one, by one block.
@@ -98,11 +109,14 @@ public:
     }
 
 private:
-    __device__ void read(std::uint64_t chunk, int r)
+    template <int Count>
+    __device__ void read(int row)
     {
-        const It from =
-            in_ + (before_ + chunk * shape::chunk + static_cast<unsigned>(r * shape::row)) + lane_id() * elements;
-        vectors_[r] = aligned_ ? load_vector<elements>(from) : gather_vector<elements>(from);
+#pragma unroll
+        for (int r = row; r < row + Count; ++r) {
+            const It from = next_ + r * shape::row;
+            vectors_[r] = aligned_ ? load_vector<elements>(from) : gather_vector<elements>(from);
+        }
     }
 
     It in_;
@@ -111,7 +125,9 @@ private:
     std::uint64_t rest_; // elements in no chunk
     bool aligned_;
     unsigned stride_;
-    std::uint64_t chunk_;
+    unsigned rounds_; // of chunks for all warps; in the last one, some have none
+    unsigned mine_;   // in how many of them this warp has a chunk
+    It next_;         // what this lane reads of the next chunk of its warp
     lane_vector<sample, elements> vectors_[Rows];
 };
 

@@ -37,18 +37,17 @@ void with_slots(const cuda& target, const edges& bins, F f)
 }
 
 template <class T, class F>
-void with_slots(const cuda& target, const even_bins& bins, F f)
+void with_slots(const cuda&, const even_bins& bins, F f)
 {
     using E = detail::edge_t<T>;
     const detail::even_edge edge(bins);
     if constexpr (std::integral<T> && (sizeof(T) == 2 || sizeof(T) == 4)) {
         if (even_integer_rule::is_valid<T>(bins)) {
             const even_integer_rule rule = even_integer_rule::of<T>(bins);
-            const even_integer_slots<bin_range::few> few{rule};
-            if (are_few(target, few))
-                f(few);
+            if (rule.is_exact)
+                f(even_integer_slots<true>{rule});
             else
-                f(even_integer_slots<bin_range::many>{rule});
+                f(even_integer_slots<false>{rule});
             return;
         }
     }
@@ -56,21 +55,12 @@ void with_slots(const cuda& target, const even_bins& bins, F f)
         if (detail::even_guess<E>::is_valid(bins))
             return f(even_slots<E>{detail::even_guess<E>(bins), edge, bins.count});
     } else {
-        if (even_float_rule<float>::is_valid(bins)) {
-            const even_float_slots<float, bin_range::few> few{even_float_rule<float>::of(bins), nullptr};
-            if (are_few(target, few))
-                return f(few);
-        }
-        const auto by_edges_beside = [&](const auto& rule) {
-            auto* const edges = static_cast<float*>(target.workspace().edges((bins.count + 1) * sizeof(float)));
-            launch(target, "histogram", write_edges_kernel<std::remove_cvref_t<decltype(rule)>>,
-                   static_cast<unsigned>(target.workspace().processors()), 256, 0, rule, edges);
-            f(even_float_slots<std::remove_cvref_t<decltype(rule.scale)>, bin_range::many>{rule, edges});
-        };
+        if (exact_float_slots::is_valid(bins))
+            return f(exact_float_slots(bins));
         if (even_float_rule<float>::is_valid(bins))
-            return by_edges_beside(even_float_rule<float>::of(bins));
+            return f(even_float_slots<float>{even_float_rule<float>::of(bins)});
         if (even_float_rule<double>::is_valid(bins))
-            return by_edges_beside(even_float_rule<double>::of(bins));
+            return f(even_float_slots<double>{even_float_rule<double>::of(bins)});
     }
     f(plain_slots<even_search_slot<E>, bin_range::many>{{edge, static_cast<slot>(bins.count)}, bins.count});
 }

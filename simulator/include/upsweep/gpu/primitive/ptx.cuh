@@ -93,6 +93,15 @@ UPSWEEP_INLINE void increment_shared(shared_address words, std::uint32_t index)
         words + index, [](std::uint32_t old) { return old + 1; }, simulator::device::scope::block);
 }
 
+UPSWEEP_INLINE void increment_shared_lower(shared_address words, std::uint32_t pair)
+{
+    increment_shared(words, pair & 0xffffU);
+}
+UPSWEEP_INLINE void increment_shared_upper(shared_address words, std::uint32_t pair)
+{
+    increment_shared(words, pair >> 16);
+}
+
 // Adds a value to a word; the first tells what the word held.
 UPSWEEP_INLINE std::uint32_t fetch_add_shared(shared_address words, std::uint32_t index, std::uint32_t value)
 {
@@ -189,5 +198,39 @@ UPSWEEP_INLINE T* cluster_map(T* shared, std::uint32_t rank)
 }
 UPSWEEP_INLINE void cluster_arrive() { simulator::device::cluster_arrive(); }
 UPSWEEP_INLINE void cluster_wait() { simulator::device::cluster_wait(); }
+
+// The sign of each of two integers, in all bits of a half of a word.
+UPSWEEP_INLINE std::uint32_t signs(std::uint32_t lower, std::uint32_t upper)
+{
+    return (lower >> 31) * 0xffffU | (upper >> 31) * 0xffff0000U;
+}
+
+// Transfers of 16 bytes into the shared memory of another block of the cluster. A barrier holds how many bytes came.
+UPSWEEP_INLINE shared_address cluster_address(shared_address words, std::uint32_t rank)
+{
+    return cluster_map(words, rank);
+}
+UPSWEEP_INLINE std::uint64_t* transfer_barrier(shared_address barriers, std::uint32_t index)
+{
+    return reinterpret_cast<std::uint64_t*>(barriers) + index;
+}
+UPSWEEP_INLINE void init_transfers(shared_address barriers, std::uint32_t index)
+{
+    *transfer_barrier(barriers, index) = 0;
+}
+UPSWEEP_INLINE void transfer(shared_address words, std::uint32_t index, uint4 value, shared_address barriers,
+                             std::uint32_t barrier)
+{
+    reinterpret_cast<uint4*>(words)[index] = value;
+    simulator::cuda::update(
+        transfer_barrier(barriers, barrier), [](std::uint64_t old) { return old + sizeof(uint4); },
+        simulator::device::scope::device, simulator::device::ordering::release);
+}
+UPSWEEP_INLINE void wait_for_transfers(shared_address barriers, std::uint32_t index, std::uint32_t bytes,
+                                       std::uint32_t turn)
+{
+    while (load_acquire(transfer_barrier(barriers, index)) < (std::uint64_t{turn} + 1) * bytes) {
+    }
+}
 
 } // namespace upsweep::gpu

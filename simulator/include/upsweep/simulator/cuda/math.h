@@ -4,8 +4,10 @@
 #pragma once
 
 #include <bit>
+#include <climits>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "upsweep/simulator/cuda/types.h"
 
@@ -99,12 +101,31 @@ inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
+// Rounded to nearest, and one number down if that is above a * b + c: the product and the sum of two doubles are exact
+// here, the latter with what it leaves over.
+inline float __fmaf_rd(float a, float b, float c)
+{
+    const float nearest = std::fma(a, b, c);
+    const double product = static_cast<double>(a) * b;
+    const double sum = product + c;
+    if (!std::isfinite(sum))
+        return nearest;
+    const double part = sum - product;
+    const double left = (product - (sum - part)) + (c - part);
+    const bool is_above = nearest > sum || (nearest == sum && left < 0);
+    return is_above ? std::nextafter(nearest, -std::numeric_limits<float>::infinity()) : nearest;
+}
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
 inline int __float2int_rn(float v) { return static_cast<int>(std::nearbyint(v)); }
 inline int __float2int_rz(float v) { return static_cast<int>(v); }
 inline int __float2int_rd(float v) { return static_cast<int>(std::floor(v)); }
+inline int __double2int_ru(double v) { return static_cast<int>(std::fmin(std::fmax(std::ceil(v), INT_MIN), INT_MAX)); }
+inline unsigned __double2uint_ru(double v)
+{
+    return static_cast<unsigned>(std::fmin(std::fmax(std::ceil(v), 0), UINT_MAX));
+}
 inline float __int2float_rn(int v) { return static_cast<float>(v); }
 inline float __expf(float v) { return std::exp(v); }
 inline float __logf(float v) { return std::log(v); }
