@@ -183,6 +183,9 @@ cudaError_t cuda::get_attributes(cudaFuncAttributes* attributes, const void*)
     attributes->maxThreadsPerBlock = static_cast<int>(current_options().machine.threads_per_block);
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(current_options().machine.shared_per_block);
     attributes->numRegs = 32;
+    // Compiled for the machine itself.
+    attributes->ptxVersion = attributes->binaryVersion =
+        static_cast<int>(10 * current_options().machine.major + current_options().machine.minor);
     return cudaSuccess;
 }
 

@@ -346,6 +346,26 @@ void allow_shared_bytes(const cuda& target)
     allow_shared_bytes(target, reinterpret_cast<const void*>(Kernel), allowed);
 }
 
+// Whether a kernel was compiled for GPUs with clusters: what a driver makes of PTX for older ones knows nothing of them.
+inline bool knows_clusters(const cuda& target, const void* kernel, known_of_devices& known)
+{
+    constexpr unsigned no = 1;
+    constexpr unsigned yes = 2;
+    if (known.of(target.device()) == 0) {
+        cudaFuncAttributes attributes{};
+        check("cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, kernel));
+        known.set(target.device(), attributes.ptxVersion >= 90 ? yes : no);
+    }
+    return known.of(target.device()) == yes;
+}
+
+template <auto Kernel>
+bool knows_clusters(const cuda& target)
+{
+    static known_of_devices known;
+    return knows_clusters(target, reinterpret_cast<const void*>(Kernel), known);
+}
+
 struct grid_shape {
     unsigned blocks;
     int threads;

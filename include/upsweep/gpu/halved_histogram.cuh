@@ -175,12 +175,14 @@ std::size_t words_of_half(slot half)
 }
 
 // Whether two blocks of a cluster can share out a table, each with so many bytes of shared memory.
-template <class It>
+template <class It, class Slots, class Counter>
 bool can_be_halved(const cuda& target, slot slots, std::size_t available)
 {
-    constexpr auto parts = halved_histogram_shape::parts;
+    using shape = halved_histogram_shape;
+    constexpr auto parts = shape::parts;
     return words_of_half<It>((slots + parts - 1) / parts) * sizeof(std::uint32_t) <= available &&
-           target.workspace().has_clusters() && target.workspace().processors() >= static_cast<int>(parts);
+           target.workspace().has_clusters() && target.workspace().processors() >= static_cast<int>(parts) &&
+           knows_clusters<halved_histogram_kernel<shape, It, Slots, Counter>>(target);
 }
 
 template <class It, class Slots, class Counter>

@@ -13,15 +13,14 @@
 #include <upsweep/bins.hpp>
 #include <upsweep/gpu/block_histogram.cuh>
 #include <upsweep/gpu/cuda.cuh>
-#include <upsweep/gpu/halved_histogram.cuh>
-#include <upsweep/gpu/partitioned_histogram.cuh>
+#include <upsweep/gpu/large_histogram.cuh>
 #include <upsweep/gpu/primitive/counters.cuh>
 #include <upsweep/gpu/primitive/slots.cuh>
 #include <upsweep/gpu/small_histogram.cuh>
 #include <upsweep/range.hpp>
 
-// How a histogram is counted depends on how many samples (small_histogram.cuh) and bins it has: in a table a block (block_histogram.cuh), in a table for two blocks
-// of a cluster (halved_histogram.cuh), or part by part (partitioned_histogram.cuh).
+// How a histogram is counted depends on how many samples and bins it has: few samples by a kernel without a loop
+// (small_histogram.cuh), few bins in a table a block (block_histogram.cuh), others by large_histogram.cuh.
 namespace upsweep::gpu {
 
 template <class It, class Slots, class Counter>
@@ -44,12 +43,8 @@ void histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule
                 return block_histogram<lane_table>(target, in, count, rule, slots, result);
         if (fits(scattered_table::words(slots)))
             return block_histogram<scattered_table>(target, in, count, rule, slots, result);
-        if constexpr (Slots::range != bin_range::few) {
-            if (can_be_halved<It>(target, slots, available))
-                halved_histogram(target, in, count, rule, slots, result);
-            else
-                partitioned_histogram(target, in, count, rule, result);
-        }
+        if constexpr (Slots::range != bin_range::few)
+            large_histogram(target, in, count, rule, slots, available, result);
     }
 }
 

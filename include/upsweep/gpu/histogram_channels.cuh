@@ -12,8 +12,9 @@
 #include <type_traits>
 #include <utility>
 
+#include <upsweep/gpu/block_histogram.cuh>
 #include <upsweep/gpu/cuda.cuh>
-#include <upsweep/gpu/histogram.cuh>
+#include <upsweep/gpu/large_histogram.cuh>
 #include <upsweep/gpu/primitive/channel_rules.cuh>
 #include <upsweep/gpu/primitive/matrix_samples.cuh>
 #include <upsweep/histogram_checks.hpp>
@@ -219,10 +220,7 @@ std::uint64_t* count_channels(const cuda& target, const matrix<T>& in, std::size
     const auto all = static_cast<slot>(keys + detail::outside_slots);
     auto* const totals = static_cast<std::uint64_t*>(target.workspace().tables(all * sizeof(std::uint64_t)));
     const histogram_result<std::uint64_t> result{totals, reinterpret_cast<outside*>(totals + keys), keys, false};
-    if (can_be_halved<channel_elements<T>>(target, all, available * sizeof(std::uint32_t)))
-        halved_histogram(target, elements, in.size(), slots, all, result);
-    else
-        partitioned_histogram(target, elements, in.size(), slots, result);
+    large_histogram(target, elements, in.size(), slots, all, available * sizeof(std::uint32_t), result);
     return totals;
 }
 

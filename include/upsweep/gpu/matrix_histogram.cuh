@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <span>
 
+#include <upsweep/gpu/block_histogram.cuh>
 #include <upsweep/gpu/cuda.cuh>
-#include <upsweep/gpu/histogram.cuh>
+#include <upsweep/gpu/large_histogram.cuh>
 #include <upsweep/gpu/primitive/matrix_samples.cuh>
 #include <upsweep/gpu/primitive/slots.cuh>
 #include <upsweep/histogram_checks.hpp>
@@ -42,13 +43,8 @@ void matrix_histogram(const cuda& target, const matrix<T>& in, const Slots& rule
                 return block_histogram_of_matrix<lane_table>(target, in, rule, slots, result);
         if (fits(scattered_table::words(slots)))
             return block_histogram_of_matrix<scattered_table>(target, in, rule, slots, result);
-        if constexpr (Slots::range != bin_range::few) {
-            const matrix_elements<T> elements(in);
-            if (can_be_halved<matrix_elements<T>>(target, slots, available))
-                halved_histogram(target, elements, in.size(), rule, slots, result);
-            else
-                partitioned_histogram(target, elements, in.size(), rule, result);
-        }
+        if constexpr (Slots::range != bin_range::few)
+            large_histogram(target, matrix_elements<T>(in), in.size(), rule, slots, available, result);
     }
 }
 

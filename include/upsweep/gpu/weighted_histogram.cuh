@@ -598,17 +598,6 @@ void launch_weighted_histogram(const cuda& target, It in, WeightIt weights, std:
     } while (first < count);
 }
 
-// A rule whose table has no room beside the sums, with the edges in device memory, once for all blocks.
-template <class G>
-even_float_slots<G, bin_range::many> with_edges_beside(const cuda& target,
-                                                       const even_float_slots<G, bin_range::few>& rule)
-{
-    auto* const edges = static_cast<float*>(target.workspace().edges((rule.bins + 1) * sizeof(float)));
-    launch(target, "weighted_histogram", write_edges_kernel<even_float_rule<G>>,
-           static_cast<unsigned>(target.workspace().processors()), 256, 0, rule, edges);
-    return {rule, edges};
-}
-
 template <class Shape, class It, class WeightIt, class Slots, class Sum>
 void weighted_histogram(const cuda& target, It in, WeightIt weights, std::uint64_t count, const Slots& rule,
                         const weighted_result<Sum>& result)
@@ -622,9 +611,6 @@ void weighted_histogram(const cuda& target, It in, WeightIt weights, std::uint64
     const std::size_t copies = copies_beside(rule_is_shared ? rule.shared_bytes() : 0);
     if (copies == 0)
         return launch_weighted_histogram<Shape, no_sums>(target, in, weights, count, rule, true, shape, result);
-    if constexpr (requires { with_edges_beside(target, rule); })
-        if (!rule_is_shared)
-            return weighted_histogram<Shape>(target, in, weights, count, with_edges_beside(target, rule), result);
     shape.copy_bits = static_cast<unsigned>(std::bit_width(std::min<std::size_t>(copies, lanes))) - 1;
     if (shape.copy_bits == lane_levels)
         launch_weighted_histogram<Shape, sums_of_lanes>(target, in, weights, count, rule, true, shape, result);
