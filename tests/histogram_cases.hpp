@@ -213,7 +213,8 @@ TYPED_TEST_P(histogram_bins, floats_on_edges_and_beside_them)
          {up::even_bins{0, 512, 512}, up::even_bins{-1, 1, 1024}, up::even_bins{0.25, 0.75, 4096},
           up::even_bins{-0.5, 255.5, 256}, up::even_bins{0, 3 * 2048, 2048}, up::even_bins{0.1, 7.3, 1000},
           up::even_bins{1e5, 1e5 + 7, 14}, up::even_bins{-0x1p30, 0x1p30, 4096}, up::even_bins{0, 0x1p-90, 64},
-          up::even_bins{0, 0x1p-120, 64}, up::even_bins{-0x1p15, 0x1p15, 1 << 16}, up::even_bins{5, 6, 1}}) {
+          up::even_bins{0, 0x1p-120, 64}, up::even_bins{0, 1e-43, 1000}, up::even_bins{-1e-42, 1e-42, 999},
+          up::even_bins{-0x1p15, 0x1p15, 1 << 16}, up::even_bins{5, 6, 1}}) {
         const std::vector<double> exact = detail::even_edges(bins);
         const std::vector<float> edges(exact.begin(), exact.end());
         for (float& sample : samples) {

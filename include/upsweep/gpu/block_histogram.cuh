@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
                            counter_memory memory)
 {
     using sample = std::iter_value_t<It>;
-    extern __shared__ std::uint32_t shared_words[];
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
     sample_reader<Shape::template rows<It>, It> samples(in, count, blockIdx.x, gridDim.x);
 
     // What the rule keeps in shared memory comes first, so that the compiler knows where it is.
@@ -130,6 +130,20 @@ void block_histogram(const cuda& target, It in, std::uint64_t count, const Slots
                           .together = !adds_once};
     launch(target, "histogram", kernel, grid, in, count, rule, slots, result,
            target.workspace().counters(adds_once ? spread(slots) : slots));
+}
+
+// Samples of one byte, by value: in a copy of the counters for each lane, where the rule leaves room for them.
+template <class It, class Slots, class Counter>
+void byte_histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule, slot slots,
+                    const histogram_result<Counter>& result)
+{
+    using sample = std::iter_value_t<It>;
+    if constexpr (Slots::range == bin_range::few) {
+        const std::size_t words = words_of(rule) + words_of_tables<lane_table, sample>(slots, true);
+        if (words * sizeof(std::uint32_t) > table_bytes(target))
+            return block_histogram<scattered_table>(target, in, count, rule, slots, result);
+    }
+    block_histogram<lane_table>(target, in, count, rule, slots, result);
 }
 
 } // namespace upsweep::gpu

@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
                       typename Table::pairs pairs, unsigned parts, slot slots, histogram_result<Counter> result,
                       counter_memory memory)
 {
-    extern __shared__ std::uint32_t shared_words[];
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
     __shared__ byte_slots slots_of;
     if (threadIdx.x < byte_values)
         slots_of.of_x[threadIdx.x] = rule_x.of_block(nullptr)(static_cast<X>(threadIdx.x));

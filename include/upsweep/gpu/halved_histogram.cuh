@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     using lot_shape = halved_histogram_lot<Shape, It>;
     constexpr int elements = lot_shape::elements;
     constexpr int parcels = lot_shape::parcels;
-    extern __shared__ std::uint32_t shared_words[];
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
     sample_reader<Shape::rows, It> samples(in, count, blockIdx.x, gridDim.x);
 
     const auto slot_of = rule.of_block(shared_words);
@@ -180,7 +180,7 @@ bool can_be_halved(const cuda& target, slot slots, std::size_t available)
 {
     using shape = halved_histogram_shape;
     constexpr auto parts = shape::parts;
-    return words_of_half<It>((slots + parts - 1) / parts) * sizeof(std::uint32_t) <= available &&
+    return words_of_half<It>((slots - 1) / parts + 1) * sizeof(std::uint32_t) <= available &&
            target.workspace().has_clusters() && target.workspace().processors() >= static_cast<int>(parts) &&
            knows_clusters<halved_histogram_kernel<shape, It, Slots, Counter>>(target);
 }
@@ -190,7 +190,7 @@ void halved_histogram(const cuda& target, It in, std::uint64_t count, const Slot
                       const histogram_result<Counter>& result)
 {
     using shape = halved_histogram_shape;
-    const slot half = (slots + shape::parts - 1) / shape::parts;
+    const slot half = (slots - 1) / shape::parts + 1;
     constexpr auto kernel = halved_histogram_kernel<shape, It, Slots, Counter>;
     allow_shared_bytes<kernel>(target);
     const unsigned blocks =

@@ -36,7 +36,7 @@ void histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule
             fits(words_of_tables<copied_table, sample>(slots, true)))
             return small_histogram(target, in, count, rule, slots, result);
     if constexpr (is_byte<sample>) {
-        block_histogram<lane_table>(target, in, count, rule, slots, result);
+        byte_histogram(target, in, count, rule, slots, result);
     } else {
         if constexpr (Slots::range != bin_range::many)
             if (slots <= block_histogram_shape::most_for_lanes && fits(lane_table::words(slots)))

@@ -75,7 +75,7 @@ template <class Shape, class Table, int Channels, class T, class Rules>
 __global__ void __launch_bounds__(Shape::threads, 1)
     count_channels_kernel(matrix<T> in, std::uint32_t channels, Rules rules, slot keys, counter_memory memory)
 {
-    extern __shared__ std::uint32_t shared_words[];
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
     const auto key_of = rules.of_block(shared_words);
     const Table table{shared_words + words_of(rules)};
     clear_words(table.counters, Table::words(keys));
@@ -148,7 +148,7 @@ template <class T, class Rules, class Counter>
 __global__ void take_channels_kernel(std::uint64_t* totals, std::uint32_t channels, std::uint32_t counted, Rules rules,
                                      Counter* counts, outside* beside, bool accumulates)
 {
-    extern __shared__ std::uint32_t shared_words[];
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
     const auto key_of = rules.of_block(shared_words);
     const std::uint32_t channel = blockIdx.x % channels;
     const channel_result<Counter> result{counts + key_of.bins_before(channel),
@@ -231,6 +231,7 @@ void histogram_channels(const cuda& target, const matrix<T>& pixels, std::size_t
     const matrix<T> in = pixels.has_gaps() ? pixels : matrix<T>(pixels.data, 1, pixels.size());
     const std::size_t counted = is_byte<T> && (channels == 1 || channels == 2) ? 4 : channels;
     const std::size_t keys = is_byte<T> ? counted * by_value::values : bins + channels * detail::outside_slots;
+    detail::check_bin_count(keys);
     std::uint64_t* totals = nullptr;
     if constexpr (is_byte<T>) {
         const matrix<std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(in.data), in.rows, in.columns, in.pitch);

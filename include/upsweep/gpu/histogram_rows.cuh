@@ -76,7 +76,7 @@ template <class Shape, class T, class Rule, class Counter>
 __global__ void __launch_bounds__(Shape::threads, 1)
     rows_by_warps_kernel(matrix_words<T> in, Rule rule, warp_rows plan, rows_result<Counter> result)
 {
-    extern __shared__ std::uint32_t shared_words[];
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
     const unsigned warp = threadIdx.x / lanes;
     const scattered_table table{shared_words + warp * plan.words};
     clear_words(shared_words, Shape::warps * plan.words);
@@ -135,7 +135,7 @@ template <class Shape, class Table, class T, class Rule, class Counter>
 __global__ void __launch_bounds__(Shape::threads, 1)
     rows_by_blocks_kernel(matrix_words<T> in, Rule rule, block_rows plan, rows_result<Counter> result)
 {
-    extern __shared__ std::uint32_t shared_words[];
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
     constexpr bool by_value =
         is_byte<T> && std::same_as<Table, lane_table>; // bytes, of which a row has many more than values
     const Table table{shared_words};

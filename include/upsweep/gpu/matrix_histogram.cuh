@@ -18,12 +18,12 @@
 // the kernels where the elements are.
 namespace upsweep::gpu {
 
-template <class Table, class T, class Slots, class Counter>
-void block_histogram_of_matrix(const cuda& target, const matrix<T>& in, const Slots& rule, slot slots,
-                               histogram_result<Counter> result)
+// Calls count(rows, how many elements, result) for the pieces of a matrix, one after the other.
+template <class T, class Counter, class F>
+void histogram_of_pieces(const matrix<T>& in, histogram_result<Counter> result, F count)
 {
     for_each_piece(in, 1, [&](const matrix<T>& piece) {
-        block_histogram<Table>(target, matrix_rows<T>{piece}, piece.size(), rule, slots, result);
+        count(matrix_rows<T>{piece}, piece.size(), result);
         result.accumulates = true;
     });
 }
@@ -34,15 +34,21 @@ void matrix_histogram(const cuda& target, const matrix<T>& in, const Slots& rule
 {
     const auto slots = static_cast<slot>(rule.bins + detail::outside_slots);
     if constexpr (is_byte<T>) {
-        block_histogram_of_matrix<lane_table>(target, in, rule, slots, result);
+        histogram_of_pieces(in, result, [&](const auto& rows, std::uint64_t count, const auto& to) {
+            byte_histogram(target, rows, count, rule, slots, to);
+        });
     } else {
         const std::size_t available = table_bytes(target) - words_of(rule) * sizeof(std::uint32_t);
         const auto fits = [&](std::size_t words) { return words * sizeof(std::uint32_t) <= available; };
         if constexpr (Slots::range != bin_range::many)
             if (slots <= block_histogram_shape::most_for_lanes && fits(lane_table::words(slots)))
-                return block_histogram_of_matrix<lane_table>(target, in, rule, slots, result);
+                return histogram_of_pieces(in, result, [&](const auto& rows, std::uint64_t count, const auto& to) {
+                    block_histogram<lane_table>(target, rows, count, rule, slots, to);
+                });
         if (fits(scattered_table::words(slots)))
-            return block_histogram_of_matrix<scattered_table>(target, in, rule, slots, result);
+            return histogram_of_pieces(in, result, [&](const auto& rows, std::uint64_t count, const auto& to) {
+                block_histogram<scattered_table>(target, rows, count, rule, slots, to);
+            });
         if constexpr (Slots::range != bin_range::few)
             large_histogram(target, matrix_elements<T>(in), in.size(), rule, slots, available, result);
     }

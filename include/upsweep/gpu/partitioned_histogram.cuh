@@ -127,8 +127,7 @@ __global__ void __maxnreg__(Shape::registers)
             if (whole)
                 vectors[r] = load_vector<elements>(begin + r * row);
             else
-                vectors[r] =
-                    gather_vector<elements>(begin + r * row, static_cast<int>(end) - static_cast<int>(mine) - r * row);
+                vectors[r] = gather_within<elements>(in + first, end, mine + r * row);
     };
     read(0);
 #pragma unroll 1
@@ -251,7 +250,7 @@ __device__ inline void count_entries(const uint4& entries, std::uint32_t odd, st
 {
     for (const std::uint32_t both : {entries.x, entries.y, entries.z, entries.w}) {
         const std::uint32_t pair = (both ^ odd) & mask;
-        const std::uint32_t places = pair ^ (pair >> 5 & 0x1f001fU) ^ (pair >> 10 & 0x1f001fU);
+        const std::uint32_t places = scattered_table::places(pair);
         atomicAdd(counters + (places & 0xffffU), 1U);
         atomicAdd(counters + (places >> 16), 1U);
     }

@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(Shape::threads)
     using sample = std::iter_value_t<It>;
     constexpr int elements = Shape::template elements<It>;
     constexpr int rows = Shape::template rows<It>;
-    extern __shared__ std::uint32_t shared_words[];
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
 
     const unsigned first = blockIdx.x * Shape::template row<It> + threadIdx.x * elements;
     const unsigned row = gridDim.x * Shape::template row<It>;

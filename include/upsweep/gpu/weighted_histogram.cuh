@@ -464,7 +464,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     constexpr int row = elements * lanes;
     constexpr std::uint64_t chunk_size = rows * row;
     const std::uint64_t stride = Shape::threads / lanes * gridDim.x * chunk_size;
-    extern __shared__ std::uint32_t shared_words[];
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
 
     const std::size_t words = table_t::limbs * shape.words();
     clear_words(shared_words, words);

@@ -150,7 +150,8 @@ struct histogram_result {
     // Takes the totals out of the memory, which is left as zeros. By `blocks` blocks, of which each takes some.
     __device__ void take(const counter_memory& memory, slot slots, unsigned block, unsigned blocks) const
     {
-        for (slot k = block * blockDim.x + threadIdx.x; k < slots; k += blocks * blockDim.x) {
+        for (std::uint64_t i = block * blockDim.x + threadIdx.x; i < slots; i += blocks * blockDim.x) {
+            const auto k = static_cast<slot>(i);
             const std::uint64_t total = memory.total(k);
             memory.totals[k] = 0;
             put(k, total);

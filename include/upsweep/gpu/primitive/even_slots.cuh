@@ -186,15 +186,16 @@ struct even_float_rule {
     static constexpr G shift = sizeof(G) == 4 ? G(0x1.8p23) : G(0x1.8p52);
 
     // How many bins a place can be off by. With u the roundoff of a float and m the largest magnitude, the edges are
-    // off by u m, times the scale. In floats the sum is off by u for each bin that it can be; the scale, times m, and
+    // off by u m, or by what subnormal floats are, times the scale. In floats the sum is off by u for each bin that it can be; the scale, times m, and
     // the offset by what they are.
     static double error_of(const even_bins& even)
     {
         constexpr double u = 0x1p-24;
+        constexpr double least = 0x1p-150; // roundoff of a subnormal float
         const double scale = scale_of(even);
         const double bins = std::max({std::abs(even.lo), std::abs(even.hi), even.hi - even.lo}) * scale;
         if (sizeof(G) == 8)
-            return u * (1.5 * bins + 4);
+            return u * (1.5 * bins + 4) + least * scale;
         const double of_scale = std::abs(scale - static_cast<double>(static_cast<float>(scale))) / scale * bins;
         const double of_offset = u * (std::abs(even.lo) * scale + 1);
         return 1.25 * (u * bins + of_scale + of_offset + u * static_cast<double>(even.count) + 4 * u);

@@ -89,6 +89,20 @@ __device__ auto gather_vector(It from, int end = Count)
     return vector;
 }
 
+// The same of so many elements, from element `from` on. In place of those behind the end there is the last one again.
+template <int Count, class It>
+__device__ auto gather_within(It in, unsigned count, unsigned from)
+{
+    using vector_t = lane_vector<std::iter_value_t<It>, Count>;
+    typename vector_t::elements all;
+#pragma unroll
+    for (int j = 0; j < Count; ++j)
+        all.element[j] = in[from + j < count ? from + j : count - 1];
+    vector_t vector;
+    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
+    return vector;
+}
+
 // To an aligned place.
 template <int Count, class T>
 __device__ void store_vector(T* to, const lane_vector<T, Count>& from)
@@ -161,11 +175,7 @@ __device__ void load_striped(In in, unsigned first, unsigned tile, unsigned coun
             const unsigned from = mine + r * Count * lanes;
             if (has_whole && (from >= count || from + Count <= count))
                 continue;
-            typename lane_vector<T, Count>::elements all;
-#pragma unroll
-            for (int j = 0; j < Count; ++j)
-                all.element[j] = in[from + j < count ? from + j : count - 1];
-            std::memcpy(static_cast<void*>(&vectors[r].memory), &all, sizeof(all));
+            vectors[r] = gather_within<Count>(in, count, from);
         }
 }
 
