@@ -274,17 +274,28 @@ TYPED_TEST_P(matrix_histogram, bins_of_each_channel)
             integers.view(), integers.host_view(),
             std::vector{up::integer_bins{1, 40000}, up::integer_bins{0, 10}, up::integer_bins{3, 60000}});
     }
+    // Rows of one pixel, many of which make a block, with gaps and without.
+    for (const matrix_shape& shape : {matrix_shape{1000, 3, 0, 0}, matrix_shape{1000, 3, 1, 1}}) {
+        const matrix_in_memory<TypeParam, float> floats(random, shape);
+        expect_channel_histograms<TypeParam>(
+            floats.view(), floats.host_view(),
+            std::vector{up::even_bins{-20, 110, 7}, up::even_bins{0, 1, 300}, up::even_bins{0, 9e30, 1}});
+    }
     const matrix_in_memory<TypeParam, float> floats(random, {2, 6, 0, 0});
     target_array<TypeParam, std::uint64_t> counts(7);
-    target_array<TypeParam, up::outside> beside(2);
-    const auto refused = [&](std::size_t channels, const std::vector<up::even_bins>& bins) {
-        EXPECT_THROW(up::histogram_channels(TypeParam{}, floats.view(), channels, bins, counts.span(), beside.span()),
+    target_array<TypeParam, up::outside> beside(3);
+    const auto refused = [&](std::size_t channels, const std::vector<up::even_bins>& bins, std::size_t besides = 2) {
+        EXPECT_THROW(up::histogram_channels(TypeParam{}, floats.view(), channels, bins, counts.span(),
+                                            beside.span().first(besides)),
                      up::error);
     };
     refused(3, {up::even_bins{0, 1, 3}, up::even_bins{0, 1, 4}});
+    refused(2, {up::even_bins{0, 1, 3}, up::even_bins{0, 1, 4}}, 1);
+    refused(2, {up::even_bins{0, 1, 3}, up::even_bins{0, 1, 4}}, 3);
     refused(2, {up::even_bins{0, 1, 3}, up::even_bins{0, 1, 3}});
     refused(2, {up::even_bins{0, 1, 7}, up::even_bins{1, 0, 0}});
     refused(3, {up::even_bins{0, 1, 3}, up::even_bins{0, 1, 2}, up::even_bins{0, 1, 2}});
+    refused(3, {up::even_bins{0, 1, 3}, up::even_bins{0, 1, 2}, up::even_bins{0, 1, 3}}, 3);
 }
 
 TYPED_TEST_P(matrix_histogram, rows_and_channels_accumulate)

@@ -27,11 +27,11 @@ namespace upsweep {
 namespace detail {
 
 template <class... Rs, class... Bins>
-outside add_joint_histogram(cpu target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
-                            std::span<std::uint64_t> counts)
+outside put_joint_histogram(cpu target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
+                            std::span<std::uint64_t> counts, bool accumulates)
 {
     const std::size_t count = check_joint(in, bins, counts.size());
-    return add_totals(target, counts.size(), counts, [&](std::span<std::uint64_t> totals) {
+    return put_totals(target, "joint_histogram", counts, accumulates, [&](std::span<std::uint64_t> totals) {
         const auto dimensions = [&]<std::size_t... D>(std::index_sequence<D...>)
         {
             return std::array{
@@ -49,14 +49,12 @@ outside add_joint_histogram(cpu target, const std::tuple<Rs...>& in, const std::
 // bins_x, bins_y}, counts) counts (xs[i], ys[i]) for all i. The bins of each dimension are of any kind; counts has one element for
 // each combination, the last dimension varying fastest, and is overwritten. A point of which a coordinate is in no bin is counted
 // once, apart: as NaN if one is NaN, else as above if one is above its bins, else as below. One pass over each input.
+// Errors and temporary memory: as of histogram with as many bins; inputs of different lengths are invalid_argument.
 template <class... Rs, class... Bins>
 outside joint_histogram(cpu target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
                         std::span<std::uint64_t> counts)
 {
-    std::vector<std::uint64_t> fresh(counts.size());
-    const outside result = detail::add_joint_histogram(target, in, bins, fresh);
-    std::ranges::copy(fresh, counts.begin());
-    return result;
+    return detail::put_joint_histogram(target, in, bins, counts, false);
 }
 
 // The same, added to what `counts` and `beside` hold: for samples that come in pieces.
@@ -64,7 +62,7 @@ template <class... Rs, class... Bins>
 void joint_histogram_accumulate(cpu target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
                                 std::span<std::uint64_t> counts, outside& beside)
 {
-    detail::add(beside, detail::add_joint_histogram(target, in, bins, counts));
+    detail::add(beside, detail::put_joint_histogram(target, in, bins, counts, true));
 }
 
 } // namespace upsweep

@@ -116,38 +116,80 @@ void channel_histograms_onto(const cpu& target, const matrix<T>& in, std::size_t
 // Where the elements of a channel go that has bins of its own.
 template <class T>
 struct channel_slots {
-    std::function<void(const T* block, detail::slot* slots)> slots_of; // histogram_block elements
+    std::function<void(const T* elements, std::size_t count, detail::slot* slots)> slots_of; // at most a block
     detail::slot first;
 };
 
-// The same with a rule for each channel. A channel's elements are gathered block by block while they are in the cache.
+template <class T, class Slots>
+channel_slots<T> channel_slots_of(const Slots& slots, detail::slot first)
+{
+    const auto slots_of = [slots](const T* elements, std::size_t count, detail::slot* block) {
+        if (count == histogram_block)
+            slots_of_block<T>(elements, slots, block);
+        else
+            for (std::size_t j = 0; j < count; ++j)
+                block[j] = slots(load<T>(elements, j));
+    };
+    return {slots_of, first};
+}
+
+// The elements of a channel, gathered until they are a block.
+template <class T>
+class gathered_elements {
+public:
+    // Elements `begin`, `begin` + step and so on, before `end`.
+    void add(private_table& table, const channel_slots<T>& channel, const T* from, std::size_t begin, std::size_t end,
+             std::size_t step)
+    {
+        while (begin < end) {
+            for (; begin < end && size_ < histogram_block; begin += step)
+                elements_[size_++] = from[begin];
+            if (size_ == histogram_block)
+                count(table, channel);
+        }
+    }
+
+    void count(private_table& table, const channel_slots<T>& channel)
+    {
+        std::array<detail::slot, histogram_block> block;
+        channel.slots_of(elements_.data(), size_, block.data());
+        if (size_ == histogram_block)
+            table.count<histogram_block>([&](std::size_t j) { return channel.first + block[j]; });
+        else
+            for (std::size_t j = 0; j < size_; ++j)
+                table.count(channel.first + block[j]);
+        size_ = 0;
+    }
+
+private:
+    std::array<T, histogram_block> elements_;
+    std::size_t size_ = 0;
+};
+
+// The same with a rule for each channel. Rows, however short, are read while they are in the cache.
 template <class T>
 void channel_histograms_onto(const cpu& target, const matrix<T>& in, std::span<const channel_slots<T>> channels,
                              std::span<std::uint64_t> totals)
 {
+    if (!in.has_gaps() && in.rows > 1)
+        return channel_histograms_onto(target, matrix<T>(in.data, 1, in.size()), channels, totals);
     const std::size_t count = channels.size();
     for_each_piece(target, in.size(), totals, [&](private_table& table, std::size_t first, std::size_t size) {
+        std::vector<gathered_elements<T>> gathered(count);
         for_each_stretch(in, first, size, [&](std::size_t row, std::size_t column, std::size_t n) {
             const T* const from = in.row(row) + column;
+            const std::size_t channel_of_first = column % count;
             for (std::size_t i = 0; i < n; i += histogram_block * count) {
                 const std::size_t end = std::min(i + histogram_block * count, n);
-                for (std::size_t c = 0; c < count; ++c) {
-                    const channel_slots<T>& channel = channels[c];
-                    const std::size_t begin = i + (c + count - (column + i) % count) % count;
-                    if (begin >= end)
-                        continue;
-                    std::array<T, histogram_block> elements;
-                    elements.fill(from[begin]); // a block that is not full has some bin, too
-                    std::size_t gathered = 0;
-                    for (std::size_t j = begin; j < end; j += count)
-                        elements[gathered++] = from[j];
-                    std::array<detail::slot, histogram_block> block;
-                    channel.slots_of(elements.data(), block.data());
-                    for (std::size_t j = 0; j < gathered; ++j)
-                        table.count(channel.first + block[j]);
+                for (std::size_t k = 0; k < count && i + k < end; ++k) {
+                    const std::size_t c =
+                        channel_of_first + k < count ? channel_of_first + k : channel_of_first + k - count;
+                    gathered[c].add(table, channels[c], from, i + k, end, count);
                 }
             }
         });
+        for (std::size_t c = 0; c < count; ++c)
+            gathered[c].count(table, channels[c]);
     });
 }
 
