@@ -1,4 +1,5 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <tuple>
 
 #include <upsweep/gpu/joint_histogram.cuh>
@@ -32,11 +33,12 @@ void measure_joint(session& run, const std::string& type, const std::vector<unsi
     const cudaStream_t stream = run.stream();
     const up::cuda gpu(stream);
     const device_memory in_memory(2 * run.sizes().back() * sizeof(T));
-    const std::size_t most = std::ranges::max(run.bins(usual));
+    const std::size_t largest = sizeof(T) == 1 ? 256 : 4096;
+    const std::size_t most = std::min<std::size_t>(std::ranges::max(run.bins(usual)), largest);
     tables result(stream, most * most);
 
     for_each_histogram(run, usual, [&](unsigned bins, const std::string& distribution, std::size_t n) {
-        if ((sizeof(T) == 1 && bins > 256) || bins > 4096)
+        if (bins > largest)
             return;
         // Side by side, so that a roof reads both.
         T* const xs = in_memory.data<T>();

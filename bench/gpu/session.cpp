@@ -248,14 +248,18 @@ void session::print_means(const std::string& algorithm, const std::string& name)
     for (const range& sizes : ranges) {
         mean share_cold, share_hot, faster_cold, faster_hot;
         std::map<std::string, std::pair<mean, mean>> faster_by_promise;
-        const comparison* least = nullptr;
+        const comparison* least = nullptr; // of those with a peer
+        bool any = false;
         const auto faster = [](const comparison& one) { return one.peer->cold / one.ours.cold; };
         for (const comparison& one : comparisons_) {
             if (one.what.algorithm != algorithm || name_of(one.what) != name || one.what.n < sizes.lowest ||
-                one.what.n > sizes.highest || !one.peer)
+                one.what.n > sizes.highest)
                 continue;
+            any = true;
             share_cold.add(one.roof.cold / one.ours.cold);
             share_hot.add(one.roof.hot / one.ours.hot);
+            if (!one.peer)
+                continue;
             faster_cold.add(faster(one));
             faster_hot.add(one.peer->hot / one.ours.hot);
             if (least == nullptr || faster(one) < faster(*least))
@@ -265,12 +269,15 @@ void session::print_means(const std::string& algorithm, const std::string& name)
                 faster_by_promise[promise].second.add(peer.hot / one.ours.hot);
             }
         }
-        if (least == nullptr)
+        if (!any)
             continue;
-        fmt::print("{:<10}{:<31}{:<10} {:>15} {:>13}  {:.2f} ({}, 2^{:.0f})\n", algorithm, name, sizes.name,
-                   fmt::format("{:.1f} / {:.1f} %", 100 * share_cold.value(), 100 * share_hot.value()),
-                   fmt::format("{:.2f} / {:.2f}", faster_cold.value(), faster_hot.value()), faster(*least),
-                   least->what.type, std::log2(least->what.n));
+        fmt::print("{:<10}{:<31}{:<10} {:>15}", algorithm, name, sizes.name,
+                   fmt::format("{:.1f} / {:.1f} %", 100 * share_cold.value(), 100 * share_hot.value()));
+        if (least != nullptr)
+            fmt::print(" {:>13}  {:.2f} ({}, 2^{:.0f})",
+                       fmt::format("{:.2f} / {:.2f}", faster_cold.value(), faster_hot.value()), faster(*least),
+                       least->what.type, std::log2(least->what.n));
+        fmt::print("\n");
         for (const auto& [promise, faster_than] : faster_by_promise)
             fmt::print("{:<67} {:>13}  {}, the types that CUB has it for\n", "",
                        fmt::format("{:.2f} / {:.2f}", faster_than.first.value(), faster_than.second.value()), promise);
