@@ -56,9 +56,12 @@ void run_samples(const histogram_options& options)
         bins.range = range_option(options.range);
     const inputs in = inputs::open(options);
 
-    const stopwatch watch;
-    if (options.edges.empty() && options.range.empty())
+    double seconds_for_range = 0;
+    if (options.edges.empty() && options.range.empty()) {
+        const stopwatch watch;
         bins.range = range_of_samples(in);
+        seconds_for_range = watch.seconds();
+    }
     check_memory(bins.count);
     std::vector<std::uint64_t> counts(bins.count);
     upsweep_outside outside{};
@@ -70,7 +73,7 @@ void run_samples(const histogram_options& options)
           in.name());
     const counter_ptr counter(created);
     measurement done = count_into(*counter, in, gpu_memory, counts, outside);
-    done.seconds = watch.seconds();
+    done.seconds += seconds_for_range;
     report_samples(options, in, bins, counts, outside, done);
 }
 

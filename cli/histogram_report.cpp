@@ -155,9 +155,11 @@ void check_memory(std::uint64_t bins)
 {
     const auto memory =
         static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    if (bins > memory / sizeof(std::uint64_t))
-        throw failure(fmt::format("--bins: {} counts need {} bytes each and this machine has {}; ask for fewer",
-                                  grouped(bins), sizeof(std::uint64_t), bytes_text(memory)));
+    // The counts that are printed, those of all samples and those of a piece, a bound, and one thread's 32-bit count.
+    constexpr std::uint64_t bytes = 3 * sizeof(std::uint64_t) + sizeof(double) + sizeof(std::uint32_t);
+    if (bins > memory / bytes)
+        throw failure(fmt::format("--bins: {} bins need {} bytes each and this machine has {}; ask for fewer",
+                                  grouped(bins), bytes, bytes_text(memory)));
 }
 
 void report_samples(const histogram_options& options, const inputs& in, const sample_bins& bins,
