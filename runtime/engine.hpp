@@ -34,8 +34,8 @@ class any_counter {
 public:
     virtual ~any_counter() = default;
     virtual void feed(const void* in, std::size_t count) = 0;
-    // Everything fed so far.
-    virtual void add_to(std::span<std::uint64_t> counts, outside& beside) = 0;
+    // Overwrites them with the counts of everything fed so far.
+    virtual void result(std::span<std::uint64_t> counts, outside& beside) = 0;
     virtual void limit_memory(std::uint64_t) {}
 };
 
@@ -54,16 +54,15 @@ struct scan_request {
 // Null where the operator is not defined for the type.
 using make_reducer = std::unique_ptr<any_reducer> (*)(upsweep_op op, cpu target);
 using make_scanner = std::unique_ptr<cpu_scanner> (*)(upsweep_op op, const scan_request& request);
-using add_even = void (*)(cpu target, const void* in, std::size_t count, const even_bins& bins,
-                          std::span<std::uint64_t> counts, outside& beside);
-using add_edges = void (*)(cpu target, const void* in, std::size_t count, const edges& bins,
-                           std::span<std::uint64_t> counts, outside& beside);
+template <class Bins>
+using add_samples = void (*)(cpu target, const void* in, std::size_t count, const Bins& bins,
+                             std::span<std::uint64_t> counts, outside& beside);
 
 struct dtype_engine {
     make_reducer reducer;
     make_scanner scanner;
-    add_even histogram_even;
-    add_edges histogram_edges;
+    add_samples<even_bins> histogram_even;
+    add_samples<edges> histogram_edges;
 };
 
 template <class T>

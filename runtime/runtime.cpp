@@ -131,10 +131,10 @@ bool is_convertible(upsweep_dtype from, upsweep_dtype to)
 }
 
 // Calls `add` for each piece.
-template <class Add, class Bins>
+template <class Bins>
 class cpu_counter final : public any_counter {
 public:
-    cpu_counter(Add add, cpu target, Bins bins) : add_(add), target_(target), bins_(std::move(bins))
+    cpu_counter(add_samples<Bins> add, cpu target, Bins bins) : add_(add), target_(target), bins_(std::move(bins))
     {
         const std::size_t count = detail::bin_count(bins_);
         try {
@@ -147,14 +147,14 @@ public:
     }
 
     void feed(const void* in, std::size_t count) override { add_(target_, in, count, bins_, counts_, beside_); }
-    void add_to(std::span<std::uint64_t> counts, outside& beside) override
+    void result(std::span<std::uint64_t> counts, outside& beside) override
     {
-        std::ranges::transform(counts, counts_, counts.begin(), std::plus{});
-        detail::add(beside, beside_);
+        std::ranges::copy(counts_, counts.begin());
+        beside = beside_;
     }
 
 private:
-    Add add_;
+    add_samples<Bins> add_;
     cpu target_;
     Bins bins_;
     std::vector<std::uint64_t> counts_;
@@ -173,7 +173,9 @@ struct letter_groups {
     }
 };
 
-void add_letters(cpu target, const void* in, std::size_t count, const bins_by<letter_groups>& bins,
+using letter_bins = bins_by<letter_groups>;
+
+void add_letters(cpu target, const void* in, std::size_t count, const letter_bins& bins,
                  std::span<std::uint64_t> counts, outside& beside)
 {
     histogram_accumulate(target, std::span(static_cast<const std::uint8_t*>(in), count), bins, counts, beside);
@@ -189,11 +191,13 @@ public:
 
     void feed(const void* in, std::size_t count) override { bytes_->feed(in, count); }
     void limit_memory(std::uint64_t bytes) override { bytes_->limit_memory(bytes); }
-    void add_to(std::span<std::uint64_t> counts, outside& beside) override
+    void result(std::span<std::uint64_t> counts, outside& beside) override
     {
         std::array<std::uint64_t, 256> of_values{};
         outside none;
-        bytes_->add_to(of_values, none);
+        bytes_->result(of_values, none);
+        std::ranges::fill(counts, 0);
+        beside = {};
         for (std::size_t value = 0; value < of_values.size(); ++value) {
             const int group = groups_(static_cast<std::uint8_t>(value));
             (group < 0 ? beside.below : counts[static_cast<std::size_t>(group)]) += of_values[value];
@@ -303,43 +307,53 @@ void check_input(const char* call, const void* in, std::uint64_t count)
     require(in != nullptr || count == 0, call, "the input is a null pointer", "pass a pointer to the elements");
 }
 
+// What counts samples or letters, and how the CPU does so.
 template <class Bins>
-using add_samples = void (*)(cpu target, const void* in, std::size_t count, const Bins& bins,
-                             std::span<std::uint64_t> counts, outside& beside);
+struct counting {
+    Bins bins;
+    upsweep_dtype dtype;
+    add_samples<Bins> add;
 
-template <class Bins>
-upsweep_counter make_counter_for(upsweep_target target, upsweep_dtype dtype, add_samples<Bins> add, const Bins& bins)
+    std::size_t bin_count() const { return detail::bin_count(bins); }
+    std::unique_ptr<any_counter> gpu_counter(cpu host) const
+    {
+        if constexpr (std::is_same_v<Bins, letter_bins>)
+            return std::make_unique<letters_of_bytes>(gpu::make_byte_counter(host), bins.f);
+        else
+            return gpu::make_counter({dtype, host}, bins);
+    }
+};
+
+counting<even_bins> counting_even(upsweep_dtype dtype, const even_bins& bins)
 {
-    const cpu host = cpu_of(target);
+    const auto add = engine(dtype).histogram_even;
     detail::check_bins(bins);
-    const std::size_t count = detail::bin_count(bins);
-    if (target.place == UPSWEEP_CUDA)
-        return {gpu::make_counter({dtype, host}, bins), count};
-    return {std::make_unique<cpu_counter<add_samples<Bins>, Bins>>(add, host, bins), count};
+    return {bins, dtype, add};
 }
 
-upsweep_counter make_even_counter(upsweep_target target, upsweep_dtype dtype, const even_bins& bins)
-{
-    return make_counter_for(target, dtype, engine(dtype).histogram_even, bins);
-}
-
-upsweep_counter make_edge_counter(upsweep_target target, upsweep_dtype dtype, const double* edges, std::uint64_t count)
+counting<edges> counting_edges(upsweep_dtype dtype, const double* edges, std::uint64_t count)
 {
     require(edges != nullptr || count == 0, "histogram", "the edges are a null pointer", "pass at least two edges");
-    return make_counter_for(target, dtype, engine(dtype).histogram_edges, upsweep::edges(std::span(edges, count)));
+    const auto add = engine(dtype).histogram_edges;
+    upsweep::edges bins(std::span(edges, count));
+    detail::check_bins(bins);
+    return {std::move(bins), dtype, add};
 }
 
-upsweep_counter make_letter_counter(upsweep_target target, std::uint64_t group)
+counting<letter_bins> counting_letters(std::uint64_t group)
 {
-    const cpu host = cpu_of(target);
     require(group >= 1 && group <= 26, "histogram", "a group has 1 to 26 letters", "ask for 4, say");
     const letter_groups groups{group};
+    return {letter_bins(groups, groups.count()), UPSWEEP_U8, add_letters};
+}
+
+template <class Bins>
+upsweep_counter make_counter_for(upsweep_target target, const counting<Bins>& what)
+{
+    const cpu host = cpu_of(target);
     if (target.place == UPSWEEP_CUDA)
-        return {std::make_unique<letters_of_bytes>(gpu::make_byte_counter(host), groups), groups.count()};
-    using letters = bins_by<letter_groups>;
-    return {std::make_unique<cpu_counter<add_samples<letters>, letters>>(add_letters, host,
-                                                                         letters(groups, groups.count())),
-            groups.count()};
+        return {what.gpu_counter(host), what.bin_count()};
+    return {std::make_unique<cpu_counter<Bins>>(what.add, host, what.bins), what.bin_count()};
 }
 
 void check_counts(const void* counts, const void* beside)
@@ -348,12 +362,24 @@ void check_counts(const void* counts, const void* beside)
             "pass room for the counts");
 }
 
-outside add_samples_of(const upsweep_counter& counter, const void* in, std::uint64_t count, std::uint64_t* counts)
+// Adds the samples to `counts` and returns those beside the bins.
+template <class Bins>
+outside count_at_once(upsweep_target target, const counting<Bins>& what, const void* in, std::uint64_t count,
+                      std::uint64_t* counts)
 {
     check_input("histogram", in, count);
-    counter.samples->feed(in, count);
+    const cpu host = cpu_of(target);
+    const std::span all(counts, what.bin_count());
     outside beside;
-    counter.samples->add_to(std::span(counts, counter.bins), beside);
+    if (target.place != UPSWEEP_CUDA) {
+        what.add(host, in, count, what.bins, all, beside);
+        return beside;
+    }
+    const std::unique_ptr<any_counter> counter = what.gpu_counter(host);
+    counter->feed(in, count);
+    std::vector<std::uint64_t> counted(all.size());
+    counter->result(counted, beside);
+    std::ranges::transform(all, counted, all.begin(), std::plus{});
     return beside;
 }
 
@@ -515,8 +541,7 @@ upsweep_status upsweep_histogram_even(upsweep_target target, upsweep_dtype dtype
 {
     return guarded([&] {
         check_counts(counts, outside);
-        const upsweep_counter counter = make_even_counter(target, dtype, {lo, hi, bins});
-        add(*outside, add_samples_of(counter, in, count, counts));
+        add(*outside, count_at_once(target, counting_even(dtype, {lo, hi, bins}), in, count, counts));
     });
 }
 
@@ -526,8 +551,7 @@ upsweep_status upsweep_histogram_edges(upsweep_target target, upsweep_dtype dtyp
 {
     return guarded([&] {
         check_counts(counts, outside);
-        const upsweep_counter counter = make_edge_counter(target, dtype, edges, edge_count);
-        add(*outside, add_samples_of(counter, in, count, counts));
+        add(*outside, count_at_once(target, counting_edges(dtype, edges, edge_count), in, count, counts));
     });
 }
 
@@ -536,8 +560,7 @@ upsweep_status upsweep_histogram_letters(upsweep_target target, const void* text
 {
     return guarded([&] {
         check_counts(counts, others);
-        const upsweep_counter counter = make_letter_counter(target, group);
-        *others += add_samples_of(counter, text, bytes, counts).below;
+        *others += count_at_once(target, counting_letters(group), text, bytes, counts).below;
     });
 }
 
@@ -546,7 +569,7 @@ upsweep_status upsweep_counter_create_even(upsweep_target target, upsweep_dtype 
 {
     return guarded([&] {
         require(counter != nullptr, "histogram", "the counter is a null pointer", "pass a pointer to a pointer");
-        *counter = new upsweep_counter(make_even_counter(target, dtype, {lo, hi, bins}));
+        *counter = new upsweep_counter(make_counter_for(target, counting_even(dtype, {lo, hi, bins})));
     });
 }
 
@@ -555,7 +578,7 @@ upsweep_status upsweep_counter_create_edges(upsweep_target target, upsweep_dtype
 {
     return guarded([&] {
         require(counter != nullptr, "histogram", "the counter is a null pointer", "pass a pointer to a pointer");
-        *counter = new upsweep_counter(make_edge_counter(target, dtype, edges, edge_count));
+        *counter = new upsweep_counter(make_counter_for(target, counting_edges(dtype, edges, edge_count)));
     });
 }
 
@@ -563,7 +586,7 @@ upsweep_status upsweep_counter_create_letters(upsweep_target target, uint64_t gr
 {
     return guarded([&] {
         require(counter != nullptr, "histogram", "the counter is a null pointer", "pass a pointer to a pointer");
-        *counter = new upsweep_counter(make_letter_counter(target, group));
+        *counter = new upsweep_counter(make_counter_for(target, counting_letters(group)));
     });
 }
 
@@ -581,10 +604,8 @@ upsweep_status upsweep_counter_result(const upsweep_counter* counter, uint64_t* 
     return guarded([&] {
         require(counter != nullptr, "histogram", "the counter is a null pointer", "create it first");
         check_counts(counts, outside);
-        std::vector<std::uint64_t> table(counter->bins);
         upsweep::outside beside;
-        counter->samples->add_to(table, beside);
-        std::ranges::copy(table, counts);
+        counter->samples->result(std::span(counts, counter->bins), beside);
         *outside = {beside.below, beside.above, beside.nan};
     });
 }

@@ -43,21 +43,25 @@ inline void check_is_new(bool is_new)
                     "the GPU's memory is limited after the first elements were fed", "limit it before");
 }
 
-inline void check_memory(cudaError_t code, const char* whose, std::size_t bytes)
+inline void check_memory(cudaError_t code, const char* whose, std::size_t bytes, const char* remedy)
 {
     if (code == cudaErrorMemoryAllocation) {
         cudaGetLastError();
         throw error(error_kind::out_of_memory, "upsweep",
-                    std::string(whose) + " has no " + std::to_string(bytes) + " bytes left",
-                    "free some, or allow the GPU engine less memory");
+                    std::string(whose) + " has no " + std::to_string(bytes) + " bytes left", remedy);
     }
     upsweep::gpu::check("upsweep", code);
 }
 
+inline constexpr const char* remedy_for_chunks = "free some, or allow the GPU engine less memory";
+
 // Memory of the GPU.
 class device_memory {
 public:
-    explicit device_memory(std::size_t bytes) { check_memory(cudaMalloc(&data_, bytes), "the GPU", bytes); }
+    explicit device_memory(std::size_t bytes, const char* remedy = remedy_for_chunks)
+    {
+        check_memory(cudaMalloc(&data_, bytes), "the GPU", bytes, remedy);
+    }
     device_memory(const device_memory&) = delete;
     device_memory& operator=(const device_memory&) = delete;
     ~device_memory() { cudaFree(data_); }
@@ -71,7 +75,10 @@ private:
 // Page-locked memory of the host, which the GPU reads and writes by itself.
 class host_memory {
 public:
-    explicit host_memory(std::size_t bytes) { check_memory(cudaMallocHost(&data_, bytes), "the host", bytes); }
+    explicit host_memory(std::size_t bytes)
+    {
+        check_memory(cudaMallocHost(&data_, bytes), "the host", bytes, remedy_for_chunks);
+    }
     host_memory(const host_memory&) = delete;
     host_memory& operator=(const host_memory&) = delete;
     ~host_memory() { cudaFreeHost(data_); }

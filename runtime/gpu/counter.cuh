@@ -1,18 +1,24 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include <cuda_runtime.h>
+
 #include <upsweep/gpu/histogram.cuh>
+#include <upsweep/gpu/partitioned_histogram.cuh>
 
 #include "chunk.cuh"
 #include "elements.cuh"
 #include "engine.hpp"
-#include "fold.hpp"
 
 namespace upsweep::runtime::gpu {
 
@@ -40,6 +46,7 @@ public:
           chunk_(chunk_elements(default_memory, sample_bytes_))
     {
         detail::check_bins(bins);
+        upsweep::gpu::check_most_bins(cuda{}, detail::bin_count(bins));
         upsweep::gpu::check("cudaGetDevice", cudaGetDevice(&device_));
     }
 
@@ -52,6 +59,11 @@ public:
     void feed(const void* in, std::size_t count) override
     {
         const upsweep::gpu::current_device current(device_);
+        if (count == 0)
+            return;
+        check_is_whole();
+        free_chunk(); // without memory for it nothing has been counted yet
+        is_whole_ = false;
         for (const auto* from = static_cast<const std::byte*>(in); count != 0;) {
             chunk_of_samples& to = free_chunk();
             const std::size_t size = std::min<std::size_t>(count, chunk_ - to.count);
@@ -62,15 +74,23 @@ public:
             if (to.count == chunk_)
                 send(to);
         }
+        is_whole_ = true;
     }
 
-    void add_to(std::span<std::uint64_t> counts, outside& beside) override
+    void result(std::span<std::uint64_t> counts, outside& beside) override
     {
-        if (work_ == nullptr)
-            return; // nothing was fed
+        check_is_whole();
+        if (work_ == nullptr) { // nothing was fed
+            std::ranges::fill(counts, 0);
+            beside = {};
+            return;
+        }
         const upsweep::gpu::current_device current(device_);
-        if (chunk_of_samples& last = free_chunk(); last.count != 0)
-            send(last);
+        if (chunk_of_samples* const last = work_->chunks[work_->next].get(); last != nullptr && last->count != 0) {
+            is_whole_ = false;
+            send(*last);
+            is_whole_ = true;
+        }
         std::vector<std::byte> table(work_->table_bytes);
         upsweep::gpu::check("cudaMemcpyAsync", cudaMemcpyAsync(table.data(), work_->table.data(), table.size(),
                                                                cudaMemcpyDeviceToHost, work_->stream.get()));
@@ -81,10 +101,8 @@ public:
             return number;
         };
         for (std::size_t k = 0; k < counts.size(); ++k)
-            counts[k] += counted(k);
-        beside.below += counted(counts.size());
-        beside.above += counted(counts.size() + 1);
-        beside.nan += counted(counts.size() + 2);
+            counts[k] = counted(k);
+        beside = {counted(counts.size()), counted(counts.size() + 1), counted(counts.size() + 2)};
     }
 
 private:
@@ -100,7 +118,8 @@ private:
     // Made for the first samples. The counters, and behind them those of the samples beside all bins.
     struct work {
         explicit work(std::size_t counters)
-            : bins(counters), table_bytes(counters * sizeof(std::uint64_t) + sizeof(outside)), table(table_bytes)
+            : bins(counters), table_bytes(counters * sizeof(std::uint64_t) + sizeof(outside)),
+              table(table_bytes, "free some, or ask for fewer bins")
         {
             upsweep::gpu::check("cudaMemsetAsync", cudaMemsetAsync(table.data(), 0, table_bytes, stream.get()));
         }
@@ -117,14 +136,30 @@ private:
         outside* beside() const { return reinterpret_cast<outside*>(table.data() + bins * sizeof(std::uint64_t)); }
     };
 
+    // After a failure on the way nobody knows which samples have been counted.
+    void check_is_whole() const
+    {
+        if (!is_whole_)
+            throw error(error_kind::invalid_argument, "histogram",
+                        "an earlier call failed when it had counted part of the samples", "start with a new counter");
+    }
+
+    std::unique_ptr<chunk_of_samples> new_chunk() const
+    {
+        return std::make_unique<chunk_of_samples>(chunk_ * sample_bytes_);
+    }
+
     // The chunk that is being filled.
     chunk_of_samples& free_chunk()
     {
-        if (work_ == nullptr)
-            work_ = std::make_unique<work>(detail::bin_count(bins_));
+        if (work_ == nullptr) { // work without a chunk would be a counter that has been fed
+            auto first = std::make_unique<work>(detail::bin_count(bins_));
+            first->chunks[0] = new_chunk();
+            work_ = std::move(first);
+        }
         std::unique_ptr<chunk_of_samples>& next = work_->chunks[work_->next];
         if (next == nullptr)
-            next = std::make_unique<chunk_of_samples>(chunk_ * sample_bytes_);
+            next = new_chunk();
         else if (next->count == 0)
             next->counted.wait();
         return *next;
@@ -152,6 +187,7 @@ private:
     std::uint64_t sample_bytes_;
     std::uint64_t chunk_;
     std::unique_ptr<work> work_;
+    bool is_whole_ = true; // else a call has failed on the way
 };
 
 template <class Sample, class Bins>

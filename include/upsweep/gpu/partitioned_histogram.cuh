@@ -408,6 +408,44 @@ __global__ void take_kernel(histogram_result<Counter> result, slot slots, counte
     result.take(memory, slots, blockIdx.x, gridDim.x);
 }
 
+// The shared memory of a block that counts partitions of 2^shift counters, for a chunk of so many tiles.
+inline std::size_t partition_bytes(unsigned shift, unsigned tiles)
+{
+    return ((std::size_t{1} << shift) + 5 * lanes + 2 * std::size_t{tiles}) * sizeof(std::uint32_t);
+}
+
+// A chunk has no more tiles.
+inline unsigned most_tiles(const cuda& target)
+{
+    using shape = partition_shape;
+    return std::min(shape::tiles_of_processor * static_cast<unsigned>(target.workspace().processors()),
+                    shape::tiles_of_thread * shape::count_threads);
+}
+
+inline unsigned partition_shift(const cuda& target)
+{
+    constexpr std::size_t variables = 8192; // at least what the kernel has beside them
+    unsigned shift = partition_shape::most_shift;
+    while (partition_bytes(shift, most_tiles(target)) + variables > table_bytes(target))
+        --shift;
+    return shift;
+}
+
+// How many bins a GPU counts, whatever the number of samples.
+inline std::size_t most_bins(const cuda& target)
+{
+    const std::size_t slots = std::size_t{partition_shape::most_partitions} << partition_shift(target);
+    return std::min(partition_shape::most_slots, slots) - detail::outside_slots;
+}
+
+inline void check_most_bins(const cuda& target, std::size_t bins)
+{
+    if (const std::size_t most = most_bins(target); bins > most)
+        throw error(error_kind::invalid_argument, "histogram",
+                    std::to_string(bins) + " bins are more than a GPU counts at once, " + std::to_string(most),
+                    "ask for fewer bins, or use the target cpu");
+}
+
 template <class It, class Slots, class Counter>
 void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule,
                            const histogram_result<Counter>& result)
@@ -418,22 +456,10 @@ void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const
     const auto processors = static_cast<unsigned>(target.workspace().processors());
     const std::uint64_t tiles = (count + shape::tile - 1) / shape::tile;
     partition_plan plan{};
-    plan.tiles = static_cast<unsigned>(std::min<std::uint64_t>(
-        std::min(shape::tiles_of_processor * processors, shape::tiles_of_thread * shape::count_threads), tiles));
-    const auto count_bytes = [&](unsigned shift) {
-        return ((std::size_t{1} << shift) + 5 * lanes + 2 * plan.tiles) * sizeof(std::uint32_t);
-    };
-    constexpr std::size_t variables = 8192; // at least what the kernel has beside them
+    check_most_bins(target, rule.bins);
+    plan.tiles = static_cast<unsigned>(std::min<std::uint64_t>(most_tiles(target), tiles));
     plan.slots = static_cast<slot>(rule.bins + detail::outside_slots);
-    plan.shift = shape::most_shift;
-    while (count_bytes(plan.shift) + variables > table_bytes(target))
-        --plan.shift;
-    const std::size_t most_slots = std::min(shape::most_slots, std::size_t{shape::most_partitions} << plan.shift);
-    if (plan.slots > most_slots)
-        throw error(error_kind::invalid_argument, "histogram",
-                    std::to_string(rule.bins) + " bins are more than a GPU counts at once, " +
-                        std::to_string(most_slots - detail::outside_slots),
-                    "ask for fewer bins, or use the target cpu");
+    plan.shift = partition_shift(target);
     plan.partitions = (plan.slots - 1) / plan.bins() + 1;
     plan.copies = std::min<unsigned>(lanes, std::bit_floor(shape::most_cursors / (plan.partitions + 1)));
     plan.tile_vectors = shape::tile / entries_of_vector + plan.partitions;
@@ -460,7 +486,7 @@ void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const
         launch(target, "histogram", count_lists,
                grid_shape{.blocks = std::min(processors, here),
                           .threads = shape::count_threads,
-                          .shared_bytes = count_bytes(plan.shift)},
+                          .shared_bytes = partition_bytes(plan.shift, plan.tiles)},
                here, chunk, plan, memory);
     }
     launch(target, "histogram", take_kernel<Counter>,
