@@ -6,6 +6,7 @@
 So little of the GPU's memory is allowed that small arrays pass through it in many chunks.
 """
 import ctypes
+import re
 import sys
 
 import numpy as np
@@ -15,7 +16,7 @@ import samples
 from bits import EVERY_FOLD, ScanCase, check_reducer, check_scanner, cut, inputs_of, same_bits
 from checks import case, refused, require, run
 from fold_order import FLOATS, OPS, STORAGE, folds, reduce, reduce_dtype, supported
-from library import DTYPES, INVALID_ARGUMENT, OK, OP_NUMBERS, UNSUPPORTED, Guarded, cuda
+from library import DTYPES, INVALID_ARGUMENT, OK, OP_NUMBERS, OUT_OF_MEMORY, UNSUPPORTED, Guarded, Outside, cuda
 
 LEAST = 1 << 10  # elements of a chunk
 UNDER_WAY = 3    # chunks
@@ -48,7 +49,7 @@ def reducers(libs, rng):
 
 
 def scanners(libs, rng):
-    """Every type and operator, sums of floats more than once: inclusive or exclusive, with init or without, in place or not."""
+    """Every type and operator, sums of floats often: inclusive or exclusive, with init or without, in place or not."""
     for op, dtype in EVERY_FOLD + 4 * [("plus", dtype) for dtype in FLOATS]:
         chunk = LEAST << int(rng.integers(3))
         name, values = next(inputs_of(rng, op, dtype, near_borders(rng, chunk)))
@@ -131,28 +132,69 @@ def refusals(libs, rng):
     some = Guarded.of("f32", samples.mixed(rng, "f32", 100))
     for lib in libs:
         require(lib.gpu_name(), "the GPU has no name")
-        refused(lib, "minimum of nothing", lib.reduce(gpu, OP_NUMBERS["minimum"], f32, None, 0, out.pointer), INVALID_ARGUMENT,
-                out, "no elements")
-        refused(lib, "bits of floats", lib.reduce(gpu, OP_NUMBERS["bit_or"], f32, some.pointer, 100, out.pointer), UNSUPPORTED,
-                out, "bit_or", "f32")
+        status = lib.reduce(gpu, OP_NUMBERS["minimum"], f32, None, 0, out.pointer)
+        refused(lib, "minimum of nothing", status, INVALID_ARGUMENT, out, "no elements")
+        status = lib.reduce(gpu, OP_NUMBERS["bit_or"], f32, some.pointer, 100, out.pointer)
+        refused(lib, "bits of floats", status, UNSUPPORTED, out, "bit_or", "f32")
         counts, beside = Guarded("u64", 4), Guarded("u64", 3)
-        refused(lib, "a histogram", lib.histogram_even(gpu, f32, some.pointer, 100, 1, 0, 4, counts.pointer, beside.pointer),
-                INVALID_ARGUMENT, counts, "histogram", "range")
-        counter = ctypes.c_void_p()
+        status = lib.histogram_even(gpu, f32, some.pointer, 100, 1, 0, 4, counts.pointer, beside.pointer)
+        refused(lib, "a histogram", status, INVALID_ARGUMENT, counts, "histogram", "range")
+        counter, reducer = ctypes.c_void_p(), ctypes.c_void_p()
         require(lib.counter_create_even(gpu, f32, 0, 1, 4, ctypes.byref(counter)) == OK, lib.message())
-        refused(lib, "too little memory", lib.counter_limit_gpu_memory(counter, 1000), INVALID_ARGUMENT, out, "1000 bytes")
-        require(lib.counter_feed(counter, some.pointer, 100) == OK, lib.message())
-        refused(lib, "a limit that comes late", lib.counter_limit_gpu_memory(counter, 1 << 20), INVALID_ARGUMENT, out, "before")
-        lib.counter_destroy(counter)
-        reducer = ctypes.c_void_p()
         require(lib.reducer_create(gpu, 0, f32, ctypes.byref(reducer)) == OK, lib.message())
-        refused(lib, "too little memory", lib.reducer_limit_gpu_memory(reducer, 1000), INVALID_ARGUMENT, out, "1000 bytes")
-        require(lib.reducer_feed(reducer, some.pointer, 100) == OK, lib.message())
-        refused(lib, "a limit that comes late", lib.reducer_limit_gpu_memory(reducer, 1 << 20), INVALID_ARGUMENT, out, "before")
+        for fed, limit, feed in ((counter, lib.counter_limit_gpu_memory, lib.counter_feed),
+                                 (reducer, lib.reducer_limit_gpu_memory, lib.reducer_feed)):
+            refused(lib, "too little memory", limit(fed, 1000), INVALID_ARGUMENT, out, "1000 bytes")
+            require(feed(fed, some.pointer, 100) == OK, lib.message())
+            refused(lib, "a limit that comes late", limit(fed, 1 << 20), INVALID_ARGUMENT, out, "before")
+        lib.counter_destroy(counter)
         lib.reducer_destroy(reducer)
+    histograms.refusals_of_counters(libs, rng, on=cuda)
 
 
-CHECKS = (reducers, scanners, converting_scanners, whole_arrays, histograms_of_few_samples, histograms_in_chunks, refusals)
+def too_many_bins(libs, rng):
+    """More than the GPU counts are refused at once, with or without samples, before there is a table of them."""
+    f32, gpu, out = DTYPES["f32"], cuda(1), Guarded("u64", 4)
+    for lib in libs:
+        counter, beside = ctypes.c_void_p(0xA5A5), Guarded("u64", 3)
+        create = lambda bins: lib.counter_create_even(gpu, f32, 0, 1, bins, ctypes.byref(counter))  # noqa: E731
+        refused(lib, "too many bins", create(2_000_000_000), INVALID_ARGUMENT, out, "2000000000 bins", "fewer bins")
+        most = int(re.search(r"at once, (\d+)", lib.message())[1])
+        refused(lib, "one bin too many", create(most + 1), INVALID_ARGUMENT, out, f"{most + 1} bins")
+        with case():
+            require(counter.value == 0xA5A5, f"{lib.isa}: a failed call created a counter")
+        edges = np.arange(most + 2, dtype=np.float64)
+        status = lib.counter_create_edges(gpu, f32, edges.ctypes.data, len(edges), ctypes.byref(counter))
+        refused(lib, "one edge too many", status, INVALID_ARGUMENT, out, f"{most + 1} bins")
+        status = lib.histogram_even(gpu, f32, None, 0, 0, 1, most + 1, out.pointer, beside.pointer)
+        refused(lib, "too many bins for no samples", status, INVALID_ARGUMENT, out, f"{most + 1} bins")
+        with case():
+            require(create(most) == OK, f"{lib.isa}: {most} bins: {lib.message()}")
+        lib.counter_destroy(counter)
+
+
+def too_much_memory(libs, rng):
+    """A counter without memory for its first samples has not been fed: it may have less, and counts."""
+    x = np.array([0.5, 0.7, 2], np.float32)
+    for lib in libs:
+        counter, counts, outside = ctypes.c_void_p(), Guarded("u64", 2), Outside()
+        with case():
+            status = lib.counter_create_even(cuda(1), DTYPES["f32"], 0, 1, 2, ctypes.byref(counter))
+            require(status == OK, lib.message())
+            require(lib.counter_limit_gpu_memory(counter, 1 << 60) == OK, lib.message())
+        for _ in range(2):
+            status = lib.counter_feed(counter, x.ctypes.data, 3)
+            refused(lib, "too much memory", status, OUT_OF_MEMORY, counts, "bytes left")
+        with case():
+            require(lib.counter_limit_gpu_memory(counter, 1 << 20) == OK, lib.message())
+            require(lib.counter_feed(counter, x.ctypes.data, 3) == OK, lib.message())
+            require(lib.counter_result(counter, counts.pointer, ctypes.byref(outside)) == OK, lib.message())
+            require(counts.array.tolist() == [0, 2] and outside.above == 1, f"{lib.isa}: wrong counts after a failure")
+        lib.counter_destroy(counter)
+
+
+CHECKS = (reducers, scanners, converting_scanners, whole_arrays, histograms_of_few_samples, histograms_in_chunks,
+          refusals, too_many_bins, too_much_memory)
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ def given_edges(libs, rng):
 
 @case()
 def check_counter(lib, target, x, dtype, pieces, expected, what, even=None, edges=None, gpu_memory=None):
-    """Fed in pieces, with the counts of all samples so far after the middle one and after the last. A result does not add."""
+    """Fed in pieces, with the counts of all samples so far after the middle one and the last. A result does not add."""
     counter, source = ctypes.c_void_p(), Guarded.of(dtype, x)
     status = (lib.counter_create_even(target, DTYPES[dtype], *even, ctypes.byref(counter)) if even else
               lib.counter_create_edges(target, DTYPES[dtype], edges.ctypes.data, len(edges), ctypes.byref(counter)))
@@ -208,7 +208,8 @@ def check_counter(lib, target, x, dtype, pieces, expected, what, even=None, edge
         require(status == OK, f"{what}: {lib.message()}")
         if k in (len(pieces) // 2, len(pieces) - 1):
             counts.poison()
-            require(lib.counter_result(counter, counts.pointer, ctypes.byref(outside)) == OK, f"{what}: {lib.message()}")
+            status = lib.counter_result(counter, counts.pointer, ctypes.byref(outside))
+            require(status == OK, f"{what}: {lib.message()}")
             counted, *beside = expected(end)
             require(np.array_equal(counts.array, counted) and [outside.below, outside.above, outside.nan] == beside and
                     counts.untouched_around(), f"{what} of {len(x)} {dtype}: wrong counts after {end} samples")
@@ -224,7 +225,7 @@ def counters(libs, rng):
         for lib in libs:
             check_counter(lib, cpu(2), x, dtype, list(zip([0, *ends], ends)),
                           lambda n: count_between(even_edges(dtype, -5, 250, 300), comparable(x[:n], dtype, False)),
-                          "even bins", even=(-5, 250, 300))
+                          "even bins", even=(-5, 250, 300), gpu_memory=1)  # which is no limit on a CPU
             check_counter(lib, cpu(2), x, dtype, list(zip([0, *ends], ends)),
                           lambda n: count_between(edges, comparable(x[:n], dtype, True)), "edges", edges=edges)
 
@@ -259,7 +260,58 @@ def letters(libs, rng, on=cpu):
                                                counts.pointer, ctypes.byref(others))
                 require(status == OK, f"{lib.isa} letters: {lib.message()}")
                 require(np.array_equal(counts.array, expected + np.uint64(5)) and counts.untouched_around() and
-                        others.value == 7 + np.count_nonzero(~is_letter), f"{lib.isa}: wrong letters in groups of {group}")
+                        others.value == 7 + np.count_nonzero(~is_letter),
+                        f"{lib.isa}: wrong letters in groups of {group}")
+                counter, counts, outside = ctypes.c_void_p(), Guarded("u64", groups), Outside()
+                status = lib.counter_create_letters(on(2), group, ctypes.byref(counter))
+                require(status == OK, f"{lib.isa} letters: {lib.message()}")
+                middle = int(rng.integers(len(text)))
+                for piece in (text[:middle], text[middle:]):
+                    require(lib.counter_feed(counter, piece.ctypes.data, len(piece)) == OK, lib.message())
+                require(lib.counter_result(counter, counts.pointer, ctypes.byref(outside)) == OK, lib.message())
+                require(np.array_equal(counts.array, expected) and counts.untouched_around() and
+                        [outside.below, outside.above, outside.nan] == [np.count_nonzero(~is_letter), 0, 0],
+                        f"{lib.isa}: wrong letters in groups of {group} from a counter")
+                lib.counter_destroy(counter)
+
+
+def refusals_of_counters(libs, rng, on=cpu):
+    """What is no counter, or null, gets a message; what a failed call would create or write is left as it was."""
+    f32, x, edges = DTYPES["f32"], np.zeros(10, np.float32), np.array([0, 1, 1], np.float64)
+    for lib in libs:
+        created, out, outside = ctypes.c_void_p(0xA5A5), Guarded("u64", 4), Outside(1, 2, 3)
+        place, counts, beside = ctypes.byref(created), out.pointer, ctypes.byref(outside)
+        for call, word in [
+                (lambda: lib.counter_create_even(on(1), f32, 0, 1, 0, place), "no bins"),
+                (lambda: lib.counter_create_even(on(1), f32, 1, 1, 4, place), "range"),
+                (lambda: lib.counter_create_even(on(1), 99, 0, 1, 4, place), "99"),
+                (lambda: lib.counter_create_even(on(-1), f32, 0, 1, 4, place), "threads"),
+                (lambda: lib.counter_create_even(on(1), f32, 0, 1, 4, None), "null"),
+                (lambda: lib.counter_create_edges(on(1), f32, edges.ctypes.data, 3, place), "ascending"),
+                (lambda: lib.counter_create_edges(on(1), f32, None, 3, place), "null"),
+                (lambda: lib.counter_create_edges(on(1), f32, edges.ctypes.data, 2, None), "null"),
+                (lambda: lib.counter_create_letters(on(1), 27, place), "1 to 26"),
+                (lambda: lib.counter_create_letters(on(1), 4, None), "null"),
+                (lambda: lib.counter_feed(None, x.ctypes.data, 10), "null"),
+                (lambda: lib.counter_result(None, counts, beside), "null"),
+                (lambda: lib.counter_limit_gpu_memory(None, 1 << 20), "null")]:
+            refused(lib, "a counter", call(), INVALID_ARGUMENT, out, word)
+            with case():
+                require(created.value == 0xA5A5, f"{lib.isa}: a failed call created a counter")
+        lib.counter_destroy(None)
+        counter = ctypes.c_void_p()
+        with case():
+            require(lib.counter_create_even(on(1), f32, 0, 1, 4, ctypes.byref(counter)) == OK, lib.message())
+        refused(lib, "no samples", lib.counter_feed(counter, None, 10), INVALID_ARGUMENT, out, "null")
+        refused(lib, "no counts", lib.counter_result(counter, None, beside), INVALID_ARGUMENT, out, "null")
+        refused(lib, "nothing beside", lib.counter_result(counter, counts, None), INVALID_ARGUMENT, out, "null")
+        with case():
+            require((outside.below, outside.above, outside.nan) == (1, 2, 3), f"{lib.isa}: a failed call wrote counts")
+            require(lib.counter_feed(counter, None, 0) == OK, lib.message())
+            require(lib.counter_result(counter, counts, beside) == OK, lib.message())
+            require(not out.array.any() and (outside.below, outside.above, outside.nan) == (0, 0, 0),
+                    f"{lib.isa}: no samples were counted")
+        lib.counter_destroy(counter)
 
 
 def refusals(libs, rng):
@@ -273,7 +325,8 @@ def refusals(libs, rng):
                                         ctypes.byref(outside))
             refused(lib, f"even bins ({lo}, {hi}, {bins})", status, INVALID_ARGUMENT, out, *words)
             with case():
-                require((outside.below, outside.above, outside.nan) == (1, 2, 3), f"{lib.isa}: counted in spite of {words}")
+                require((outside.below, outside.above, outside.nan) == (1, 2, 3),
+                        f"{lib.isa}: counted in spite of {words}")
 
         def edges(values, *words):
             out, outside, array = Guarded("u64", 100), Outside(), np.array(values, np.float64)
@@ -302,4 +355,5 @@ def refusals(libs, rng):
 
 
 if __name__ == "__main__":
-    sys.exit(run(__doc__, (even_bins, distributions, numpy_agrees, given_edges, counters, pieces, letters, refusals)))
+    sys.exit(run(__doc__, (even_bins, distributions, numpy_agrees, given_edges, counters, pieces, letters,
+                                refusals_of_counters, refusals)))

@@ -11,7 +11,7 @@ from fold_order import OPS, STORAGE
 DTYPES = {name: number for number, name in enumerate(
     ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"))}
 OP_NUMBERS = {name: number for number, name in enumerate(OPS)}
-OK, INVALID_ARGUMENT, UNSUPPORTED = 0, 1, 2
+OK, INVALID_ARGUMENT, UNSUPPORTED, OUT_OF_MEMORY = 0, 1, 2, 3
 CPU, CUDA = 1, 2
 
 

@@ -1,5 +1,5 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
-"""The command with --target cuda, on a GPU or a simulated one: what it prints and writes is that of --target cpu, to the bit."""
+"""The command with --target cuda, on a GPU or a simulated one: what it prints and writes is that of --target cpu."""
 import os
 import sys
 import unittest
@@ -48,7 +48,8 @@ class OnTheGpu(CommandTest):
 
     def same_counts(self, *arguments, **keywords):
         """What both targets count; everything but the time."""
-        on_cpu, on_gpu = (self.json("histogram", *arguments, "--target", target, *LITTLE, **keywords) for target in ("cpu", "cuda"))
+        on_cpu, on_gpu = (self.json("histogram", *arguments, "--target", target, *LITTLE, **keywords)
+                          for target in ("cpu", "cuda"))
         for key in on_cpu:
             if key in ("counts", "edges", "range", "below", "above", "nan", "others", "count"):
                 self.assertEqual(on_gpu[key], on_cpu[key], arguments)
@@ -91,7 +92,10 @@ class OnTheGpu(CommandTest):
 
     def test_what_is_not_possible(self):
         for command in ("reduce", "histogram"):
-            self.assert_fails(1, command, "--target", "cuda", "--gpu-memory", "100", "a.npy", tells=["--gpu-memory: ", "at least"])
+            self.assert_fails(1, command, "--target", "cuda", "--gpu-memory", "100", "a.npy",
+                              tells=["--gpu-memory: ", "at least"])
+        self.assert_fails(1, "histogram", "--target", "cuda", "--bins", "100000000", "a.npy",
+                          tells=["100000000 bins", "GPU"])
         for bad in ("0", "many", "1.5G", "99999999999T"):
             self.assert_fails(2, "reduce", "--gpu-memory", bad, "a.npy", tells=f"--gpu-memory: '{bad}'")
 

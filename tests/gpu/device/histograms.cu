@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Histograms where only a GPU can go: more than 2^32 samples, tables of every kind in graphs, and many samples in large tables.
+// Histograms where only a GPU can go: more than 2^32 samples, tables of every kind in graphs, and many samples in large
+// tables.
 #include <cstdint>
 
 #include "device.cuh"
@@ -47,7 +48,8 @@ TEST(large_histogram, more_than_2_to_32_samples_in_one_bin)
     EXPECT_EQ(counts.to_host()[5], beyond - 1000);
 }
 
-// Most samples are in few bins of a large table: the lists of the others have an entry or two in some tiles and none in the rest.
+// Most samples are in few bins of a large table: the lists of the others have an entry or two in some tiles and none in
+// the rest.
 TEST(large_histogram, many_samples_in_few_bins_of_large_tables)
 {
     auto random = generator();

@@ -9,7 +9,8 @@ set -euo pipefail
 status=0
 for tool in memcheck racecheck initcheck synccheck; do
     tests='small.*'
-    # synccheck has no room for the barriers at which transfers between the blocks of a cluster count, and ends the kernel.
+    # synccheck has no room for the barriers at which transfers between the blocks of a cluster count, and ends the
+    # kernel.
     [[ $tool == synccheck ]] && tests+='-small.histogram_in_two_halves'
     printf '\n=== compute-sanitizer %s\n' "$tool"
     compute-sanitizer --tool "$tool" --error-exitcode 1 "$1" --gtest_filter="$tests" --gtest_brief=1 || status=1
