@@ -65,6 +65,8 @@ TEST(large_histogram, more_than_2_to_32_points)
 }
 
 constexpr std::uint8_t kinds = 8;
+constexpr std::uint8_t inner_bins = kinds - 2; // one kind is left out at either end
+constexpr up::integer_bins inside{1, inner_bins};
 
 __global__ void fill_rows(std::uint8_t* out, std::uint64_t rows, std::uint64_t columns)
 {
@@ -74,13 +76,18 @@ __global__ void fill_rows(std::uint8_t* out, std::uint64_t rows, std::uint64_t c
 }
 
 // Of `columns` elements that go round the kinds, from that of the row on: the others come as often or once less.
-__global__ void count_wrong_rows(const std::uint64_t* counts, std::uint64_t rows, std::uint64_t columns,
-                                 unsigned long long* wrong)
+__global__ void count_wrong_rows(const std::uint64_t* counts, const up::outside* beside, std::uint64_t rows,
+                                 std::uint64_t columns, unsigned long long* wrong)
 {
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows * kinds;
          i += std::uint64_t{gridDim.x} * blockDim.x) {
-        const std::uint64_t distance = (i % kinds + kinds - i / kinds % kinds) % kinds;
-        if (counts[i] != columns / kinds + (distance < columns % kinds ? 1 : 0))
+        const std::uint64_t row = i / kinds;
+        const std::uint64_t kind = i % kinds;
+        const std::uint64_t distance = (kind + kinds - row % kinds) % kinds;
+        const std::uint64_t counted = kind == 0           ? beside[row].below
+                                      : kind > inner_bins ? beside[row].above
+                                                          : counts[row * inner_bins + kind - 1];
+        if (counted != columns / kinds + (distance < columns % kinds ? 1 : 0) || beside[row].nan != 0)
             atomicAdd(wrong, 1);
     }
 }
@@ -90,19 +97,21 @@ TEST(large_histogram, more_than_2_to_32_elements_in_rows)
 {
     for (const std::uint64_t rows : {(std::uint64_t{1} << 24) + 5, std::uint64_t{3}, std::uint64_t{1}}) {
         const std::uint64_t columns = beyond / rows + 1;
-        const std::uint64_t bytes = rows * columns + rows * kinds * sizeof(std::uint64_t) + rows * sizeof(up::outside);
+        const std::uint64_t bytes =
+            rows * columns + rows * inner_bins * sizeof(std::uint64_t) + rows * sizeof(up::outside);
         if (free_device_bytes() < bytes + (std::size_t{1} << 30))
             GTEST_SKIP() << "needs " << bytes << " bytes of the GPU's memory";
         const device_bytes memory(rows * columns);
-        const device_bytes counts(rows * kinds * sizeof(std::uint64_t));
+        const device_bytes counts(rows * inner_bins * sizeof(std::uint64_t));
         const device_bytes beside(rows * sizeof(up::outside));
         const device_bytes wrong(sizeof(unsigned long long));
         check(cudaMemset(wrong.as<void>(), 0, wrong.size()));
         fill_rows<<<4096, 256>>>(memory.as<std::uint8_t>(), rows, columns);
-        up::histogram_rows(up::cuda{}, up::matrix(memory.as<const std::uint8_t>(), rows, columns),
-                           up::integer_bins{0, kinds}, std::span(counts.as<std::uint64_t>(), rows * kinds),
+        up::histogram_rows(up::cuda{}, up::matrix(memory.as<const std::uint8_t>(), rows, columns), inside,
+                           std::span(counts.as<std::uint64_t>(), rows * inner_bins),
                            std::span(beside.as<up::outside>(), rows));
-        count_wrong_rows<<<4096, 256>>>(counts.as<std::uint64_t>(), rows, columns, wrong.as<unsigned long long>());
+        count_wrong_rows<<<4096, 256>>>(counts.as<std::uint64_t>(), beside.as<up::outside>(), rows, columns,
+                                        wrong.as<unsigned long long>());
         unsigned long long count = 0;
         check(cudaMemcpy(&count, wrong.as<void>(), sizeof count, cudaMemcpyDeviceToHost));
         EXPECT_EQ(count, 0U) << rows << " rows";
@@ -119,15 +128,21 @@ TEST(large_histogram, more_than_2_to_32_elements_of_pixels)
     const device_bytes memory(pixels * channels);
     fill_rows<<<4096, 256>>>(memory.as<std::uint8_t>(), 1, pixels * channels);
     wait_for_contents();
-    target_array<up::cuda, std::uint64_t> counts(channels * kinds);
+    target_array<up::cuda, std::uint64_t> counts(channels * inner_bins);
     target_array<up::cuda, up::outside> beside(channels);
     up::histogram_channels(up::cuda{}, up::matrix(memory.as<const std::uint8_t>(), 1, pixels * channels), channels,
-                           up::integer_bins{0, kinds}, counts.span(), beside.span());
+                           inside, counts.span(), beside.span());
     check(cudaDeviceSynchronize());
-    std::vector<std::uint64_t> expected(channels * kinds, pixels / kinds);
+    std::vector<std::uint64_t> of_kinds(channels * kinds, pixels / kinds);
     for (std::uint64_t i = pixels / kinds * kinds * channels; i < pixels * channels; ++i)
-        ++expected[i % channels * kinds + i % kinds];
-    EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
+        ++of_kinds[i % channels * kinds + i % kinds];
+    const auto counted = counts.to_host();
+    const auto counted_beside = beside.to_host();
+    for (std::uint64_t c = 0; c < channels; ++c) {
+        const std::span<const std::uint64_t> expected(of_kinds.data() + c * kinds, kinds);
+        EXPECT_TRUE(std::equal(expected.begin() + 1, expected.end() - 1, counted.begin() + c * inner_bins)) << c;
+        EXPECT_EQ(counted_beside[c], (up::outside{expected.front(), expected.back(), 0})) << c;
+    }
 }
 
 constexpr std::size_t n = 300'006;
