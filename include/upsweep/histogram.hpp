@@ -37,7 +37,7 @@ void with_counters(cpu target, std::string_view call, std::size_t tables, std::s
     }
 }
 
-// Overwrites the counters, one a bin, with what count_onto(totals) counts, or adds it, and returns the samples beside them.
+// Overwrites the counters, one a bin, with what count_onto(totals) counts, or adds it. Returns the samples beside them.
 template <class CountOnto>
 outside put_totals(cpu target, std::string_view call, std::span<std::uint64_t> counts, bool accumulates,
                    CountOnto count_onto)
@@ -76,9 +76,9 @@ inline void add(outside& beside, const outside& more)
 
 // Counts the samples of `in` in bins: even_bins, edges, integer_bins or bins_by. counts has one element a bin and is
 // overwritten; samples outside every bin, and NaN, are counted apart and returned. Counts are 64-bit and do not wrap.
-// One pass over the input, which is not copied. Temporary memory: a 64-bit counter a bin, and for each thread a 32-bit one
-// (four of them up to 16,384 bins, eight up to 1024); errors, after which nothing is written: no bins, or counts of another
-// number (invalid_argument), and out_of_memory.
+// One pass over the input, which is not copied. Temporary memory: a 64-bit counter a bin, and for each thread a 32-bit
+// one (four of them up to 16,384 bins, eight up to 1024); errors, after which nothing is written: no bins, or counts of
+// another number (invalid_argument), and out_of_memory.
 template <input_range R, class Bins>
 outside histogram(cpu target, R&& in, const Bins& bins, std::span<std::uint64_t> counts)
 {

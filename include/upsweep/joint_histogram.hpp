@@ -45,11 +45,12 @@ outside put_joint_histogram(cpu target, const std::tuple<Rs...>& in, const std::
 
 } // namespace detail
 
-// Counts the points whose coordinates are the elements of several inputs: joint_histogram(target, std::tuple{xs, ys}, std::tuple{
-// bins_x, bins_y}, counts) counts (xs[i], ys[i]) for all i. The bins of each dimension are of any kind; counts has one element for
-// each combination, the last dimension varying fastest, and is overwritten. A point of which a coordinate is in no bin is counted
-// once, apart: as NaN if one is NaN, else as above if one is above its bins, else as below. One pass over each input.
-// Errors and temporary memory: as of histogram with as many bins; inputs of different lengths are invalid_argument.
+// Counts the points whose coordinates are the elements of several inputs: joint_histogram(target, std::tuple{xs, ys},
+// std::tuple{bins_x, bins_y}, counts) counts (xs[i], ys[i]) for all i. The bins of each dimension are of any kind;
+// counts has one element for each combination, the last dimension varying fastest, and is overwritten. A point of which
+// a coordinate is in no bin is counted once, apart: as NaN if one is NaN, else as above if one is above its bins, else
+// as below. One pass over each input. Errors and temporary memory: as of histogram with as many bins; inputs of
+// different lengths are invalid_argument.
 template <class... Rs, class... Bins>
 outside joint_histogram(cpu target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
                         std::span<std::uint64_t> counts)

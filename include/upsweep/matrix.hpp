@@ -12,8 +12,9 @@
 
 namespace upsweep {
 
-// Rows of elements in memory, a part of an image for one: row r begins r * pitch bytes after `data`. The pitch is at least a
-// row, and a multiple of alignof(T), or the calls refuse it (invalid_argument). What lies between the rows is not read.
+// Rows of elements in memory, a part of an image for one: row r begins r * pitch bytes after `data`. The pitch is at
+// least a row, and a multiple of alignof(T), or the calls refuse it (invalid_argument). What lies between the rows is
+// not read.
 template <class T>
 struct matrix {
     const T* data;

@@ -110,8 +110,8 @@ void histogram_channels_on_cpu(cpu target, const matrix<T>& in, std::size_t chan
 
 } // namespace detail
 
-// The histogram of all elements of a matrix, a part of an image for one: as `histogram` of the elements row by row, with the
-// same temporary memory and errors; a matrix that is none is invalid_argument.
+// The histogram of all elements of a matrix, a part of an image for one: as `histogram` of the elements row by row,
+// with the same temporary memory and errors; a matrix that is none is invalid_argument.
 template <class T, class Bins>
 outside histogram(cpu target, const matrix<T>& in, const Bins& bins, std::span<std::uint64_t> counts)
 {
@@ -126,11 +126,11 @@ void histogram_accumulate(cpu target, const matrix<T>& in, const Bins& bins, std
     detail::add(beside, detail::put_matrix_histogram(target, in, bins, counts, true));
 }
 
-// A histogram of each row: counts has the counters of the first row, of the second one, and so on; beside[row] counts the
-// row's samples that are in no bin. Both are overwritten. One pass over the input, from millions of short rows to a few long
-// ones. Temporary memory: for each thread two tables of a row, of 64-bit and of 32-bit counters. Errors: what histogram
-// refuses, a matrix that is none, and `beside` of another number of rows (invalid_argument), with nothing written; after
-// out_of_memory some rows may have been.
+// A histogram of each row: counts has the counters of the first row, of the second one, and so on; beside[row] counts
+// the row's samples that are in no bin. Both are overwritten. One pass over the input, from millions of short rows to a
+// few long ones. Temporary memory: for each thread two tables of a row, of 64-bit and of 32-bit counters. Errors: what
+// histogram refuses, a matrix that is none, and `beside` of another number of rows (invalid_argument), with nothing
+// written; after out_of_memory some rows may have been.
 template <class T, class Bins>
 void histogram_rows(cpu target, const matrix<T>& in, const Bins& bins, std::span<std::uint64_t> counts,
                     std::span<outside> beside)
@@ -146,14 +146,14 @@ void histogram_rows_accumulate(cpu target, const matrix<T>& in, const Bins& bins
     detail::histogram_rows_on_cpu(target, in, bins, counts, beside, true);
 }
 
-// A histogram of each channel of an image whose pixels are `channels` elements side by side: the matrix has as many columns
-// as a row of pixels has elements. `bins` are those of all channels, or a sized range, such as
-// std::array{up::even_bins{0, 1, 100}, up::even_bins{-1, 1, 50}}, that has those of each, of one kind. counts has the counters
-// of the first channel, right behind them those of the second one, and so on, however many bins each has; beside[channel]
-// counts its samples that are in no bin. Both are overwritten. One pass over the input. Temporary memory: as of histogram with
-// as many bins as all channels have; with bins of each channel's own also 256 elements a channel for each thread. Errors, after
-// which nothing is written: what histogram refuses, rows that are not of whole pixels, bins or `beside` of another number of
-// channels (invalid_argument), and out_of_memory.
+// A histogram of each channel of an image whose pixels are `channels` elements side by side: the matrix has as many
+// columns as a row of pixels has elements. `bins` are those of all channels, or a sized range, such as
+// std::array{up::even_bins{0, 1, 100}, up::even_bins{-1, 1, 50}}, that has those of each, of one kind. counts has the
+// counters of the first channel, right behind them those of the second one, and so on, however many bins each has;
+// beside[channel] counts its samples that are in no bin. Both are overwritten. One pass over the input. Temporary
+// memory: as of histogram with as many bins as all channels have; with bins of each channel's own also 256 elements a
+// channel for each thread. Errors, after which nothing is written: what histogram refuses, rows that are not of whole
+// pixels, bins or `beside` of another number of channels (invalid_argument), and out_of_memory.
 template <class T, class Bins>
 void histogram_channels(cpu target, const matrix<T>& in, std::size_t channels, const Bins& bins,
                         std::span<std::uint64_t> counts, std::span<outside> beside)

@@ -52,9 +52,10 @@ void add_weighted_histogram(cpu target, R&& in, W&& weights, const Bins& bins, s
 // floating-point numbers is the sum of the real numbers, rounded once to nearest even, to double for doubles and to
 // float otherwise: it has no error of its own and depends on neither order, threads nor device. NaN, or infinities of
 // both signs, make the sum of their bin NaN; no weights at all, or zeros of any sign, make +0. One pass over the input.
-// Temporary memory: for each thread a sum of 64 bits a bin, of 128 for floating-point weights (four of them up to 4096 bins),
-// and where such weights differ by far more than 2^60, sums of 88 (f64: 544) bytes a bin. Errors, after which nothing is
-// written: what histogram refuses, and weights of another number than samples (invalid_argument), and out_of_memory.
+// Temporary memory: for each thread a sum of 64 bits a bin, of 128 for floating-point weights (four of them up to 4096
+// bins), and where such weights differ by far more than 2^60, sums of 88 (f64: 544) bytes a bin. Errors, after which
+// nothing is written: what histogram refuses, and weights of another number than samples (invalid_argument), and
+// out_of_memory.
 template <input_range R, input_range W, class Bins, class Sum = weight_sum_t<std::ranges::range_value_t<W>>>
 weight_outside<Sum> weighted_histogram(cpu target, R&& in, W&& weights, const Bins& bins,
                                        std::span<weight_sum_t<std::ranges::range_value_t<W>>> sums)

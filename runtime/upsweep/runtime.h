@@ -2,9 +2,9 @@
  *
  * libupsweep: reduce, scan and histogram with the element type and the operator chosen at run time.
  *
- * Every function returns a status. On any status but UPSWEEP_OK nothing has been written to the caller's memory (but for
- * results of a scan on a GPU that failed on the way, UPSWEEP_INTERNAL), and upsweep_last_error() tells the calling thread
- * what failed, why, and what to do about it. Functions are thread-safe; one upsweep_reducer, upsweep_scanner or
+ * Every function returns a status. On any status but UPSWEEP_OK nothing has been written to the caller's memory (but
+ * for results of a scan on a GPU that failed on the way, UPSWEEP_INTERNAL), and upsweep_last_error() tells the calling
+ * thread what failed, why, and what to do about it. Functions are thread-safe; one upsweep_reducer, upsweep_scanner or
  * upsweep_counter belongs to one thread at a time.
  *
  * Floating-point results are those of the canonical order (docs/fold-order.md): the same bits for every target, number
@@ -86,8 +86,8 @@ UPSWEEP_API uint64_t upsweep_dtype_size(upsweep_dtype dtype);
 UPSWEEP_API const char* upsweep_dtype_name(upsweep_dtype dtype);
 UPSWEEP_API const char* upsweep_op_name(upsweep_op op);
 
-/* The type of a reduce's result: sums and products of bool and signed integers are i64, of unsigned integers u64, of f16
- * and bf16 f32; logical operators give bool; everything else keeps the element type. UPSWEEP_UNSUPPORTED where the
+/* The type of a reduce's result: sums and products of bool and signed integers are i64, of unsigned integers u64, of
+ * f16 and bf16 f32; logical operators give bool; everything else keeps the element type. UPSWEEP_UNSUPPORTED where the
  * operator is not defined for the type (bit operators on floating-point numbers). */
 UPSWEEP_API upsweep_status upsweep_reduce_dtype(upsweep_op op, upsweep_dtype dtype, upsweep_dtype* result_dtype);
 
@@ -98,10 +98,10 @@ UPSWEEP_API upsweep_status upsweep_reduce(upsweep_target target, upsweep_op op, 
 
 /* out[i] = in[0] (+) ... (+) in[i], or without in[i] where `exclusive`. `init`, one value of out_dtype or NULL, is put
  * before the first element. `out` may be `in` where the dtypes are equal; spans that overlap otherwise are refused.
- * Elements are converted to out_dtype (f16 and bf16: to f32, and results rounded once) before they are folded; sums wrap
- * in integers of out_dtype's width. UPSWEEP_UNSUPPORTED where the operator is not defined for out_dtype, or the elements
- * are floating-point numbers and the results integers. Without `init` an exclusive scan starts with the identity: 0, 1,
- * the largest value for minimum, ... */
+ * Elements are converted to out_dtype (f16 and bf16: to f32, and results rounded once) before they are folded; sums
+ * wrap in integers of out_dtype's width. UPSWEEP_UNSUPPORTED where the operator is not defined for out_dtype, or the
+ * elements are floating-point numbers and the results integers. Without `init` an exclusive scan starts with the
+ * identity: 0, 1, the largest value for minimum, ... */
 UPSWEEP_API upsweep_status upsweep_scan(upsweep_target target, upsweep_op op, bool exclusive, upsweep_dtype in_dtype,
                                         const void* in, upsweep_dtype out_dtype, void* out, uint64_t count,
                                         const void* init);
@@ -153,13 +153,13 @@ UPSWEEP_API upsweep_status upsweep_histogram_edges(upsweep_target target, upswee
 UPSWEEP_API upsweep_status upsweep_histogram_letters(upsweep_target target, const void* text, uint64_t bytes,
                                                      uint64_t group, uint64_t* counts, uint64_t* others);
 
-/* Counts samples, or letters, that come in pieces. On a GPU the pieces are gathered, and counted in a table there, which
- * stays until the counter is destroyed: cheaper than one of the calls above for each piece.
+/* Counts samples, or letters, that come in pieces. On a GPU the pieces are gathered, and counted in a table there,
+ * which stays until the counter is destroyed: cheaper than one of the calls above for each piece.
  *
- * What it takes: 8 bytes a bin, on a GPU of the GPU's memory, on a CPU as much again, and 4 bytes a bin and thread, while
- * samples are fed. On a GPU also up to 64 MiB (upsweep_counter_limit_gpu_memory) of its memory and as much page-locked
- * memory of the host, both from the first samples on, in three parts as they are needed, and what the GPU engine takes for
- * the time of a call (docs/histogram.md). */
+ * What it takes: 8 bytes a bin, on a GPU of the GPU's memory, on a CPU as much again, and 4 bytes a bin and thread,
+ * while samples are fed. On a GPU also up to 64 MiB (upsweep_counter_limit_gpu_memory) of its memory and as much
+ * page-locked memory of the host, in three parts as they are needed, and what the GPU engine takes for itself
+ * (docs/histogram.md); all of it from the first samples on, until the counter is destroyed. */
 typedef struct upsweep_counter upsweep_counter;
 /* The edges are copied. Where a counter cannot be created *counter is left as it is: UPSWEEP_INVALID_ARGUMENT for bins
  * that the calls above refuse, and on a GPU for more than it counts at once, 16,777,213, or fewer where its blocks have
@@ -171,16 +171,17 @@ UPSWEEP_API upsweep_status upsweep_counter_create_edges(upsweep_target target, u
 /* The bytes that are no letters count as below all bins. */
 UPSWEEP_API upsweep_status upsweep_counter_create_letters(upsweep_target target, uint64_t group,
                                                           upsweep_counter** counter);
-/* The samples are read before the call returns. A call that fails with UPSWEEP_INTERNAL or UPSWEEP_OUT_OF_MEMORY may have
- * counted part of them: such a counter can only be destroyed, and on a GPU refuses further calls. Where nothing has been
- * counted yet, as without memory for the first samples, the call may be repeated, on a GPU with a lower limit. */
+/* The samples are read before the call returns. A call that fails with UPSWEEP_INTERNAL or UPSWEEP_OUT_OF_MEMORY may
+ * have counted part of them: such a counter can only be destroyed, and on a GPU refuses further calls. Where nothing
+ * has been counted yet, as without memory for the first samples, the call may be repeated, on a GPU with a lower
+ * limit. */
 UPSWEEP_API upsweep_status upsweep_counter_feed(upsweep_counter* counter, const void* in, uint64_t count);
 /* Overwrites counts, one for each bin, and *outside with those of everything fed so far; more may be fed afterwards. */
 UPSWEEP_API upsweep_status upsweep_counter_result(const upsweep_counter* counter, uint64_t* counts,
                                                   upsweep_outside* outside);
-/* As upsweep_reducer_limit_gpu_memory; the table of counts and what the GPU engine takes for the time of a call come on
- * top of it. UPSWEEP_INVALID_ARGUMENT after the first samples were fed, or where a GPU needs more: 3 * 1024 samples. No
- * effect on the CPU. */
+/* As upsweep_reducer_limit_gpu_memory; the table of counts and what the GPU engine takes for itself come on top of it.
+ * UPSWEEP_INVALID_ARGUMENT after the first samples were fed, or where a GPU needs more: 3 * 1024 samples. No effect on
+ * the CPU. */
 UPSWEEP_API upsweep_status upsweep_counter_limit_gpu_memory(upsweep_counter* counter, uint64_t bytes);
 /* NULL is allowed. */
 UPSWEEP_API void upsweep_counter_destroy(upsweep_counter* counter);

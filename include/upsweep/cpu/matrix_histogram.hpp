@@ -18,7 +18,7 @@
 // Histograms of matrices: one of all elements, one a row, one a channel.
 namespace upsweep::cpu_engine {
 
-// Calls f(row, column, size) for the stretches of rows that are the elements [first, first + size), numbered row by row.
+// Calls f(row, column, size) for the stretches of rows that are the elements [first, first + size), row by row.
 template <class T, class F>
 void for_each_stretch(const matrix<T>& in, std::size_t first, std::size_t size, F f)
 {
@@ -57,8 +57,8 @@ void for_each_slot(const T* in, std::size_t count, const Slots& slots, F f)
         f(i, slots(load<T>(in, i)));
 }
 
-// Calls take(row, totals) for every row, with a total for each of `size` slots. Long rows are shared out among the threads;
-// of shorter ones each is counted by one.
+// Calls take(row, totals) for every row, with a total for each of `size` slots. Long rows are shared out among the
+// threads; of shorter ones each is counted by one.
 template <class T, class Slots, class Take>
 void histogram_rows(const cpu& target, const matrix<T>& in, const Slots& slots, std::size_t size, Take take)
 {
@@ -85,7 +85,7 @@ void histogram_rows(const cpu& target, const matrix<T>& in, const Slots& slots, 
     });
 }
 
-// Adds the elements to totals[channel * size of a channel + slot], where a row's elements belong to the channels in turn.
+// Adds the elements to totals[channel * size of a channel + slot]: a row's elements belong to the channels in turn.
 template <class T, class Slots>
 void channel_histograms_onto(const cpu& target, const matrix<T>& in, std::size_t channels, const Slots& slots,
                              std::span<std::uint64_t> totals)
