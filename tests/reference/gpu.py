@@ -157,7 +157,10 @@ def too_many_bins(libs, rng):
     f32, gpu, out = DTYPES["f32"], cuda(1), Guarded("u64", 4)
     for lib in libs:
         counter, beside = ctypes.c_void_p(0xA5A5), Guarded("u64", 3)
-        create = lambda bins: lib.counter_create_even(gpu, f32, 0, 1, bins, ctypes.byref(counter))  # noqa: E731
+
+        def create(bins):
+            return lib.counter_create_even(gpu, f32, 0, 1, bins, ctypes.byref(counter))
+
         refused(lib, "too many bins", create(2_000_000_000), INVALID_ARGUMENT, out, "2000000000 bins", "fewer bins")
         most = int(re.search(r"at once, (\d+)", lib.message())[1])
         refused(lib, "one bin too many", create(most + 1), INVALID_ARGUMENT, out, f"{most + 1} bins")
@@ -170,7 +173,7 @@ def too_many_bins(libs, rng):
         refused(lib, "too many bins for no samples", status, INVALID_ARGUMENT, out, f"{most + 1} bins")
         with case():
             require(create(most) == OK, f"{lib.isa}: {most} bins: {lib.message()}")
-        lib.counter_destroy(counter)
+            lib.counter_destroy(counter)
 
 
 def too_much_memory(libs, rng):
