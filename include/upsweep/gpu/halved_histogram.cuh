@@ -107,6 +107,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
                      lot % Shape::lots);
     };
     const auto receive = [&](unsigned earlier) {
+        __syncwarp(); // no lane waits while its neighbours still have to send
         wait_for_transfers(barriers, earlier % Shape::lots, parcels * lanes * sizeof(uint4), earlier / Shape::lots);
 #pragma unroll
         for (int p = 0; p < parcels; ++p) {
