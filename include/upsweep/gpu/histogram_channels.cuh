@@ -30,25 +30,6 @@ struct channel_shape {
     static constexpr int vectors = 4; // of a lane, on their way at once
 };
 
-// Counters of a block, with as many copies of each as lanes have banks of their own.
-template <unsigned Copies>
-struct channel_table {
-    static constexpr unsigned copies = Copies;
-    std::uint32_t* counters;
-    shared_address address = shared_address_of(counters + lane_id() % Copies);
-
-    static constexpr std::size_t words(std::size_t count) { return count * Copies; }
-
-    __device__ void increment(slot k) const { increment_shared(address, k * Copies); }
-    __device__ std::uint32_t total(slot k) const
-    {
-        std::uint32_t sum = 0;
-        for (unsigned copy = 0; copy < Copies; ++copy) // neighbouring threads read from neighbouring banks
-            sum += counters[k * Copies + (copy + threadIdx.x) % Copies];
-        return sum;
-    }
-};
-
 // Which channel each element of a vector is of. Few channels are compiled for (Channels, else 0): then it is found out for each
 // vector. Of any other number it is remembered, since the vectors of a thread mostly begin with the same one.
 template <int Channels, int Elements>
@@ -200,8 +181,8 @@ std::uint64_t* count_channels(const cuda& target, const matrix<T>& in, std::size
                               slot keys)
 {
     const std::size_t available = table_bytes(target) / sizeof(std::uint32_t) - words_of(rules);
-    using table = channel_table<lanes>;
-    using half_table = std::conditional_t<is_byte<T>, channel_table<lanes / 2>, table>;
+    using table = lane_table;
+    using half_table = std::conditional_t<is_byte<T>, table_of_copies<lanes / 2>, table>;
     constexpr int three = is_byte<T> ? 3 : 0;
     constexpr int four = is_byte<T> ? 4 : 0;
     if (table::words(keys) <= available) {

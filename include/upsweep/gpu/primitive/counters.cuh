@@ -40,22 +40,26 @@ struct scattered_table {
     }
 };
 
-// The same with a copy of each counter for every lane, which is its bank: an increment never waits for another of its warp.
-struct lane_table {
+// The same with several copies of each counter, which are banks of their own for as many lanes.
+template <unsigned Copies>
+struct table_of_copies {
     std::uint32_t* counters;
-    shared_address address = shared_address_of(counters + lane_id());
+    shared_address address = shared_address_of(counters + lane_id() % Copies);
 
-    static constexpr std::size_t words(std::size_t count) { return count * lanes; }
+    static constexpr std::size_t words(std::size_t count) { return count * Copies; }
 
-    __device__ void increment(slot k) const { increment_shared(address, k * lanes); }
+    __device__ void increment(slot k) const { increment_shared(address, k * Copies); }
     __device__ std::uint32_t total(slot k) const
     {
         std::uint32_t sum = 0;
-        for (unsigned lane = 0; lane < lanes; ++lane) // neighbouring threads read from neighbouring banks
-            sum += counters[k * lanes + (lane + threadIdx.x) % lanes];
+        for (unsigned copy = 0; copy < Copies; ++copy) // neighbouring threads read from neighbouring banks
+            sum += counters[k * Copies + (copy + threadIdx.x) % Copies];
         return sum;
     }
 };
+
+// A copy for every lane: an increment never waits for another of its warp.
+using lane_table = table_of_copies<lanes>;
 
 // By all threads of a block; a barrier must follow.
 __device__ inline void clear_words(std::uint32_t* words, std::size_t count)

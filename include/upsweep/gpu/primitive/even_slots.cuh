@@ -186,8 +186,8 @@ struct even_float_rule {
     static constexpr G shift = sizeof(G) == 4 ? G(0x1.8p23) : G(0x1.8p52);
 
     // How many bins a place can be off by. With u the roundoff of a float and m the largest magnitude, the edges are
-    // off by u m, or by what subnormal floats are, times the scale. In floats the sum is off by u for each bin that it can be; the scale, times m, and
-    // the offset by what they are.
+    // off by u m, or by what subnormal floats are, times the scale. In floats the sum is off by u for each bin that it
+    // can be; the scale, times m, and the offset by what they are.
     static double error_of(const even_bins& even)
     {
         constexpr double u = 0x1p-24;
