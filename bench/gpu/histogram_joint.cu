@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include <upsweep/gpu/joint_histogram.cuh>
+#include <upsweep/gpu/histogram/joint.cuh>
 
 #include "histograms.cuh"
 

@@ -4,9 +4,9 @@
 #include <array>
 
 #include <cub/device/device_histogram.cuh>
-#include <upsweep/gpu/histogram_channels.cuh>
-#include <upsweep/gpu/histogram_rows.cuh>
-#include <upsweep/gpu/matrix_histogram.cuh>
+#include <upsweep/gpu/histogram/channels.cuh>
+#include <upsweep/gpu/histogram/rows.cuh>
+#include <upsweep/gpu/histogram/matrix.cuh>
 
 #include "histograms.cuh"
 #include "peers.cuh"

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // Weights are multiples of 2^-25, so that their sums are known exactly: as integers.
-#include <upsweep/gpu/weighted_histogram.cuh>
+#include <upsweep/gpu/histogram/weighted.cuh>
 
 #include "histograms.cuh"
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include <upsweep/gpu/histogram.cuh>
+#include <upsweep/gpu/histogram/histogram.cuh>
 
 #include "contenders.hpp"
 #include "generated.cuh"

@@ -79,10 +79,10 @@ constexpr unsigned blocks_a_processor[] = {4, 8, 16, 1u << 20};
 template <int Unroll>
 unsigned grid_of(std::size_t vectors, unsigned each)
 {
-    int processors = 0;
-    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
+    int multiprocessors = 0;
+    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
     const std::size_t pieces = (vectors + threads * Unroll - 1) / (threads * Unroll);
-    return static_cast<unsigned>(std::min(pieces, std::size_t{each} * static_cast<unsigned>(processors)));
+    return static_cast<unsigned>(std::min(pieces, std::size_t{each} * static_cast<unsigned>(multiprocessors)));
 }
 
 std::string name_of(const char* what, int unroll, unsigned each)

@@ -95,5 +95,5 @@ void histogram_accumulate(cpu target, R&& in, const Bins& bins, std::span<std::u
 } // namespace upsweep
 
 #ifdef __CUDACC__
-#include <upsweep/gpu/histogram.cuh>
+#include <upsweep/gpu/histogram/histogram.cuh>
 #endif

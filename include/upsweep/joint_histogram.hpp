@@ -69,5 +69,5 @@ void joint_histogram_accumulate(cpu target, const std::tuple<Rs...>& in, const s
 } // namespace upsweep
 
 #ifdef __CUDACC__
-#include <upsweep/gpu/joint_histogram.cuh>
+#include <upsweep/gpu/histogram/joint.cuh>
 #endif

@@ -172,7 +172,7 @@ void histogram_channels_accumulate(cpu target, const matrix<T>& in, std::size_t 
 } // namespace upsweep
 
 #ifdef __CUDACC__
-#include <upsweep/gpu/histogram_channels.cuh>
-#include <upsweep/gpu/histogram_rows.cuh>
-#include <upsweep/gpu/matrix_histogram.cuh>
+#include <upsweep/gpu/histogram/channels.cuh>
+#include <upsweep/gpu/histogram/rows.cuh>
+#include <upsweep/gpu/histogram/matrix.cuh>
 #endif

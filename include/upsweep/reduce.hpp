@@ -77,5 +77,5 @@ void reduce(cpu target, R&& in, Result* result, Op op)
 } // namespace upsweep
 
 #ifdef __CUDACC__
-#include <upsweep/gpu/reduce.cuh>
+#include <upsweep/gpu/fold/reduce.cuh>
 #endif

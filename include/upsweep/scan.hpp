@@ -107,5 +107,5 @@ void exclusive_scan(cpu target, In&& in, Out&& out, Op op, const Init& init)
 } // namespace upsweep
 
 #ifdef __CUDACC__
-#include <upsweep/gpu/scan.cuh>
+#include <upsweep/gpu/fold/scan.cuh>
 #endif

@@ -11,5 +11,5 @@ struct cpu {
 } // namespace upsweep
 
 #ifdef __CUDACC__
-#include <upsweep/gpu/cuda.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
 #endif

@@ -77,5 +77,5 @@ void weighted_histogram_accumulate(cpu target, R&& in, W&& weights, const Bins& 
 } // namespace upsweep
 
 #ifdef __CUDACC__
-#include <upsweep/gpu/weighted_histogram.cuh>
+#include <upsweep/gpu/histogram/weighted.cuh>
 #endif

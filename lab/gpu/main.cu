@@ -67,8 +67,8 @@ double roof_ms(std::size_t bytes, bool copy)
     double& best = known[{bytes, copy}];
     if (best != 0)
         return best;
-    int processors = 0;
-    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
+    int multiprocessors = 0;
+    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
     const auto vectors = static_cast<unsigned>((copy ? bytes / 2 : bytes) / sizeof(uint4));
     const lab::buffer<int> numbers(lab::small_numbers(4 * vectors));
     const auto* in = reinterpret_cast<const uint4*>(numbers.data());
@@ -76,7 +76,7 @@ double roof_ms(std::size_t bytes, bool copy)
     best = INFINITY;
     for (unsigned blocks_per_processor : {2u, 4u, 8u, 32u, 64u}) {
         const unsigned grid =
-            std::max(1u, std::min(lab::blocks_for(vectors, 256), blocks_per_processor * unsigned(processors)));
+            std::max(1u, std::min(lab::blocks_for(vectors, 256), blocks_per_processor * unsigned(multiprocessors)));
         lab::stopwatch watch;
         lab::timing = &watch;
         lab::repeat(8, vectors, bytes, [&] {

@@ -13,8 +13,8 @@
 
 #include <cuda_runtime.h>
 
-#include <upsweep/gpu/histogram.cuh>
-#include <upsweep/gpu/partitioned_histogram.cuh>
+#include <upsweep/gpu/histogram/histogram.cuh>
+#include <upsweep/gpu/histogram/partitioned.cuh>
 
 #include "chunk.cuh"
 #include "elements.cuh"

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include <upsweep/gpu/cuda.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
 
 #include "fold.hpp"
 

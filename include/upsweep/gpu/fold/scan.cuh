@@ -1,0 +1,433 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <cuda_pipeline.h>
+
+#include <upsweep/fold_order.hpp>
+#include <upsweep/gpu/fold/packed.cuh>
+#include <upsweep/gpu/fold/small_scan.cuh>
+#include <upsweep/gpu/fold/tile_states.cuh>
+#include <upsweep/gpu/fold/vector_scan.cuh>
+#include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/gpu/target/launch.cuh>
+#include <upsweep/op.hpp>
+#include <upsweep/range.hpp>
+
+// Scan in one pass and one kernel. A block takes tile after tile through a ring of stages in shared memory:
+//
+//   copy      each warp copies the elements that it will need itself, asynchronously, several tiles ahead
+//   total     the tile's total is put on the board, some tiles ahead of
+//   scan      the tile's results, from the fold of all totals before it
+//
+// so that the totals that a tile needs have been on the board for a while when it needs them. Every block reads every total:
+// one hop from any block to any other, and no chain of blocks that wait. One barrier a tile.
+namespace upsweep::gpu {
+
+template <class In, class Out, int Rows, int Stages, int Ahead, int Listeners>
+struct scan_shape {
+    static constexpr int warps = 16;                                // that scan
+    static constexpr int listeners = Listeners;                     // that fold the totals of other blocks
+    static constexpr int threads = (warps + 1 + listeners) * lanes; // and one warp that announces those of its own
+    static constexpr int rows = Rows;                               // of a chunk, which is a warp's part of a tile
+    static_assert(Listeners <= Ahead, "a listener has passed the barrier after which the totals of its tile are there");
+    static constexpr int stages = Stages; // of the ring
+    static constexpr int ahead = Ahead;   // tiles from a total to its scan
+    static constexpr int elements = vector_elements<larger_element<In, Out>>;
+    static constexpr int row = elements * lanes;
+    static constexpr int chunk = row * rows;
+    static constexpr int tile = chunk * warps;
+    static constexpr int vector_bytes = elements * static_cast<int>(larger_element<In, Out>);
+    static constexpr std::size_t shared_bytes = std::size_t{vector_bytes} * (tile / elements) * stages;
+};
+
+// For many elements. Operators on 16 bytes are dear: the more elements a lane has, the fewer applications in the trees of warps.
+// Sums of 16-bit integers take 4 % longer with the usual ring.
+template <class Acc, class In, class Out, class Op, class Usual = scan_shape<In, Out, 4, 6, 4, 3>>
+using large_scan_shape = std::conditional_t<
+    Usual::elements == 1, scan_shape<In, Out, 8, 3, 2, 2>,
+    std::conditional_t<is_packed<Op, Acc> && sizeof(Acc) == 2, scan_shape<In, Out, 4, 5, 3, 3>, Usual>>;
+
+template <class Shape, scan_kind Kind, class Acc, class In, class Out, class Op>
+class scan_block {
+    using element = std::iter_value_t<In>;
+    using result = std::iter_value_t<Out>;
+    static constexpr int elements = Shape::elements;
+    static constexpr int stages = Shape::stages;
+
+public:
+    struct shared_memory {
+        raw_array<Acc, stages * Shape::warps> totals;    // of the chunks
+        raw_array<Acc, stages*(Shape::warps + 1)> folds; // before them, and after the last
+        std::uint64_t tiles[stages + 2];
+        typename look_back<Acc, Op>::memory stacks[Shape::listeners];
+    };
+
+    __device__ scan_block(In in, Out out, std::uint64_t count, const Op& op, const scan_start<Acc>& start,
+                          bool keep_results, shared_memory& shared, std::byte* ring)
+        : in_(in), out_(out), count_(count), vectors_{op, start}, keep_results_(keep_results), shared_(shared),
+          ring_(ring), tiles_((count + Shape::tile - 1) / Shape::tile), in_aligned_(is_aligned<elements>(in)),
+          out_aligned_(is_aligned<elements>(out))
+    {
+    }
+
+    // What the first warps do, from one barrier to the next: the total of one tile, the results of an earlier one.
+    __device__ void work()
+    {
+        for (int i = 0; i < stages - Shape::ahead; ++i)
+            copy(i);
+        for (int i = -Shape::ahead; goes_on(i); ++i) {
+            __pipeline_wait_prior(stages - 1 - Shape::ahead);
+            __syncwarp(); // others have copied what this lane reads
+            total(i + Shape::ahead);
+            if (i >= 0)
+                scan(i);
+            else
+                step(i);
+            copy(i + stages);
+        }
+    }
+
+    // What the next warp does meanwhile: it puts totals on the board and takes tiles.
+    __device__ void announce(const board_memory& memory)
+    {
+        const bool handed_out = tiles_ > std::uint64_t{stages} * gridDim.x; // else every block knows its tiles
+        const board<Acc> totals(memory, epoch(memory));
+        for (int i = -Shape::ahead; goes_on(i); ++i) {
+            if (i >= 0 && lane_id() == 0)
+                shared_.tiles[(i + stages) % (stages + 2)] =
+                    handed_out ? std::uint64_t{stages} * gridDim.x + draw(memory.state, tiles_) : tiles_;
+            step(i);
+            if (tile_of(i + Shape::ahead) + 1 < tiles_)
+                publish(i + Shape::ahead, totals);
+        }
+    }
+
+    // And the last warps, by turns: they fold the totals of other blocks.
+    __device__ void listen(const board_memory& memory, int which)
+    {
+        look_back<Acc, Op> folds(board<Acc>(memory, epoch(memory)), shared_.stacks[which], vectors_.start.before,
+                                 vectors_.op);
+        for (int i = which - Shape::ahead; goes_on(i); i += Shape::listeners) {
+            if (i >= 0) {
+                fold(i, folds);
+                // The totals before the last tile are known, so every block that has tiles has read the epoch.
+                if (tiles_ > 1 && tile_of(i) + 1 == tiles_ && lane_id() == 0)
+                    store_relaxed(&memory.state->epoch, epoch(memory));
+            }
+            step(i);
+            const int next = i + Shape::listeners;
+            if (next >= 0 && tile_of(next) < tiles_)
+                folds.expect(tile_of(next));
+        }
+    }
+
+private:
+    // The barrier of step i, for all but the listeners of the steps beside it.
+    __device__ static void step(int i)
+    {
+        named_barrier((i + Shape::ahead) % Shape::listeners, Shape::threads - (Shape::listeners - 1) * lanes);
+    }
+
+    // The number of this block's i-th tile. The first ones are known; the others go to the block that comes first.
+    __device__ std::uint64_t tile_of(int i) const
+    {
+        return i < stages ? blockIdx.x + std::uint64_t{static_cast<unsigned>(i)} * gridDim.x
+                          : shared_.tiles[i % (stages + 2)];
+    }
+
+    // Of this kernel, if it needs a board.
+    __device__ std::uint64_t epoch(const board_memory& memory) const
+    {
+        return tiles_ > 1 ? load_relaxed(&memory.state->epoch) + 1 : 0;
+    }
+
+    // Whether there is a tile to scan in step i, or still one to come. A block has at least one.
+    __device__ bool goes_on(int i) const { return i <= 0 || tile_of(i) < tiles_; }
+
+    // Where this warp's chunk begins in a tile, in vectors, and where its vectors lie in the ring.
+    __device__ static unsigned chunk_in_tile() { return threadIdx.x / lanes * (lanes * Shape::rows); }
+    __device__ std::byte* place(int i, int slot) const
+    {
+        return ring_ + (i % stages * (Shape::tile / elements) + chunk_in_tile() + static_cast<unsigned>(slot)) *
+                           Shape::vector_bytes;
+    }
+    __device__ static std::uint64_t first_in(std::uint64_t tile)
+    {
+        return tile * Shape::tile + (chunk_in_tile() + static_cast<unsigned>(lane_id())) * elements;
+    }
+    __device__ bool is_whole(std::uint64_t tile) const { return (tile + 1) * Shape::tile <= count_; }
+
+    // Starts to copy the elements into the ring. Beyond the end of the array it repeats the last one: a result depends on no
+    // element behind it, and the operator gets only what is in the array.
+    __device__ void copy(int i)
+    {
+        const std::uint64_t tile = tile_of(i);
+        if (tile < tiles_) {
+            const std::uint64_t first = first_in(tile);
+            if (in_aligned_ && is_whole(tile)) {
+#pragma unroll
+                for (int r = 0; r < Shape::rows; ++r)
+                    copy_vector(place(i, striped<Shape::rows>(r)), first + r * Shape::row);
+            } else {
+#pragma unroll 1
+                for (int r = 0; r < Shape::rows; ++r) {
+                    const std::uint64_t from = first + r * Shape::row;
+                    if (in_aligned_ && from + elements <= count_)
+                        copy_vector(place(i, striped<Shape::rows>(r)), from);
+                    else
+                        copy_elements(place(i, striped<Shape::rows>(r)), from);
+                }
+            }
+        }
+        __pipeline_commit();
+    }
+
+    __device__ void copy_vector(std::byte* to, std::uint64_t from) const
+    {
+        constexpr std::size_t bytes = elements * sizeof(element);
+        if constexpr (has_words<elements, In> && bytes >= 4)
+            if (bytes == 16 && keep_results_)
+                copy_once_async(to, in_ + from);
+            else
+                __pipeline_memcpy_async(to, in_ + from, bytes);
+        else
+            copy_elements(to, from);
+    }
+
+    __device__ void copy_elements(std::byte* to, std::uint64_t from) const
+    {
+        auto& vector = *reinterpret_cast<lane_vector<element, elements>*>(to);
+        if constexpr (has_words<elements, const element*> && detail::is_builtin<Op>) {
+            const std::uint64_t left = from < count_ ? count_ - from : 0; // zero does for what is not there
+            vector = gather_vector<elements>(in_ + from, left < elements ? static_cast<int>(left) : elements);
+        } else {
+            const auto last = static_cast<element>(in_[count_ - 1]);
+            auto* const values = reinterpret_cast<element*>(to);
+#pragma unroll
+            for (int j = 0; j < elements; ++j)
+                values[j] = from + j < count_ ? static_cast<element>(in_[from + j]) : last;
+        }
+    }
+
+    __device__ lane_vector<element, elements> load(int i, int r) const
+    {
+        return *reinterpret_cast<const lane_vector<element, elements>*>(place(i, blocked<Shape::rows>(r)));
+    }
+
+    // The total of this warp's chunk of tile i.
+    __device__ void total(int i)
+    {
+        if (tile_of(i) >= tiles_)
+            return;
+        Acc totals[Shape::rows];
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r)
+            totals[r] = vectors_.total(load(i, r));
+        Acc of_lane[1] = {lane_total<Shape::rows>(totals, vectors_.op)};
+        const Acc of_chunk = warp_total(of_lane, vectors_.op);
+        if (lane_id() == 0)
+            shared_.totals[i % stages * Shape::warps + static_cast<int>(threadIdx.x) / lanes] = of_chunk;
+    }
+
+    __device__ auto tree_of_chunks(int i)
+    {
+        constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::warps));
+        return warp_tree<Acc, levels>(shared_.totals[i % stages * Shape::warps + lane_id() % Shape::warps],
+                                      vectors_.op);
+    }
+
+    __device__ void publish(int i, const board<Acc>& totals)
+    {
+        const Acc of_tile = tree_of_chunks(i).total;
+        if (lane_id() == 0)
+            totals.publish(tile_of(i), of_tile);
+    }
+
+    // The folds before and after each chunk of tile i, once the totals of all tiles before it are on the board.
+    __device__ void fold(int i, look_back<Acc, Op>& folds)
+    {
+        const auto tree = tree_of_chunks(i);
+        Acc after;
+        const Acc before = folds.fold(tile_of(i), tree.total, after);
+        const int first = i % stages * (Shape::warps + 1);
+        if (lane_id() < Shape::warps)
+            shared_.folds[first + lane_id()] = tree.fold_before(before, vectors_.op);
+        if (lane_id() == 0)
+            shared_.folds[first + Shape::warps] = after;
+    }
+
+    // Writes the results of this warp's chunk of tile i; step i is what it waits for in between.
+    __device__ void scan(int i)
+    {
+        lane_vector<element, elements> values[Shape::rows];
+        Acc totals[Shape::rows];
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r) {
+            values[r] = load(i, r);
+            totals[r] = vectors_.total(values[r]);
+        }
+        const warp_tree<Acc> tree(lane_total<Shape::rows>(totals, vectors_.op), vectors_.op);
+        step(i);
+
+        const int place_of_fold = i % stages * (Shape::warps + 1) + static_cast<int>(threadIdx.x) / lanes;
+        const Acc before_lane = tree.fold_before(shared_.folds[place_of_fold], vectors_.op);
+        Acc folds[Shape::rows + 1]; // before each vector, and after the last
+        lane_folds<Shape::rows>(before_lane, totals, folds, vectors_.op);
+        folds[Shape::rows] = shuffle_down(before_lane);
+        replace_if(lane_id() == lanes - 1, folds[Shape::rows], Acc(shared_.folds[place_of_fold + 1]));
+
+        const std::uint64_t first = first_in(tile_of(i));
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r)
+            *reinterpret_cast<lane_vector<result, elements>*>(place(i, blocked<Shape::rows>(r))) =
+                vectors_.results(values[r], folds[r], folds[r + 1], first == 0 && r == 0);
+        __syncwarp();
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r)
+            store(first + r * Shape::row,
+                  *reinterpret_cast<lane_vector<result, elements>*>(place(i, striped<Shape::rows>(r))));
+    }
+
+    __device__ void store(std::uint64_t to, const lane_vector<result, elements>& results)
+    {
+        if constexpr (has_words<elements, Out>) {
+            if (out_aligned_ && to + elements <= count_) {
+                store_vector<elements>(out_ + to, results);
+                return;
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < elements; ++j)
+            if (to + j < count_)
+                out_[to + j] = results[j];
+    }
+
+    In in_;
+    Out out_;
+    std::uint64_t count_;
+    vector_scan<elements, Kind, Acc, In, Out, Op> vectors_;
+    bool keep_results_; // in the second-level cache, and not the elements
+    shared_memory& shared_;
+    std::byte* ring_;
+    std::uint64_t tiles_;
+    bool in_aligned_;
+    bool out_aligned_;
+};
+
+template <class Shape, scan_kind Kind, class Acc, class In, class Out, class Op>
+__global__ void __launch_bounds__(Shape::threads, 1)
+    scan_kernel(In in, Out out, std::uint64_t count, Op op, scan_start<Acc> start, bool keep_results,
+                board_memory memory)
+{
+    using block = scan_block<Shape, Kind, Acc, In, Out, Op>;
+    extern __shared__ uint4 ring[];
+    __shared__ typename block::shared_memory shared;
+    block self(in, out, count, op, start, keep_results, shared, reinterpret_cast<std::byte*>(ring));
+    const int warp = static_cast<int>(threadIdx.x) / lanes;
+    if (warp < Shape::warps)
+        self.work();
+    else if (warp == Shape::warps)
+        self.announce(memory);
+    else
+        self.listen(memory, warp - Shape::warps - 1);
+}
+
+// What comes before all results: an inclusive scan takes nothing of the kind.
+template <scan_kind Kind, class Acc>
+using scan_init = std::conditional_t<Kind == scan_kind::exclusive, const Acc*, std::nullptr_t>;
+
+// Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array comes
+// with `before`, the fold of the elements before it: their number is a multiple of a power of two that exceeds `count`.
+template <scan_kind Kind, class Acc, class In, class Out, class Op>
+void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, scan_init<Kind, Acc> init = nullptr,
+          const Acc* before = nullptr)
+{
+    const Acc* const first = init;
+    const scan_start<Acc> start{before != nullptr ? *before : op.template identity<Acc>(),
+                                first != nullptr ? *first : fold_of_nothing<Acc>(op), first != nullptr,
+                                before != nullptr};
+    if (count == 0)
+        return;
+    using few = small_scan_shape<In, Out>;
+    constexpr auto kernel_of_few = small_scan_kernel<few, Kind, Acc, In, Out, Op>;
+    const unsigned resident = resident_blocks<kernel_of_few>(target, few::threads, 0);
+    const std::uint64_t most = resident < most_tile_folds ? resident : most_tile_folds;
+    if (count <= few::tile * most) {
+        const auto tiles = static_cast<unsigned>((count + few::tile - 1) / few::tile);
+        launch(target, "scan", kernel_of_few, tiles, few::threads, 0, in, out, static_cast<unsigned>(count), op, start,
+               board_of(target, tiles, sizeof(Acc)));
+        return;
+    }
+
+    const bool keep_results = count * sizeof(std::iter_value_t<Out>) <= target.workspace().cache_bytes();
+    const auto with = [&]<class Shape>(Shape) {
+        constexpr auto kernel = scan_kernel<Shape, Kind, Acc, In, Out, Op>;
+        const std::uint64_t tiles = (count + Shape::tile - 1) / Shape::tile;
+        const std::uint64_t blocks = resident_blocks<kernel>(target, Shape::threads, Shape::shared_bytes);
+        launch(target, "scan", kernel, static_cast<unsigned>(tiles < blocks ? tiles : blocks), Shape::threads,
+               Shape::shared_bytes, in, out, count, op, start, keep_results, board_of(target, tiles, sizeof(Acc)));
+    };
+    using large = large_scan_shape<Acc, In, Out, Op>;
+    using small = scan_shape<In, Out, 1, 3, 1, 1>;
+    // Large tiles once there are 2 MiB of them, which keep the GPU busy.
+    constexpr std::uint64_t many = (std::uint64_t{2} << 20) / large::vector_bytes * large::elements;
+    if (count >= many && large::shared_bytes + 4096 <= target.workspace().shared_bytes())
+        with(large{});
+    else
+        with(small{});
+}
+
+} // namespace upsweep::gpu
+
+namespace upsweep {
+
+namespace detail {
+
+template <scan_kind Kind, class In, class Out, class Op, class... Init>
+void scan(const cuda& target, In&& in, Out&& out, const Op& op, const Init&... init)
+{
+    using accumulator = scan_accumulator_t<Op, std::ranges::range_value_t<Out>>;
+    static_assert(
+        monoid_over<Op, accumulator>,
+        "the operator is not a monoid over the result type: it needs op(a, b) and an identity (see up::monoid)");
+    const std::size_t count = size_of(in);
+    if (size_of(out) < count)
+        throw error(error_kind::invalid_argument, "scan", "the output is shorter than the input",
+                    "make room for one result an element");
+    const auto from = first_of(in);
+    const auto to = first_of(out);
+    check_overlap("scan", from, to, count);
+    const gpu::current_device current(target.device());
+    gpu::check_place(target, "scan", from, count);
+    gpu::check_place(target, "scan", to, count);
+    gpu::scan<Kind, accumulator>(target, from, to, count, op, static_cast<const accumulator*>(&init)...);
+}
+
+} // namespace detail
+
+// The same on a GPU, in order of the stream: the call does not wait. One kernel, one pass over the input.
+template <input_range In, output_range Out, class Op = plus>
+void inclusive_scan(const cuda& target, In&& in, Out&& out, Op op = {})
+{
+    detail::scan<scan_kind::inclusive>(target, in, out, op);
+}
+
+template <input_range In, output_range Out, class Op = plus>
+void exclusive_scan(const cuda& target, In&& in, Out&& out, Op op = {})
+{
+    detail::scan<scan_kind::exclusive>(target, in, out, op);
+}
+
+template <input_range In, output_range Out, class Op, class Init>
+void exclusive_scan(const cuda& target, In&& in, Out&& out, Op op, const Init& init)
+{
+    using accumulator = scan_accumulator_t<Op, std::ranges::range_value_t<Out>>;
+    detail::scan<scan_kind::exclusive>(target, in, out, op, convert<accumulator>(init));
+}
+
+} // namespace upsweep

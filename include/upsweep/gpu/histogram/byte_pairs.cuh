@@ -1,0 +1,254 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <upsweep/error.hpp>
+#include <upsweep/gpu/histogram/bin_finders.cuh>
+#include <upsweep/gpu/histogram/counters.cuh>
+#include <upsweep/gpu/source/reader.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/gpu/target/launch.cuh>
+#include <upsweep/joint_slot.hpp>
+
+// Joint histograms of two inputs of bytes, such as two images. The rules are asked once for each of the 256 values. Where a block
+// has room for all combinations of slots, a point's counter is found by two look-ups; where not, pairs of values are counted, of
+// which there are 65536, in several parts: the blocks of all parts read the same points at the same time, mostly from the
+// second-level cache.
+namespace upsweep::gpu {
+
+struct byte_pairs_shape {
+    static constexpr int threads = 1024;
+    static constexpr int rows = 4;    // vectors of each input that a lane has on their way at once
+    static constexpr int vector = 16; // points of a lane
+    static constexpr std::uint64_t chunk = rows * vector * lanes;
+    static constexpr std::size_t most_slots = std::size_t{1} << 24;
+};
+
+inline constexpr unsigned byte_values = 256;
+
+// The slots of the values of each input.
+struct byte_slots {
+    slot of_x[byte_values];
+    slot of_y[byte_values];
+};
+
+// Counters of all combinations of slots.
+struct slot_pairs {
+    static constexpr slot beside = 2;         // the slots of bytes outside: none is NaN
+    static constexpr slot spread = lanes - 1; // by which rows begin later, lest columns or diagonals meet in a bank
+    static constexpr unsigned look_up_words = byte_values * lanes; // a copy for each lane, in its bank
+
+    slot rows;
+    slot columns;
+
+    static std::size_t counters(std::size_t rows, std::size_t columns) { return rows * (columns + spread); }
+    __host__ __device__ std::size_t words() const { return 2 * look_up_words + rows * (columns + spread); }
+    __device__ slot begin_of(slot row) const { return row * (columns + spread) + (row * 0x9e3779b9U >> 27); }
+};
+
+struct slot_pair_table {
+    using pairs = slot_pairs;
+    static constexpr unsigned look_up_words = pairs::look_up_words;
+
+    pairs shape;
+    std::uint32_t* words;
+    const std::uint32_t* mine;
+    shared_address counters;
+
+    __device__ slot_pair_table(const pairs& all, std::uint32_t* first, const byte_slots& slots, unsigned)
+        : shape(all), words(first + 2 * look_up_words), mine(first + lane_id()), counters(shared_address_of(words))
+    {
+        for (unsigned i = threadIdx.x; i < look_up_words; i += blockDim.x) {
+            first[i] = shape.begin_of(slots.of_x[i / lanes]);
+            first[look_up_words + i] = slots.of_y[i / lanes];
+        }
+        clear_words(words, shape.words() - 2 * look_up_words);
+    }
+    __device__ void count(std::uint32_t x, std::uint32_t y) const
+    {
+        increment_shared(counters, mine[x * lanes] + mine[look_up_words + y * lanes]);
+    }
+    __device__ void count_four(std::uint32_t xs, std::uint32_t ys) const
+    {
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+            count(xs >> 8 * j & 0xffU, ys >> 8 * j & 0xffU);
+    }
+    // Calls add(slot of x, slot of y, count).
+    template <class F>
+    __device__ void for_each_total(const byte_slots&, F add) const
+    {
+        for (slot i = threadIdx.x; i < shape.rows * shape.columns; i += blockDim.x) {
+            const slot row = i / shape.columns;
+            const slot column = i - row * shape.columns;
+            if (const std::uint32_t counted = words[shape.begin_of(row) + column]; counted != 0)
+                add(row, column, counted);
+        }
+    }
+};
+
+// Counters of the pairs of values of which the upper bits are those of a part.
+struct value_pairs {
+    unsigned shift; // a part has 2^shift of them
+
+    __host__ __device__ std::size_t words() const { return std::size_t{1} << shift; }
+};
+
+struct value_pair_table {
+    using pairs = value_pairs;
+
+    std::uint32_t* words;
+    shared_address counters;
+    std::uint32_t size;
+    std::uint32_t first; // pair of the part
+
+    __device__ value_pair_table(const pairs& all, std::uint32_t* memory, const byte_slots&, unsigned part)
+        : words(memory), counters(shared_address_of(memory)), size(1U << all.shift), first(part << all.shift)
+    {
+        clear_words(words, size);
+    }
+    // Of two pairs of 16 bits: y is mixed with the bits of x, such that neither pairs of the same y nor those of equal values
+    // meet in a bank. The scattered pair of a part is below its size.
+    __device__ std::uint32_t scattered(std::uint32_t two) const
+    {
+        return two ^ (two >> 7 & 0x001e001eU) ^ (two >> 12 & 0x000f000fU) ^ (first | first << 16);
+    }
+    __device__ void count_scattered(std::uint32_t place) const
+    {
+        if (place < size)
+            increment_shared(counters, place);
+    }
+    __device__ void count(std::uint32_t x, std::uint32_t y) const { count_scattered(scattered(x << 8 | y) & 0xffffU); }
+    __device__ void count_two(std::uint32_t two) const
+    {
+        const std::uint32_t places = scattered(two);
+        count_scattered(places & 0xffffU);
+        count_scattered(places >> 16);
+    }
+    __device__ void count_four(std::uint32_t xs, std::uint32_t ys) const
+    {
+        count_two(__byte_perm(xs, ys, 0x1504));
+        count_two(__byte_perm(xs, ys, 0x3726));
+    }
+    template <class F>
+    __device__ void for_each_total(const byte_slots& slots, F add) const
+    {
+        for (std::uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
+            const std::uint32_t pair = first + i;
+            if (const std::uint32_t counted = words[scattered(pair) & 0xffffU]; counted != 0)
+                add(slots.of_x[pair >> 8], slots.of_y[pair & 0xffU], counted);
+        }
+    }
+};
+
+template <class Shape, class Table, class X, class Y, class RuleX, class RuleY, class Counter>
+__global__ void __launch_bounds__(Shape::threads, 1)
+    byte_pairs_kernel(const X* xs, const Y* ys, std::uint64_t count, RuleX rule_x, RuleY rule_y,
+                      typename Table::pairs pairs, unsigned parts, slot slots, histogram_result<Counter> result,
+                      counter_memory memory)
+{
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
+    __shared__ byte_slots slots_of;
+    if (threadIdx.x < byte_values)
+        slots_of.of_x[threadIdx.x] = rule_x.of_block(nullptr)(static_cast<X>(threadIdx.x));
+    else if (threadIdx.x < 2 * byte_values)
+        slots_of.of_y[threadIdx.x - byte_values] = rule_y.of_block(nullptr)(static_cast<Y>(threadIdx.x - byte_values));
+    __syncthreads();
+    const Table table(pairs, shared_words, slots_of, blockIdx.x % parts);
+    __syncthreads();
+
+    using vector = lane_vector<std::uint8_t, Shape::vector>;
+    const auto* const x_bytes = reinterpret_cast<const std::uint8_t*>(xs);
+    const auto* const y_bytes = reinterpret_cast<const std::uint8_t*>(ys);
+    const std::uint64_t before = elements_before_alignment<Shape::vector>(x_bytes, count);
+    const std::uint64_t chunks = (count - before) / Shape::chunk;
+    const bool aligned = is_aligned<Shape::vector>(y_bytes + before);
+    const unsigned group = blockIdx.x / parts;
+    const unsigned groups = gridDim.x / parts;
+    const std::uint64_t stride = std::uint64_t{groups} * (Shape::threads / lanes);
+    for (std::uint64_t chunk = group + threadIdx.x / lanes * groups; chunk < chunks; chunk += stride) {
+        const std::uint64_t first = before + chunk * Shape::chunk + static_cast<unsigned>(lane_id() * Shape::vector);
+        vector x[Shape::rows];
+        vector y[Shape::rows];
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r) {
+            const std::uint64_t at = first + static_cast<unsigned>(r * Shape::vector * lanes);
+            x[r] = load_vector<Shape::vector>(x_bytes + at);
+            y[r] = aligned ? load_vector<Shape::vector>(y_bytes + at) : gather_vector<Shape::vector>(y_bytes + at);
+        }
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r) {
+            table.count_four(x[r].memory.x, y[r].memory.x);
+            table.count_four(x[r].memory.y, y[r].memory.y);
+            table.count_four(x[r].memory.z, y[r].memory.z);
+            table.count_four(x[r].memory.w, y[r].memory.w);
+        }
+    }
+    if (group == groups - 1)
+        for (std::uint64_t i = threadIdx.x; i < count - chunks * Shape::chunk; i += Shape::threads) {
+            const std::uint64_t at = i < before ? i : i + chunks * Shape::chunk;
+            table.count(x_bytes[at], y_bytes[at]);
+        }
+    __syncthreads();
+
+    const auto x_bins = static_cast<slot>(rule_x.bins);
+    const auto y_bins = static_cast<slot>(rule_y.bins);
+    table.for_each_total(slots_of, [&](slot x, slot y, std::uint32_t counted) {
+        detail::joint_slot point;
+        point.add(x, x_bins);
+        point.add(y, y_bins);
+        memory.add(point.among(x_bins * y_bins), counted);
+    });
+    memory.wait_for_all(gridDim.x);
+    result.take(memory, slots, blockIdx.x, gridDim.x);
+}
+
+template <class Table, class X, class Y, class RuleX, class RuleY, class Counter>
+void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uint64_t count, const RuleX& rule_x,
+                          const RuleY& rule_y, const typename Table::pairs& pairs, unsigned parts,
+                          const histogram_result<Counter>& result)
+{
+    using shape = byte_pairs_shape;
+    constexpr auto kernel = byte_pairs_kernel<shape, Table, X, Y, RuleX, RuleY, Counter>;
+    allow_shared_bytes<kernel>(target);
+    const slot slots = result.bins + detail::outside_slots;
+    const std::uint64_t most = std::max(static_cast<unsigned>(target.workspace().multiprocessors()) / parts, 1U);
+    const std::uint64_t groups = std::min(count / shape::chunk + 1, most);
+    launch(target, "joint_histogram", kernel,
+           grid_shape{.blocks = static_cast<unsigned>(groups) * parts,
+                      .threads = shape::threads,
+                      .shared_bytes = pairs.words() * sizeof(std::uint32_t),
+                      .cluster = 1,
+                      .cooperative = true},
+           xs, ys, count, rule_x, rule_y, pairs, parts, slots, result, counters_of(target, slots));
+}
+
+// The rules are to need no shared memory.
+template <class X, class Y, class RuleX, class RuleY, class Counter>
+void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uint64_t count, const RuleX& rule_x,
+                          const RuleY& rule_y, const histogram_result<Counter>& result)
+{
+    if (result.bins > byte_pairs_shape::most_slots - detail::outside_slots)
+        throw error(error_kind::invalid_argument, "joint_histogram",
+                    std::to_string(result.bins) + " bins are more than a GPU counts at once, " +
+                        std::to_string(byte_pairs_shape::most_slots - detail::outside_slots),
+                    "ask for fewer bins, or use the target cpu");
+    const std::size_t available = (table_bytes(target) - sizeof(byte_slots)) / sizeof(std::uint32_t);
+    const std::size_t rows = rule_x.bins + slot_pairs::beside;
+    const std::size_t columns = rule_y.bins + slot_pairs::beside;
+    if (slot_pairs::counters(rows, columns) + 2 * slot_pairs::look_up_words <= available)
+        return byte_pairs_histogram<slot_pair_table>(target, xs, ys, count, rule_x, rule_y,
+                                                     slot_pairs{static_cast<slot>(rows), static_cast<slot>(columns)}, 1,
+                                                     result);
+    value_pairs pairs{16};
+    while (pairs.words() > available)
+        --pairs.shift;
+    byte_pairs_histogram<value_pair_table>(target, xs, ys, count, rule_x, rule_y, pairs,
+                                           byte_values * byte_values >> pairs.shift, result);
+}
+
+} // namespace upsweep::gpu

@@ -1,0 +1,232 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include <upsweep/gpu/histogram/bin_finder.cuh>
+#include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/gpu/target/launch.cuh>
+#include <upsweep/types.hpp>
+
+// Slots of bins between a user's edges.
+namespace upsweep::gpu {
+
+// The type in which a GPU compares samples of type T with the edges of a user, which are doubles. Where it is float, an edge
+// becomes the smallest float at or above it: the same floats are at or above both.
+template <class T>
+using threshold_t =
+    std::conditional_t<sub_word_float<T> || std::same_as<T, float> || (std::integral<T> && sizeof(T) <= 2), float,
+                       double>;
+
+inline float threshold_at_or_above(double edge, float)
+{
+    const auto nearest = static_cast<float>(edge);
+    return static_cast<double>(nearest) < edge ? std::nextafter(nearest, std::numeric_limits<float>::infinity())
+                                               : nearest;
+}
+inline double threshold_at_or_above(double edge, double) { return edge; }
+inline float threshold_at_or_below(double edge, float)
+{
+    const auto nearest = static_cast<float>(edge);
+    return static_cast<double>(nearest) > edge ? std::nextafter(nearest, -std::numeric_limits<float>::infinity())
+                                               : nearest;
+}
+inline double threshold_at_or_below(double edge, double) { return edge; }
+
+// A monotone map from samples between two thresholds to cells, which tells roughly where a sample is: the exponent of its
+// distance from the lower one, and the first eight bits after it. Cells are therefore narrow near the lower end, as suits edges
+// over many binades, and still numerous elsewhere.
+template <class C>
+struct cell_map {
+    static constexpr std::uint32_t most = sizeof(C) == 4 ? 8192 : 4096;
+    static constexpr int dropped_bits = (sizeof(C) == 4 ? 23 : 20) - 8;
+
+    C lo;
+    std::uint32_t least;
+
+    // The upper 32 bits of a number, whose order is that of the numbers that are not negative.
+    UPSWEEP_HOST_DEVICE static std::uint32_t upper_bits(C x)
+    {
+        if constexpr (sizeof(C) == 4)
+            return std::bit_cast<std::uint32_t>(x);
+        else
+            return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 32);
+    }
+
+    UPSWEEP_HOST_DEVICE std::uint32_t operator()(C x) const
+    {
+        const std::uint32_t bits = upper_bits(x - lo);
+        const std::uint32_t cell = ((bits > least ? bits : least) - least) >> dropped_bits;
+        return cell < most - 1 ? cell : most - 1;
+    }
+
+    // The last cells are for the last edges within the range.
+    explicit cell_map(const std::vector<C>& thresholds) : lo(thresholds.front())
+    {
+        const std::uint32_t greatest = upper_bits(thresholds[thresholds.size() - 2] - lo);
+        constexpr std::uint32_t distance = (most - 1) << dropped_bits;
+        least = greatest > distance ? greatest - distance : 0;
+    }
+};
+
+// Edges of a user. A block that can keep them in its shared memory has a table beside them that tells, for each cell, which
+// of them are in it, and where the first of these is: most samples then need one comparison.
+template <class C, bin_range Range>
+struct edge_slots {
+    static constexpr bin_range range = Range;
+    static constexpr bool has_table = Range == bin_range::few;
+
+    const C* thresholds; // bins + 1 of them
+    C hi;
+    std::size_t bins;
+    cell_map<C> cells;
+
+    constexpr std::size_t shared_bytes() const
+    {
+        return has_table ? cell_map<C>::most * sizeof(cell) + (bins + 1) * sizeof(C) : 0;
+    }
+
+    struct alignas(2 * sizeof(C)) cell {
+        C edge;               // the first one in the cell; what no sample reaches where there is none
+        std::uint16_t before; // bins that end before it
+        std::uint16_t more;   // edges in the cell after the first
+    };
+
+    struct function {
+        const C* thresholds;
+        const cell* table;
+        C lo;
+        C hi;
+        slot bins;
+        cell_map<C> cells;
+
+        template <class T>
+        __device__ slot operator()(const T& sample) const
+        {
+            const C x = convert<C>(sample);
+            if (!is_inside(x))
+                return slot_beside(x, lo, hi, bins);
+            if constexpr (has_table) {
+                const cell here = table[cells(x)];
+                return here.edge <= x ? search(x, here.before + 1, here.more) : here.before;
+            } else {
+                return search(x, 0, bins - 1);
+            }
+        }
+
+        // Of some samples at once: most cells have one edge at most.
+        template <class T, int Count>
+        requires has_table __device__ void find(const lane_vector<T, Count>& samples, slot (&found)[Count]) const
+        {
+            slot more[Count];
+            bool all_found = true;
+#pragma unroll
+            for (int j = 0; j < Count; ++j) {
+                const C x = convert<C>(samples[j]);
+                const cell here = table[cells(x)]; // some cell where there is none for it
+                const bool is_above = here.edge <= x;
+                found[j] = here.before + (is_above ? 1U : 0U);
+                more[j] = is_above ? here.more : 0;
+                all_found &= is_inside(x) & (more[j] == 0);
+            }
+            if (all_found)
+                return;
+#pragma unroll
+            for (int j = 0; j < Count; ++j) {
+                const C x = convert<C>(samples[j]);
+                found[j] = is_inside(x) ? search(x, found[j], more[j]) : slot_beside(x, lo, hi, bins);
+            }
+        }
+
+        __device__ bool is_inside(C x) const { return (x >= lo) & (x <= hi); }
+
+        // The bin of a sample that is in [k, k + beyond].
+        __device__ slot search(C x, slot k, slot beyond) const
+        {
+            while (beyond != 0) {
+                const slot half = (beyond + 1) / 2;
+                const bool is_above = thresholds[k + half] <= x;
+                k += is_above ? half : 0;
+                beyond = is_above ? beyond - half : half - 1;
+            }
+            return k;
+        }
+    };
+
+    __device__ function of_block(void* shared) const
+    {
+        function f{thresholds, nullptr, thresholds[0], hi, static_cast<slot>(bins), cells};
+        if constexpr (has_table) {
+            auto* const table = static_cast<cell*>(shared);
+            auto* const copies = reinterpret_cast<C*>(table + cell_map<C>::most);
+            for (unsigned k = threadIdx.x; k <= bins; k += blockDim.x)
+                copies[k] = thresholds[k];
+            __syncthreads();
+            for (std::uint32_t i = threadIdx.x; i < cell_map<C>::most; i += blockDim.x) {
+                const slot before = inner_edges_before(copies, i);
+                const auto is_here = [&](slot edge) { return edge < bins && cells(copies[edge]) == i; };
+                const bool first = is_here(before + 1);
+                const slot more = is_here(before + 2) ? inner_edges_before(copies, i + 1) - before - 1 : 0;
+                table[i] = {first ? copies[before + 1] : std::numeric_limits<C>::quiet_NaN(),
+                            static_cast<std::uint16_t>(before), static_cast<std::uint16_t>(more)};
+            }
+            f.thresholds = copies;
+            f.table = table;
+        }
+        return f;
+    }
+
+private:
+    // How many of the edges within the range are in cells before this one.
+    __device__ slot inner_edges_before(const C* edges, std::uint32_t cell) const
+    {
+        slot before = 0;
+        for (auto length = static_cast<slot>(bins - 1); length != 0;) { // the answer is in [before, before + length]
+            const slot half = (length + 1) / 2;
+            const bool is_before = cells(edges[before + half]) < cell;
+            before += is_before ? half : 0;
+            length = is_before ? length - half : half - 1;
+        }
+        return before;
+    }
+};
+
+// A piece of an array that travels in the parameters of a kernel, so that nobody waits for a copy, nor must keep the array.
+template <class C>
+struct array_piece {
+    static constexpr int most = 4000 / sizeof(C);
+    C values[most];
+};
+
+template <class C>
+__global__ void write_piece_kernel(C* to, array_piece<C> piece, int count)
+{
+    for (int k = static_cast<int>(threadIdx.x); k < count; k += static_cast<int>(blockDim.x))
+        to[k] = piece.values[k];
+}
+
+template <class C>
+C* upload(const cuda& target, const std::vector<C>& values)
+{
+    auto* const to =
+        static_cast<C*>(target.workspace().memory(workspace_purpose::bin_edges, values.size() * sizeof(C)));
+    constexpr std::size_t most = array_piece<C>::most;
+    for (std::size_t first = 0; first < values.size(); first += most) {
+        const std::size_t count = std::min(most, values.size() - first);
+        array_piece<C> piece{};
+        std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), count, piece.values);
+        launch(target, "histogram", write_piece_kernel<C>, 1, 512, 0, to + first, piece, static_cast<int>(count));
+    }
+    return to;
+}
+
+} // namespace upsweep::gpu

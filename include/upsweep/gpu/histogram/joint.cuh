@@ -1,0 +1,303 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <ranges>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <upsweep/gpu/histogram/any_bin_finder.cuh>
+#include <upsweep/gpu/histogram/byte_pairs.cuh>
+#include <upsweep/gpu/histogram/histogram.cuh>
+#include <upsweep/gpu/source/reader.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/histogram_checks.hpp>
+#include <upsweep/joint_slot.hpp>
+
+// Joint histograms: points go to slots by the product of the rules of their coordinates, and are counted as other samples are
+// (histogram.cuh). What is here makes points of several inputs. Two inputs of bytes have a kernel of their own.
+namespace upsweep::gpu {
+
+// The coordinates of a point: an own type, since a std::tuple is not trivially copyable.
+template <class... Ts>
+struct joint_sample {
+};
+template <class T, class... Rest>
+struct joint_sample<T, Rest...> : joint_sample<Rest...> {
+    T first;
+};
+
+// Where the coordinates come from.
+template <class... Its>
+struct joint_iterator {
+    __device__ void advance(std::uint64_t) {}
+    template <class Sample>
+    __device__ void read(std::uint64_t, Sample&) const
+    {
+    }
+    template <int Count, class Sample>
+    __device__ void read_vectors(Sample*) const
+    {
+    }
+    template <int Count>
+    __device__ bool is_aligned() const
+    {
+        return true;
+    }
+};
+
+template <class It, class... Rest>
+struct joint_iterator<It, Rest...> : joint_iterator<Rest...> {
+    using rest = joint_iterator<Rest...>;
+    using value_type = joint_sample<std::iter_value_t<It>, std::iter_value_t<Rest>...>;
+    It first;
+
+    __host__ __device__ explicit joint_iterator(It it, Rest... others) : rest(others...), first(it) {}
+
+    __device__ joint_iterator operator+(std::uint64_t n) const
+    {
+        joint_iterator there = *this;
+        there.advance(n);
+        return there;
+    }
+    __device__ value_type operator[](std::uint64_t n) const
+    {
+        value_type sample{};
+        read(n, sample);
+        return sample;
+    }
+
+    __device__ void advance(std::uint64_t n)
+    {
+        first = first + static_cast<std::iter_difference_t<It>>(n);
+        rest::advance(n);
+    }
+    template <class Sample>
+    __device__ void read(std::uint64_t n, Sample& sample) const
+    {
+        static_cast<value_type&>(sample).first = first[static_cast<std::iter_difference_t<It>>(n)];
+        rest::read(n, sample);
+    }
+    // The first Count samples, by a vector of each input that has them.
+    template <int Count, class Sample>
+    __device__ void read_vectors(Sample* samples) const
+    {
+        lane_vector<std::iter_value_t<It>, Count> vector;
+        if constexpr (has_words<Count, It>)
+            vector = gpu::load_vector<Count>(first);
+        else
+            vector = gpu::gather_vector<Count>(first);
+#pragma unroll
+        for (int j = 0; j < Count; ++j)
+            static_cast<value_type&>(samples[j]).first = vector[j];
+        rest::template read_vectors<Count>(samples);
+    }
+    template <int Count>
+    __device__ bool is_aligned() const
+    {
+        return (!has_words<Count, It> || gpu::is_aligned<Count>(first)) && rest::template is_aligned<Count>();
+    }
+};
+
+template <class... Its>
+joint_iterator(Its...) -> joint_iterator<Its...>;
+
+// What samples.cuh asks of an iterator. Inputs that are equally far from being aligned become so together.
+template <int Count, class It, class... Rest>
+__device__ std::uint64_t elements_before_alignment(const joint_iterator<It, Rest...>& it, std::uint64_t count)
+{
+    return elements_before_alignment<Count>(it.first, count);
+}
+template <int Count, class... Its>
+__device__ bool is_aligned(const joint_iterator<Its...>& it)
+{
+    return it.template is_aligned<Count>();
+}
+template <int Count, class... Its>
+__device__ auto load_vector(const joint_iterator<Its...>& from)
+{
+    using vector_t = lane_vector<typename joint_iterator<Its...>::value_type, Count>;
+    typename vector_t::elements all{};
+    from.template read_vectors<Count>(all.element);
+    vector_t vector;
+    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
+    return vector;
+}
+
+// The slots of points.
+template <class... Rules>
+struct joint_rule {
+    struct function {
+        template <class Sample>
+        __device__ void add_to(detail::joint_slot&, const Sample&) const
+        {
+        }
+    };
+
+    std::size_t bins = 1;
+
+    constexpr std::size_t shared_bytes() const { return 0; }
+    void place_all(const std::uint64_t*) {}
+    __device__ function of_block(std::byte*) const { return {}; }
+};
+
+template <class Rule, class... Rest>
+struct joint_rule<Rule, Rest...> {
+    static constexpr bin_range range = bin_range::any;
+
+    Rule first;
+    joint_rule<Rest...> rest;
+    std::size_t first_bytes; // of shared memory, so that the next rule's is aligned
+    std::size_t bins;
+
+    explicit joint_rule(const Rule& rule, const Rest&... others)
+        : first(rule), rest(others...), first_bytes((rule.shared_bytes() + 15) / 16 * 16), bins(rule.bins * rest.bins)
+    {
+    }
+
+    constexpr std::size_t shared_bytes() const { return first_bytes + rest.shared_bytes(); }
+    void place_all(const std::uint64_t* words)
+    {
+        place(first, words);
+        rest.place_all(words);
+    }
+
+    using first_function = std::remove_cvref_t<decltype(std::declval<const Rule&>().of_block(nullptr))>;
+    struct function {
+        first_function first;
+        slot first_bins;
+        typename joint_rule<Rest...>::function rest;
+        slot bins;
+
+        template <class Sample>
+        __device__ slot operator()(const Sample& sample) const
+        {
+            detail::joint_slot point;
+            add_to(point, sample);
+            return point.among(bins);
+        }
+        template <class T, class... Ts>
+        __device__ void add_to(detail::joint_slot& point, const joint_sample<T, Ts...>& sample) const
+        {
+            point.add(first(sample.first), first_bins);
+            rest.add_to(point, static_cast<const joint_sample<Ts...>&>(sample));
+        }
+    };
+
+    __device__ function of_block(void* shared) const
+    {
+        auto* const bytes = static_cast<std::byte*>(shared);
+        return {first.of_block(bytes), static_cast<slot>(first.bins), rest.of_block(bytes + first_bytes),
+                static_cast<slot>(bins)};
+    }
+};
+
+template <class... Rules>
+joint_rule(const Rules&...) -> joint_rule<Rules...>;
+
+// Counts in a table of the product of the rules.
+template <class... Rs, class... Bins, class Counter>
+void histogram_of_points(const cuda& target, const std::tuple<Rs...>& in, std::uint64_t count,
+                         const std::tuple<Bins...>& bins, const histogram_result<Counter>& result)
+{
+    threshold_words words;
+    // Edges are in shared memory only beside a table that fits there as a whole: larger ones need all of it.
+    const std::size_t most_for_edges = table_bytes(target) / 4;
+    const std::size_t table = scattered_table::words(result.bins + detail::outside_slots) * sizeof(std::uint32_t);
+    const std::size_t shared_bytes =
+        table + most_for_edges <= table_bytes(target) ? most_for_edges / sizeof...(Bins) / 16 * 16 : 0;
+    auto rule = std::apply(
+        [&](const auto&... each) {
+            return joint_rule(rule_of<std::ranges::range_value_t<Rs>>(each, words, shared_bytes)...);
+        },
+        bins);
+    if (!words.empty())
+        rule.place_all(upload(target, words));
+    const auto points = std::apply([](const auto&... each) { return joint_iterator(detail::first_of(each)...); }, in);
+    histogram(target, points, count, rule, result);
+}
+
+template <class... Rs>
+inline constexpr bool are_two_of_bytes = sizeof...(Rs) == 2 && ((is_byte<std::ranges::range_value_t<Rs>> &&
+                                                                 std::ranges::contiguous_range<const Rs>)&&...);
+
+template <class X, class Y, class BinsX, class BinsY, class Counter>
+void histogram_of_byte_pairs(const cuda& target, const std::tuple<X, Y>& in, std::uint64_t count,
+                             const std::tuple<BinsX, BinsY>& bins, const histogram_result<Counter>& result)
+{
+    threshold_words words;
+    auto rule_x = rule_of<std::ranges::range_value_t<X>>(std::get<0>(bins), words, 0);
+    auto rule_y = rule_of<std::ranges::range_value_t<Y>>(std::get<1>(bins), words, 0);
+    if (!words.empty()) {
+        const std::uint64_t* const there = upload(target, words);
+        place(rule_x, there);
+        place(rule_y, there);
+    }
+    byte_pairs_histogram(target, detail::first_of(std::get<0>(in)), detail::first_of(std::get<1>(in)), count, rule_x,
+                         rule_y, result);
+}
+
+} // namespace upsweep::gpu
+
+namespace upsweep {
+
+namespace detail {
+
+template <class... Rs, class... Bins, class Counter>
+void joint_histogram_on_gpu(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
+                            std::span<Counter> counts, outside* beside, bool accumulates)
+{
+    static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
+                  "counters are std::uint64_t or std::uint32_t");
+    constexpr std::string_view call = "joint_histogram";
+    const std::size_t count = check_joint(in, bins, counts.size());
+    const gpu::current_device current(target.device());
+    std::apply([&](const auto&... each) { (gpu::check_place(target, call, first_of(each), count), ...); }, in);
+    gpu::check_place(target, call, counts.data(), counts.size());
+    gpu::check_place(target, call, beside, 1);
+
+    const gpu::histogram_result<Counter> result{counts.data(), beside, static_cast<slot>(counts.size()), accumulates};
+    if constexpr (gpu::are_two_of_bytes<Rs...>)
+        gpu::histogram_of_byte_pairs(target, in, count, bins, result);
+    else
+        gpu::histogram_of_points(target, in, count, bins, result);
+}
+
+} // namespace detail
+
+// The same on a GPU, with everything in memory that it can reach, in order of the stream: the call does not wait. Where two inputs are
+// bytes, bin functions are called for all 256 values.
+template <class... Rs, class... Bins, class Counter>
+void joint_histogram(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
+                     std::span<Counter> counts, outside* beside)
+{
+    detail::joint_histogram_on_gpu(target, in, bins, counts, beside, false);
+}
+
+// The same with the points beside all bins returned: waits for the stream.
+template <class... Rs, class... Bins, class Counter>
+outside joint_histogram(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
+                        std::span<Counter> counts)
+{
+    auto* const beside = static_cast<outside*>(target.workspace().result(sizeof(outside)));
+    joint_histogram(target, in, bins, counts, beside);
+    gpu::check("joint_histogram", cudaStreamSynchronize(target.stream()));
+    return *beside;
+}
+
+// The same, added to what the counters and *beside hold: for samples that come in pieces. Does not wait.
+template <class... Rs, class... Bins, class Counter>
+void joint_histogram_accumulate(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
+                                std::span<Counter> counts, outside* beside)
+{
+    detail::joint_histogram_on_gpu(target, in, bins, counts, beside, true);
+}
+
+} // namespace upsweep

@@ -1,0 +1,294 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/source/matrix_words.cuh>
+#include <upsweep/gpu/source/reader.cuh>
+#include <upsweep/matrix.hpp>
+
+// The elements of a matrix in any order: first all vectors of lanes, which are aligned wherever its rows begin, then the few elements
+// before and behind those of each row. Neither needs a mask.
+namespace upsweep::gpu {
+
+template <class T>
+struct row_vectors {
+    static constexpr int elements = vector_elements<sizeof(T)>;
+    static constexpr bool can_be_aligned = has_words<elements, const T*>;
+    static constexpr bool can_be_misaligned = !can_be_aligned || alignof(T) < sizeof(T);
+    using vector = lane_vector<T, elements>;
+
+    // Elements of a row before its first vector, which begins with the row where no element is aligned as vectors are.
+    __device__ static unsigned before(const T* row)
+    {
+        if constexpr (can_be_aligned) {
+            const auto misplaced =
+                static_cast<unsigned>(-reinterpret_cast<std::uintptr_t>(row)) % (elements * sizeof(T));
+            return misplaced % sizeof(T) == 0 ? static_cast<unsigned>(misplaced / sizeof(T)) : 0;
+        } else {
+            return 0;
+        }
+    }
+    __device__ static vector load(const T* from)
+    {
+        return can_be_misaligned && !is_aligned<elements>(from) ? gather_vector<elements>(from)
+                                                                : load_vector<elements>(from);
+    }
+};
+
+// Calls f(piece) for pieces of a matrix whose rows and columns 32 bits suffice to count, which saves every other instruction that
+// finds a vector. Columns are cut at multiples of `unit`.
+template <class T, class F>
+void for_each_piece(const matrix<T>& in, std::size_t unit, F f)
+{
+    constexpr std::size_t most = std::size_t{1} << 30;
+    const std::size_t most_columns = most / unit * unit;
+    if (in.size() == 0)
+        return f(matrix<T>(in.data, 0, 0));
+    if (in.has_gaps()) {
+        for (std::size_t row = 0; row < in.rows; row += most)
+            for (std::size_t column = 0; column < in.columns; column += most_columns)
+                f(matrix<T>(in.row(row) + column, std::min(in.rows - row, most),
+                            std::min(in.columns - column, most_columns), in.pitch));
+        return;
+    }
+    const std::size_t whole = in.size() / most_columns;
+    const std::size_t rest = in.size() % most_columns;
+    if (whole != 0)
+        f(matrix<T>(in.data, whole, most_columns));
+    if (rest != 0)
+        f(matrix<T>(in.data + whole * most_columns, 1, rest));
+}
+
+// The vectors of all rows of a piece that fall to a thread: that of its number and every stride-th one after it.
+template <class T>
+class vector_cursor {
+    using vectors = row_vectors<T>;
+    static constexpr auto elements = static_cast<unsigned>(vectors::elements);
+
+public:
+    __device__ vector_cursor(const matrix<T>& in, std::uint64_t thread, std::uint64_t stride)
+        : in_(in), rows_(static_cast<std::uint32_t>(in.rows)), columns_(static_cast<std::uint32_t>(in.columns)),
+          of_row_(columns_ / elements), row_(rows_), vector_(0), stride_rows_(0), stride_vectors_(0)
+    {
+        if (of_row_ == 0)
+            return;
+        const std::uint64_t row = thread / of_row_;
+        row_ = row < rows_ ? static_cast<std::uint32_t>(row) : rows_;
+        vector_ = static_cast<std::uint32_t>(thread - row * of_row_);
+        stride_rows_ = static_cast<std::uint32_t>(stride / of_row_);
+        stride_vectors_ = static_cast<std::uint32_t>(stride % of_row_);
+    }
+
+    __device__ bool is_within() const { return row_ < rows_; }
+
+    // Reads a vector, which begins at a column, and goes on. There may be none at this place.
+    __device__ bool read(typename vectors::vector& vector, std::uint32_t& column)
+    {
+        const T* const row = in_.row(row_);
+        column = vector_ * elements + vectors::before(row);
+        const bool is_whole = is_within() && column + elements <= columns_;
+        if (is_whole)
+            vector = vectors::load(row + column);
+        row_ += stride_rows_;
+        vector_ += stride_vectors_;
+        if (vector_ >= of_row_) {
+            vector_ -= of_row_;
+            ++row_;
+        }
+        return is_whole;
+    }
+
+private:
+    matrix<T> in_;
+    std::uint32_t rows_;
+    std::uint32_t columns_;
+    std::uint32_t of_row_; // vectors
+    std::uint32_t row_;
+    std::uint32_t vector_;
+    std::uint32_t stride_rows_;
+    std::uint32_t stride_vectors_;
+};
+
+// Calls take(element, column) for the elements of a piece in no vector that fall to a thread of so many, a multiple of a warp: each
+// has a place before or behind the vectors of some rows.
+template <class T, class Take>
+__device__ void for_each_beside_vectors(const matrix<T>& in, std::uint64_t thread, std::uint64_t threads, Take take)
+{
+    constexpr auto elements = static_cast<unsigned>(row_vectors<T>::elements);
+    constexpr unsigned places = 2 * elements; // of a row, and more
+    constexpr int together = 4;
+    constexpr std::uint64_t bytes = elements * sizeof(T);
+    if (row_vectors<T>::can_be_aligned && reinterpret_cast<std::uintptr_t>(in.data) % bytes == 0 &&
+        in.columns % elements == 0 && (in.rows == 1 || in.pitch % bytes == 0))
+        return;
+    const auto rows = static_cast<std::uint32_t>(in.rows);
+    const auto columns = static_cast<std::uint32_t>(in.columns);
+    const auto place = static_cast<std::uint32_t>(thread % places);
+    const auto stride = static_cast<std::uint32_t>(threads / places);
+    for (auto first = static_cast<std::uint32_t>(thread / places); first < rows; first += together * stride) {
+        lane_vector<T, 1> element[together];
+        std::uint32_t column[together];
+#pragma unroll
+        for (int t = 0; t < together; ++t) {
+            const std::uint32_t r = first + t * stride;
+            column[t] = columns;
+            if (r >= rows)
+                continue;
+            const T* const row = in.row(r);
+            const std::uint32_t aligned = row_vectors<T>::before(row);
+            const std::uint32_t before = aligned < columns ? aligned : columns;
+            const std::uint32_t all = before + (columns - before) % elements;
+            if (place < all) {
+                column[t] = place < before ? place : columns - all + place;
+                element[t] = gather_vector<1>(row + column[t]);
+            }
+        }
+#pragma unroll
+        for (int t = 0; t < together; ++t)
+            if (column[t] < columns)
+                take(element[t], column[t]);
+    }
+}
+
+// The elements of a piece as samples.cuh reads them: all of them are taken with the chunks.
+template <class T>
+struct matrix_rows {
+    using value_type = T;
+    matrix<T> in;
+};
+
+template <int Rows, class T>
+class sample_reader<Rows, matrix_rows<T>> {
+    using vector = typename row_vectors<T>::vector;
+
+public:
+    __device__ sample_reader(const matrix_rows<T>& samples, std::uint64_t, unsigned block, unsigned blocks)
+        : in_(samples.in), thread_(std::uint64_t{block} * blockDim.x + threadIdx.x),
+          stride_(std::uint64_t{blocks} * blockDim.x), cursor_(in_, thread_, stride_)
+    {
+#pragma unroll
+        for (int r = 0; r < Rows; ++r)
+            read(r);
+    }
+
+    template <int Every, class F, class Pace>
+    __device__ void for_each_of_chunks(F take, Pace)
+    {
+        static_assert(Every == Rows, "the blocks do not keep pace with one another");
+        while (are_read_ != 0 || cursor_.is_within()) {
+#pragma unroll
+            for (int r = 0; r < Rows; ++r) {
+                if ((are_read_ >> r & 1U) != 0)
+                    take(vectors_[r]);
+                read(r);
+            }
+        }
+        for_each_beside_vectors(in_, thread_, stride_,
+                                [&](const lane_vector<T, 1>& element, std::uint32_t) { take(element); });
+    }
+
+    template <class F>
+    __device__ void for_each_of_rest(F) const
+    {
+    }
+
+private:
+    __device__ void read(int r)
+    {
+        std::uint32_t column;
+        const unsigned bit = 1U << r;
+        are_read_ = cursor_.read(vectors_[r], column) ? are_read_ | bit : are_read_ & ~bit;
+    }
+
+    matrix<T> in_;
+    std::uint64_t thread_;
+    std::uint64_t stride_;
+    vector_cursor<T> cursor_;
+    unsigned are_read_ = 0;
+    vector vectors_[Rows];
+};
+
+// Division by the same number, many times.
+struct divider {
+    std::uint64_t divisor;
+    std::uint64_t reciprocal;       // times 2^64, rounded down
+    std::uint32_t small_reciprocal; // times 2^32
+
+    explicit divider(std::uint64_t number)
+        : divisor(number), reciprocal(~std::uint64_t{0} / number),
+          small_reciprocal(static_cast<std::uint32_t>(~std::uint32_t{0} / number))
+    {
+    }
+
+    // The product is the quotient or one less.
+    __device__ std::uint64_t quotient(std::uint64_t number) const
+    {
+        if ((number | divisor) >> 32 == 0) {
+            const auto small = static_cast<std::uint32_t>(number);
+            const auto by = static_cast<std::uint32_t>(divisor);
+            const std::uint32_t low = __umulhi(small, small_reciprocal);
+            return small - low * by >= by ? low + 1 : low;
+        }
+        const std::uint64_t low = __umul64hi(number, reciprocal);
+        return number - low * divisor >= divisor ? low + 1 : low;
+    }
+    __device__ std::uint64_t remainder(std::uint64_t number) const { return number - quotient(number) * divisor; }
+};
+
+// The elements by their number, row by row, for kernels that have to know it.
+template <class T>
+struct matrix_elements {
+    using value_type = T;
+    struct place {
+        std::uint64_t row;
+        std::uint64_t column;
+    };
+
+    matrix<T> in;
+    divider columns;
+    std::uint64_t first = 0;
+
+    explicit matrix_elements(const matrix<T>& all) : in(all), columns(std::max<std::uint64_t>(all.columns, 1)) {}
+
+    __device__ matrix_elements operator+(std::uint64_t n) const
+    {
+        matrix_elements there = *this;
+        there.first += n;
+        return there;
+    }
+    __device__ T operator[](std::uint64_t n) const
+    {
+        const place at = place_of(n);
+        return in.row(at.row)[at.column];
+    }
+    __device__ place place_of(std::uint64_t n) const
+    {
+        const std::uint64_t row = columns.quotient(first + n);
+        return {row, first + n - row * columns.divisor};
+    }
+};
+
+// Whether all vectors from an element on are aligned and in one row each.
+template <int Count, class T>
+__device__ bool is_aligned(const matrix_elements<T>& it)
+{
+    if constexpr (has_words<Count, const T*>) {
+        constexpr std::uint64_t bytes = Count * sizeof(T);
+        return it.first % Count == 0 && it.in.columns % Count == 0 && it.in.pitch % bytes == 0 &&
+               reinterpret_cast<std::uintptr_t>(it.in.data) % bytes == 0;
+    } else {
+        return false;
+    }
+}
+template <int Count, class T>
+__device__ auto load_vector(const matrix_elements<T>& from)
+{
+    const auto at = from.place_of(0);
+    return load_vector<Count>(from.in.row(at.row) + at.column);
+}
+
+} // namespace upsweep::gpu

@@ -1,0 +1,198 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/matrix.hpp>
+
+// The elements of a matrix by vectors of a lane, which are aligned wherever its rows begin: a row is covered by as many words of 16
+// bytes as the worst placed of the rows needs, of which the first and the last may have elements that are not the row's.
+namespace upsweep::gpu {
+
+// A place in rows of so many words, and how it moves on by a number of words without a division.
+struct word_cursor {
+    std::uint64_t row;
+    std::uint64_t word;
+
+    struct step {
+        std::uint64_t rows;
+        std::uint64_t words;
+    };
+
+    __device__ static step of(std::uint64_t number, std::uint64_t words)
+    {
+        const bool is_small = (number | words) >> 32 == 0; // a quarter of the time
+        const std::uint64_t rows =
+            is_small ? static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(words) : number / words;
+        return {rows, number - rows * words};
+    }
+    __device__ word_cursor(std::uint64_t number, std::uint64_t words) : word_cursor(of(number, words)) {}
+    __device__ void advance(const step& by, std::uint64_t words)
+    {
+        row += by.rows;
+        word += by.words;
+        const bool is_beyond = word >= words;
+        row += is_beyond ? 1 : 0;
+        word -= is_beyond ? words : 0;
+    }
+
+private:
+    __device__ explicit word_cursor(const step& at) : row(at.rows), word(at.words) {}
+};
+
+// A word of a row: its elements [begin, end) are the row's.
+template <class T>
+struct row_vector {
+    static constexpr int elements = vector_elements<sizeof(T)>;
+    lane_vector<T, elements> vector;
+    int begin;
+    int end;
+
+    // Calls take(element) for those of the row.
+    template <class F>
+    __device__ void for_each(F take) const
+    {
+        if (begin == 0 && end == elements) {
+#pragma unroll
+            for (int j = 0; j < elements; ++j)
+                take(vector[j]);
+        } else {
+#pragma unroll
+            for (int j = 0; j < elements; ++j)
+                if (j >= begin && j < end)
+                    take(vector[j]);
+        }
+    }
+};
+
+template <class T>
+struct matrix_words {
+    static constexpr int elements = row_vector<T>::elements;
+
+    matrix<T> in;
+    std::uint64_t words; // of a row
+    std::uint64_t
+        joined; // columns from one row to the next without a gap: words may then reach into another row; else 0
+
+    explicit matrix_words(const matrix<T>& all)
+        : in(all), words(words_of(all)), joined(all.has_gaps() ? 0 : all.columns)
+    {
+    }
+
+    // Where a row is.
+    struct place {
+        const T* first;
+        int before; // elements of its first word that are not the row's
+        bool is_aligned;
+        std::int64_t least; // columns from here on, below `most`, can be read
+        std::int64_t most;
+    };
+
+    __device__ place place_of(std::uint64_t row) const
+    {
+        place at{in.row(row), 0, false, 0, static_cast<std::int64_t>(in.columns)};
+        if constexpr (has_words<elements, const T*>) {
+            const std::uintptr_t misplaced = reinterpret_cast<std::uintptr_t>(at.first) % (elements * sizeof(T));
+            at.is_aligned = misplaced % sizeof(T) == 0;
+            at.before = at.is_aligned ? static_cast<int>(misplaced / sizeof(T)) : 0;
+        }
+        if (joined != 0) {
+            at.least = -static_cast<std::int64_t>(row * joined);
+            at.most = static_cast<std::int64_t>((in.rows - row) * joined);
+        }
+        return at;
+    }
+
+    __device__ row_vector<T> load(const place& at, std::uint64_t word) const
+    {
+        row_vector<T> result{};
+        const std::int64_t column = static_cast<std::int64_t>(word) * elements - at.before;
+        const std::int64_t left = static_cast<std::int64_t>(in.columns) - column;
+        result.begin = column < 0 ? static_cast<int>(-column) : 0;
+        result.end = left < elements ? static_cast<int>(left) : elements;
+        if (result.end <= result.begin) {
+            result.end = result.begin;
+        } else if (at.is_aligned && column >= at.least && column + elements <= at.most) {
+            result.vector = load_vector<elements>(at.first + column);
+        } else {
+            typename lane_vector<T, elements>::elements all{};
+#pragma unroll
+            for (int j = 0; j < elements; ++j)
+                if (j >= result.begin && j < result.end)
+                    all.element[j] = at.first[column + j];
+            std::memcpy(static_cast<void*>(&result.vector.memory), &all, sizeof(all));
+        }
+        return result;
+    }
+
+    // Calls take(row, row_vector) for the words of so many rows from `first` on that fall to a lane of a warp; rows are counted from
+    // there. The words of all of them are fewer than 2^32.
+    template <int Rows, class Take>
+    __device__ void for_each_word_of_rows(std::uint64_t first, std::uint32_t rows, Take take) const
+    {
+        const auto of_row = static_cast<std::uint32_t>(words);
+        const std::uint32_t stride_rows = lanes / of_row;
+        const std::uint32_t stride_words = lanes % of_row;
+        std::uint32_t row = static_cast<std::uint32_t>(lane_id()) / of_row;
+        std::uint32_t word = static_cast<std::uint32_t>(lane_id()) % of_row;
+        while (row < rows) {
+            row_vector<T> vectors[Rows];
+            std::uint32_t row_of[Rows];
+#pragma unroll
+            for (int r = 0; r < Rows; ++r) {
+                row_of[r] = row;
+                vectors[r].begin = vectors[r].end = 0;
+                if (row < rows)
+                    vectors[r] = load(place_of(first + row), word);
+                row += stride_rows;
+                word += stride_words;
+                if (word >= of_row) {
+                    word -= of_row;
+                    ++row;
+                }
+            }
+#pragma unroll
+            for (int r = 0; r < Rows; ++r)
+                if (vectors[r].begin != vectors[r].end)
+                    take(row_of[r], vectors[r]);
+        }
+    }
+
+    // Calls take(row_vector) for the words [begin, end) of a row that fall to a thread.
+    template <int Rows, class Take>
+    __device__ void for_each_word_of_row(std::uint64_t row, std::uint64_t begin, std::uint64_t end,
+                                         std::uint64_t thread, std::uint64_t stride, Take take) const
+    {
+        const place at = place_of(row);
+        for (std::uint64_t number = begin + thread; number < end; number += Rows * stride) {
+            row_vector<T> vectors[Rows];
+#pragma unroll
+            for (int r = 0; r < Rows; ++r) {
+                vectors[r].begin = vectors[r].end = 0;
+                if (number + r * stride < end)
+                    vectors[r] = load(at, number + r * stride);
+            }
+#pragma unroll
+            for (int r = 0; r < Rows; ++r)
+                take(vectors[r]);
+        }
+    }
+
+private:
+    static std::uint64_t words_of(const matrix<T>& all)
+    {
+        const std::size_t bytes = elements * sizeof(T);
+        std::size_t misplaced = 0;
+        if (has_words<elements, const T*>)
+            misplaced = all.rows <= 1 || all.pitch % bytes == 0 ? reinterpret_cast<std::uintptr_t>(all.data) % bytes
+                                                                : bytes - alignof(T);
+        return (all.columns * sizeof(T) + misplaced + bytes - 1) / bytes;
+    }
+};
+
+} // namespace upsweep::gpu

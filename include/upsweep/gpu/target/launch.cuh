@@ -1,0 +1,137 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include <cuda_runtime.h>
+
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/gpu/target/device.cuh>
+#include <upsweep/gpu/target/launch.cuh>
+
+// How kernels are launched, and how many of their blocks are resident at once.
+namespace upsweep::gpu {
+
+// What is found out once for each device; zero before. Host threads that do so at once find the same. (By the compiler's
+// builtins, since <atomic> would take nvcc a fifth of a second.)
+class known_of_devices {
+public:
+    unsigned of(int device) const { return __atomic_load_n(&value_[place(device)], __ATOMIC_ACQUIRE); }
+    void set(int device, unsigned value) { __atomic_store_n(&value_[place(device)], value, __ATOMIC_RELEASE); }
+
+private:
+    static constexpr std::size_t devices = 64;
+    static std::size_t place(int device) { return static_cast<std::size_t>(device) % devices; }
+
+    unsigned value_[devices] = {};
+};
+
+// How many blocks of a kernel the device holds at once.
+inline unsigned resident_blocks(const cuda& target, const void* kernel, int threads, std::size_t shared_bytes,
+                                known_of_devices& known)
+{
+    if (const unsigned blocks = known.of(target.device()))
+        return blocks;
+    int each = 0;
+    check("cudaFuncSetAttribute",
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
+    check("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, shared_bytes));
+    known.set(target.device(), static_cast<unsigned>(each * target.workspace().multiprocessors()));
+    return known.of(target.device());
+}
+
+template <auto Kernel>
+unsigned resident_blocks(const cuda& target, int threads, std::size_t shared_bytes)
+{
+    static known_of_devices known;
+    return resident_blocks(target, reinterpret_cast<const void*>(Kernel), threads, shared_bytes, known);
+}
+
+// Allows a kernel all the shared memory that a block can have.
+inline void allow_shared_bytes(const cuda& target, const void* kernel, known_of_devices& allowed)
+{
+    if (allowed.of(target.device()) != 0)
+        return;
+    cudaFuncAttributes attributes{};
+    check("cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, kernel));
+    check("cudaFuncSetAttribute",
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(target.workspace().shared_bytes() - attributes.sharedSizeBytes)));
+    allowed.set(target.device(), 1);
+}
+
+template <auto Kernel>
+void allow_shared_bytes(const cuda& target)
+{
+    static known_of_devices allowed;
+    allow_shared_bytes(target, reinterpret_cast<const void*>(Kernel), allowed);
+}
+
+// Whether a kernel was compiled for GPUs with clusters: what a driver makes of PTX for older ones knows nothing of them.
+inline bool knows_clusters(const cuda& target, const void* kernel, known_of_devices& known)
+{
+    constexpr unsigned no = 1;
+    constexpr unsigned yes = 2;
+    if (known.of(target.device()) == 0) {
+        cudaFuncAttributes attributes{};
+        check("cudaFuncGetAttributes", cudaFuncGetAttributes(&attributes, kernel));
+        known.set(target.device(), attributes.ptxVersion >= 90 ? yes : no);
+    }
+    return known.of(target.device()) == yes;
+}
+
+template <auto Kernel>
+bool knows_clusters(const cuda& target)
+{
+    static known_of_devices known;
+    return knows_clusters(target, reinterpret_cast<const void*>(Kernel), known);
+}
+
+struct grid_shape {
+    unsigned blocks;
+    int threads;
+    std::size_t shared_bytes;
+    unsigned cluster = 1;     // blocks in one
+    bool cooperative = false; // the blocks wait for one another: all of them are resident at once, or the launch fails
+};
+
+template <class... Parameters, class... Arguments>
+void launch(const cuda& target, std::string_view call, void (*kernel)(Parameters...), const grid_shape& grid,
+            Arguments&&... arguments)
+{
+    std::array<cudaLaunchAttribute, 2> attributes{};
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(grid.blocks);
+    config.blockDim = dim3(static_cast<unsigned>(grid.threads));
+    config.dynamicSmemBytes = grid.shared_bytes;
+    config.stream = target.stream();
+    config.attrs = attributes.data();
+    if (grid.cooperative && grid.blocks > 1) {
+        cudaLaunchAttribute& cooperative = attributes[config.numAttrs++];
+        cooperative.id = cudaLaunchAttributeCooperative;
+        cooperative.val.cooperative = 1;
+    }
+    if (grid.cluster > 1) {
+        cudaLaunchAttribute& cluster = attributes[config.numAttrs++];
+        cluster.id = cudaLaunchAttributeClusterDimension;
+        cluster.val.clusterDim.x = grid.cluster;
+        cluster.val.clusterDim.y = 1;
+        cluster.val.clusterDim.z = 1;
+    }
+    check(call, cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
+}
+
+// Launches blocks that wait for one another.
+template <class... Parameters, class... Arguments>
+void launch(const cuda& target, std::string_view call, void (*kernel)(Parameters...), unsigned blocks, int threads,
+            std::size_t shared_bytes, Arguments&&... arguments)
+{
+    launch(target, call, kernel, grid_shape{blocks, threads, shared_bytes, 1, true},
+           std::forward<Arguments>(arguments)...);
+}
+
+} // namespace upsweep::gpu
