@@ -13,6 +13,7 @@
 #include <upsweep/gpu/fold/tile_states.cuh>
 #include <upsweep/gpu/fold/vector_scan.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/source/array.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/op.hpp>

@@ -4,10 +4,12 @@
 #include <bit>
 #include <cstdint>
 
+#include <upsweep/gpu/fold/striped.cuh>
 #include <upsweep/gpu/fold/tile_folds.cuh>
 #include <upsweep/gpu/fold/tile_states.cuh>
 #include <upsweep/gpu/fold/vector_total.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/source/array.cuh>
 #include <upsweep/op.hpp>
 
 // Reduce of so few elements that each block has one tile. The last block folds the totals that the others put on the board, and

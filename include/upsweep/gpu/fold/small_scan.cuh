@@ -7,10 +7,13 @@
 #include <type_traits>
 
 #include <upsweep/fold_order.hpp>
+#include <upsweep/gpu/fold/striped.cuh>
 #include <upsweep/gpu/fold/tile_folds.cuh>
 #include <upsweep/gpu/fold/tile_states.cuh>
 #include <upsweep/gpu/fold/vector_scan.cuh>
+#include <upsweep/gpu/fold/vector_total.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/source/array.cuh>
 #include <upsweep/op.hpp>
 
 // Scan of so few elements that each block has one tile and all blocks are there at once. The tile stays in registers; a block

@@ -8,6 +8,7 @@
 #include <upsweep/gpu/fold/packed.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/source/array.cuh>
 #include <upsweep/op.hpp>
 
 // Scan within a lane: a vector of elements becomes one of results.

@@ -12,6 +12,11 @@
 // What the lanes of a reduce make of their elements.
 namespace upsweep::gpu {
 
+// Whether every order of the operands gives the same bits, so that the cheapest may be taken.
+template <class Op, class Acc>
+inline constexpr bool is_any_order = detail::is_exact<Op, Acc> ||
+                                     (detail::is_extremum<Op> && std::is_floating_point_v<Acc>);
+
 // The type in which a lane adds up its elements of a chunk: sums of narrow integers fit into 32 bits there.
 template <class Op, class Acc, class T>
 using lane_accumulator_t =

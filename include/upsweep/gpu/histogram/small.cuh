@@ -10,6 +10,7 @@
 #include <upsweep/gpu/histogram/block.cuh>
 #include <upsweep/gpu/histogram/counters.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/source/array.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/source/array.cuh>
 #include <upsweep/gpu/source/matrix_words.cuh>
 #include <upsweep/gpu/source/reader.cuh>
 #include <upsweep/matrix.hpp>

@@ -8,6 +8,7 @@
 
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/source/array.cuh>
 #include <upsweep/matrix.hpp>
 
 // The elements of a matrix by vectors of a lane, which are aligned wherever its rows begin: a row is covered by as many words of 16

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/source/array.cuh>
 
 // Elements for which only their number counts, not their order: each thread takes what suits the memory.
 namespace upsweep::gpu {
@@ -24,22 +25,6 @@ unsigned useful_blocks(int most, std::uint64_t count)
 {
     const std::uint64_t chunks = std::max<std::uint64_t>(count / sample_shape<It, Rows>::chunk, 1);
     return static_cast<unsigned>(std::min(chunks, static_cast<std::uint64_t>(most)));
-}
-
-// How many elements stand before the first that is aligned for vectors; none where no element is.
-template <int Count, class It>
-__device__ std::uint64_t elements_before_alignment(It it, std::uint64_t count)
-{
-    if constexpr (has_words<Count, It>) {
-        constexpr std::uintptr_t bytes = sizeof(std::iter_value_t<It>);
-        const std::uintptr_t misplaced = reinterpret_cast<std::uintptr_t>(it) % (Count * bytes);
-        if (misplaced == 0 || misplaced % bytes != 0)
-            return 0;
-        const std::uint64_t before = Count - misplaced / bytes;
-        return before < count ? before : count;
-    } else {
-        return 0;
-    }
 }
 
 // The elements that fall to a thread of block `block` of `blocks`. The warps take chunks in turn, the last block what does not

@@ -1,0 +1,91 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <type_traits>
+
+#include <upsweep/gpu/primitive/vector.cuh>
+
+// Where kernels read elements from. A *source* of elements of type std::iter_value_t<Source> is what has
+//
+//     source + n                           the same source, from element n on
+//     source[i]                            element i
+//     has_words<Count, Source>             whether Count consecutive elements are one machine word in memory
+//     is_aligned<Count>(source)            whether each vector from here on can be loaded by load_vector
+//     load_vector<Count>(source)           the vector of the first Count elements, by one instruction where has_words
+//     gather_vector<Count>(source, end)    the same element by element, wherever they lie, without those from `end` on
+//
+// A pointer is a source, an array that may begin anywhere; so is every random-access iterator, whose elements are generated
+// as they are read. zip.cuh reads several sources as one, strided.cuh and matrix.cuh read views whose elements lie apart, and
+// reader.cuh deals the elements of any source out where their order does not matter. Kernels know none of these: they take a
+// source, so a fused transform, a slice or a column needs no kernel of its own.
+namespace upsweep::gpu {
+
+template <int Count, class Source>
+inline constexpr bool has_words = are_word<Count, std::iter_value_t<Source>>&& std::is_pointer_v<Source>;
+
+template <int Count, class Source>
+__device__ bool is_aligned(Source source)
+{
+    if constexpr (has_words<Count, Source>)
+        return reinterpret_cast<std::uintptr_t>(source) % (Count * sizeof(std::iter_value_t<Source>)) == 0;
+    else
+        return false;
+}
+
+template <int Count, class Source>
+__device__ auto load_vector(Source source)
+{
+    lane_vector<std::iter_value_t<Source>, Count> vector{};
+    if constexpr (has_words<Count, Source>)
+        vector.memory = __ldcs(reinterpret_cast<const decltype(vector.memory)*>(source));
+    return vector;
+}
+
+template <int Count, class Source>
+__device__ auto gather_vector(Source source, int end = Count)
+{
+    using vector_t = lane_vector<std::iter_value_t<Source>, Count>;
+    typename vector_t::elements all{};
+#pragma unroll
+    for (int j = 0; j < Count; ++j)
+        if (j < end)
+            all.element[j] = source[j];
+    vector_t vector;
+    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
+    return vector;
+}
+
+// The vector of elements from number `from` on, of `count` that there are. The last element stands in for those behind the end.
+template <int Count, class Source>
+__device__ auto gather_within(Source source, unsigned count, unsigned from)
+{
+    using vector_t = lane_vector<std::iter_value_t<Source>, Count>;
+    typename vector_t::elements all;
+#pragma unroll
+    for (int j = 0; j < Count; ++j)
+        all.element[j] = source[from + j < count ? from + j : count - 1];
+    vector_t vector;
+    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
+    return vector;
+}
+
+// How many elements stand before the first one from which on is_aligned holds; none where it holds nowhere.
+template <int Count, class Source>
+__device__ std::uint64_t elements_before_alignment(Source source, std::uint64_t count)
+{
+    if constexpr (has_words<Count, Source>) {
+        constexpr std::uintptr_t bytes = sizeof(std::iter_value_t<Source>);
+        const std::uintptr_t misplaced = reinterpret_cast<std::uintptr_t>(source) % (Count * bytes);
+        if (misplaced == 0 || misplaced % bytes != 0)
+            return 0;
+        const std::uint64_t before = Count - misplaced / bytes;
+        return before < count ? before : count;
+    } else {
+        return 0;
+    }
+}
+
+} // namespace upsweep::gpu
