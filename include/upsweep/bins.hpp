@@ -22,7 +22,7 @@
 #include <upsweep/qualifiers.hpp>
 #include <upsweep/types.hpp>
 
-// How samples are assigned to bins. docs/histogram.md states the rules.
+// How samples are assigned to bins. docs/histogram.md states the bin finders.
 namespace upsweep {
 
 // `count` bins of equal width over [lo, hi]; the last one is closed. The edges are those of NumPy's linspace in double,
@@ -64,7 +64,7 @@ inline void check_bin_count(std::size_t count)
 {
     if (count == 0)
         throw error(error_kind::invalid_argument, "histogram", "there are no bins", "ask for at least one");
-    if (count > std::numeric_limits<slot>::max() - outside_slots)
+    if (count > std::numeric_limits<bin_index>::max() - out_of_range_bins)
         throw error(error_kind::invalid_argument, "histogram", std::to_string(count) + " bins are more than 2^32 - 4",
                     "ask for fewer bins");
 }
@@ -110,7 +110,7 @@ inline std::vector<double> even_edges(const even_bins& bins)
 template <class T>
 using edge_t = std::conditional_t<sub_word_float<T> || std::same_as<T, float>, float, double>;
 
-// Slots by a search among the edges, O(log count) a sample.
+// Bins by a search among the edges, O(log count) a sample.
 template <class E>
 class edge_search {
 public:
@@ -118,23 +118,23 @@ public:
 
     std::size_t count() const { return edges_.size() - 1; }
 
-    slot operator()(E x) const
+    bin_index operator()(E x) const
     {
-        std::array<slot, 1> slots;
+        std::array<bin_index, 1> slots;
         search<1>(&x, slots.data());
         return slots[0];
     }
 
-    // The slots of Count samples, which are searched for together: a step of one does not wait for the last step of another.
+    // The bins of Count samples, which are searched for together: a step of one does not wait for the last step of another.
     template <std::size_t Count>
-    void search(const E* __restrict samples, slot* __restrict slots) const
+    void search(const E* __restrict samples, bin_index* __restrict slots) const
     {
         const E* const edges = edges_.data();
-        const auto bins = static_cast<slot>(count());
-        std::fill_n(slots, Count, slot{0});
-        // Halving: the bin stays in [slot, slot + length).
-        for (slot length = bins; length > 1;) {
-            const slot half = length / 2;
+        const auto bins = static_cast<bin_index>(count());
+        std::fill_n(slots, Count, bin_index{0});
+        // Halving: the bin stays in [bin, bin + length).
+        for (bin_index length = bins; length > 1;) {
+            const bin_index half = length / 2;
             for (std::size_t j = 0; j < Count; ++j)
                 slots[j] += edges[slots[j] + half] <= samples[j] ? half : 0;
             length -= half;
@@ -143,9 +143,9 @@ public:
         const E hi = edges_.back();
         for (std::size_t j = 0; j < Count; ++j) {
             const E x = samples[j];
-            const slot beside = x < lo ? bins : x > hi ? bins + 1 : bins + 2;
+            const bin_index out_of_range = x < lo ? bins : x > hi ? bins + 1 : bins + 2;
             const bool inside = (x >= lo) & (x <= hi);
-            slots[j] = inside ? slots[j] : beside;
+            slots[j] = inside ? slots[j] : out_of_range;
         }
     }
 
@@ -153,7 +153,7 @@ private:
     std::vector<E> edges_;
 };
 
-// A guess at the slot of a sample among even bins: the right one for samples outside, else the right bin or the one below.
+// A guess at the bin of a sample among even bins: the right one for samples outside, else the right bin or the one below.
 template <class E>
 struct even_guess {
     E lo;
@@ -216,19 +216,19 @@ private:
     {
         const auto inside = (x >= low) & (x <= high);
         const V guess = ((inside ? x : low) - low) * scale - bias;
-        const V beside = x < low ? below : (x > high ? above : nan);
-        return inside ? guess : beside;
+        const V out_of_range = x < low ? below : (x > high ? above : nan);
+        return inside ? guess : out_of_range;
     }
 };
 
-// Slots of even bins: the guess, put right by one comparison with the upper edge of the guessed bin.
+// Bins of even bins: the guess, put right by one comparison with the upper edge of the guessed bin.
 template <class E>
 class even_arithmetic {
 public:
     even_arithmetic(const even_bins& bins, const std::vector<double>& edges)
-        : guess_(bins), uppers_(bins.count + outside_slots, std::numeric_limits<E>::quiet_NaN())
+        : guess_(bins), uppers_(bins.count + out_of_range_bins, std::numeric_limits<E>::quiet_NaN())
     {
-        // NaN stays for the last bin, which is closed, and for the slots behind it: nothing is moved up from there.
+        // NaN stays for the last bin, which is closed, and for the bins behind it: nothing is moved up from there.
         std::transform(edges.begin() + 1, edges.end() - 1, uppers_.begin(),
                        [](double edge) { return static_cast<E>(edge); });
     }
@@ -236,13 +236,13 @@ public:
     std::size_t count() const { return static_cast<std::size_t>(guess_.bins); }
 
     const even_guess<E>& guess() const { return guess_; }
-    slot corrected(slot k, E x) const { return k + (x >= uppers_[k] ? 1U : 0U); }
+    bin_index corrected(bin_index k, E x) const { return k + (x >= uppers_[k] ? 1U : 0U); }
 
-    slot operator()(E x) const { return corrected(static_cast<slot>(guess_(x)), x); }
+    bin_index operator()(E x) const { return corrected(static_cast<bin_index>(guess_(x)), x); }
 
 private:
     even_guess<E> guess_;
-    std::vector<E> uppers_; // the upper edge of each slot
+    std::vector<E> uppers_; // the upper edge of each bin
 };
 
 // An integer as std::cmp_less takes it: bool, characters and enumerations are promoted.
@@ -255,14 +255,15 @@ UPSWEEP_HOST_DEVICE constexpr auto promoted(T x)
         return +x;
 }
 
-// Slots by the distance from the first integer, modulo 2^32 or 2^64: one comparison tells whether a sample has a bin.
+// Bins by the distance from the first integer, modulo 2^32 or 2^64: one comparison tells whether a sample has a bin.
 template <class T>
 class integer_offset {
     using number = decltype(promoted(T{}));
     using word = std::conditional_t<sizeof(number) == 8, std::uint64_t, std::uint32_t>;
 
 public:
-    explicit integer_offset(const integer_bins& bins) : count_(bins.count), above_(static_cast<slot>(bins.count) + 1)
+    explicit integer_offset(const integer_bins& bins)
+        : count_(bins.count), above_(static_cast<bin_index>(bins.count) + 1)
     {
         constexpr number lowest = std::numeric_limits<number>::min();
         constexpr number highest = std::numeric_limits<number>::max();
@@ -270,36 +271,39 @@ public:
         const std::uint64_t skipped = static_cast<std::uint64_t>(begin_) - static_cast<std::uint64_t>(bins.first);
         const std::uint64_t beyond = static_cast<std::uint64_t>(highest) - static_cast<std::uint64_t>(begin_);
         const bool all_below = std::cmp_greater(bins.first, highest);
-        if (all_below || skipped >= bins.count) { // no sample can have a bin: the lowest is given its slot by hand
+        if (all_below || skipped >= bins.count) { // no sample can have a bin: the lowest is given its bin by hand
             above_ -= all_below ? 1 : 0;
             begin_ = lowest;
-            slot_of_begin_ = above_;
+            bin_of_begin_ = above_;
             last_ = 0;
         } else {
-            slot_of_begin_ = static_cast<slot>(skipped);
+            bin_of_begin_ = static_cast<bin_index>(skipped);
             last_ = static_cast<word>(std::min<std::uint64_t>(bins.count - 1 - skipped, beyond));
         }
     }
 
     std::size_t count() const { return count_; }
 
-    UPSWEEP_HOST_DEVICE slot operator()(T x) const
+    UPSWEEP_HOST_DEVICE bin_index operator()(T x) const
     {
-        const slot beside = promoted(x) < begin_ ? static_cast<slot>(count_) : above_;
+        const bin_index out_of_range = promoted(x) < begin_ ? static_cast<bin_index>(count_) : above_;
         const word from_begin = distance(x);
-        return is_inside(from_begin) ? slot_at(from_begin) : beside;
+        return is_inside(from_begin) ? bin_at(from_begin) : out_of_range;
     }
 
     UPSWEEP_HOST_DEVICE word distance(T x) const { return static_cast<word>(promoted(x)) - static_cast<word>(begin_); }
     UPSWEEP_HOST_DEVICE bool is_inside(word distance) const { return distance <= last_; }
-    UPSWEEP_HOST_DEVICE slot slot_at(word distance) const { return static_cast<slot>(distance) + slot_of_begin_; }
+    UPSWEEP_HOST_DEVICE bin_index bin_at(word distance) const
+    {
+        return static_cast<bin_index>(distance) + bin_of_begin_;
+    }
 
 private:
     number begin_; // the first integer with a bin that a sample can be
     word last_;    // the distance from it to the last one
-    slot slot_of_begin_;
+    bin_index bin_of_begin_;
     std::size_t count_;
-    slot above_;
+    bin_index above_;
 };
 
 template <class T, class F>
@@ -309,15 +313,15 @@ public:
 
     std::size_t count() const { return count_; }
 
-    UPSWEEP_HOST_DEVICE slot operator()(const T& x) const
+    UPSWEEP_HOST_DEVICE bin_index operator()(const T& x) const
     {
         using result = std::remove_cvref_t<decltype(f_(x))>;
         static_assert(std::integral<result> || std::is_enum_v<result>, "a bin function returns an integer");
         const auto k = promoted(f_(x));
-        const auto bins = static_cast<slot>(count_);
+        const auto bins = static_cast<bin_index>(count_);
         if (std::cmp_less(k, 0))
             return bins;
-        return std::cmp_less(k, count_) ? static_cast<slot>(k) : bins + 1;
+        return std::cmp_less(k, count_) ? static_cast<bin_index>(k) : bins + 1;
     }
 
 private:
@@ -380,16 +384,16 @@ void check_counters(const Bins& bins, std::size_t counters)
                     "pass one counter a bin");
 }
 
-// with_slots(bins, f) calls f(slot function of samples of type T).
+// with_slots(bins, f) calls f(bin function of samples of type T).
 template <class T, class F>
-auto with_slots(const edges& bins, F f)
+auto with_bin_finder(const edges& bins, F f)
 {
     // Compared in double, whatever the samples: the edges are the user's and are not rounded.
     return f(edge_search<double>(bins.values));
 }
 
 template <class T, class F>
-auto with_slots(const even_bins& bins, F f)
+auto with_bin_finder(const even_bins& bins, F f)
 {
     using edge = edge_t<T>;
     const std::vector<double> edges = even_edges(bins);
@@ -399,14 +403,14 @@ auto with_slots(const even_bins& bins, F f)
 }
 
 template <class T, class F>
-auto with_slots(const integer_bins& bins, F f)
+auto with_bin_finder(const integer_bins& bins, F f)
 {
     static_assert(std::integral<T>, "integer bins are for integer samples; see even_bins");
     return f(integer_offset<T>(bins));
 }
 
 template <class T, class G, class F>
-auto with_slots(const bins_by<G>& bins, F f)
+auto with_bin_finder(const bins_by<G>& bins, F f)
 {
     return f(by_function<T, G>(bins));
 }

@@ -44,8 +44,8 @@ outside put_totals(cpu target, std::string_view call, std::span<std::uint64_t> c
 {
     const std::size_t bins = counts.size();
     std::vector<std::uint64_t> totals;
-    with_counters(target, call, 1, bins + outside_slots, [&] {
-        totals.resize(bins + outside_slots);
+    with_counters(target, call, 1, bins + out_of_range_bins, [&] {
+        totals.resize(bins + out_of_range_bins);
         count_onto(std::span(totals));
     });
     for (std::size_t k = 0; k < bins; ++k)
@@ -59,17 +59,17 @@ outside put_histogram(cpu target, R&& in, const Bins& bins, std::span<std::uint6
     using sample = std::ranges::range_value_t<R>;
     check_counters(bins, counts.size());
     return put_totals(target, "histogram", counts, accumulates, [&](std::span<std::uint64_t> totals) {
-        with_slots<sample>(bins, [&](const auto& slots) {
+        with_bin_finder<sample>(bins, [&](const auto& slots) {
             cpu_engine::histogram_onto(target, first_of(in), size_of(in), slots, totals);
         });
     });
 }
 
-inline void add(outside& beside, const outside& more)
+inline void add(outside& out_of_range, const outside& more)
 {
-    beside.below += more.below;
-    beside.above += more.above;
-    beside.nan += more.nan;
+    out_of_range.below += more.below;
+    out_of_range.above += more.above;
+    out_of_range.nan += more.nan;
 }
 
 } // namespace detail
@@ -87,9 +87,9 @@ outside histogram(cpu target, R&& in, const Bins& bins, std::span<std::uint64_t>
 
 // The same, added to what `counts` and `beside` hold: for samples that come in pieces.
 template <input_range R, class Bins>
-void histogram_accumulate(cpu target, R&& in, const Bins& bins, std::span<std::uint64_t> counts, outside& beside)
+void histogram_accumulate(cpu target, R&& in, const Bins& bins, std::span<std::uint64_t> counts, outside& out_of_range)
 {
-    detail::add(beside, detail::put_histogram(target, in, bins, counts, true));
+    detail::add(out_of_range, detail::put_histogram(target, in, bins, counts, true));
 }
 
 } // namespace upsweep

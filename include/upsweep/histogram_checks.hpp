@@ -66,7 +66,7 @@ void check_channels(const matrix<T>& in, std::size_t channels, const Bins& bins,
                     "count the elements of a row, of all channels, as its columns");
     if constexpr (!std::ranges::range<Bins>) {
         check_counters(call, bins, channels, "channels", counters, besides);
-        check_bin_count(channels * (bin_count(bins) + outside_slots));
+        check_bin_count(channels * (bin_count(bins) + out_of_range_bins));
     } else {
         if (std::ranges::size(bins) != channels)
             throw error(error_kind::invalid_argument, call,
@@ -80,7 +80,7 @@ void check_channels(const matrix<T>& in, std::size_t channels, const Bins& bins,
                             std::to_string(channels) + " channels",
                         "pass one counter for each bin of each of the channels");
         check_besides(call, channels, "channels", besides);
-        check_bin_count(all + channels * outside_slots);
+        check_bin_count(all + channels * out_of_range_bins);
     }
 }
 
@@ -100,7 +100,7 @@ std::size_t check_joint(const std::tuple<Rs...>& in, const std::tuple<Bins...>& 
                             std::to_string(sizes[0]),
                         "pass as many samples for each dimension");
     std::apply([](const auto&... each) { (check_bins(each), ...); }, bins);
-    constexpr std::size_t most = std::numeric_limits<slot>::max() - outside_slots;
+    constexpr std::size_t most = std::numeric_limits<bin_index>::max() - out_of_range_bins;
     std::size_t product = 1;
     std::string shape;
     const auto multiply = [&](std::size_t count) {

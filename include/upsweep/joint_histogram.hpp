@@ -18,7 +18,7 @@
 #include <upsweep/error.hpp>
 #include <upsweep/histogram.hpp>
 #include <upsweep/histogram_checks.hpp>
-#include <upsweep/joint_slot.hpp>
+#include <upsweep/joint_bin.hpp>
 #include <upsweep/range.hpp>
 #include <upsweep/target.hpp>
 
@@ -61,9 +61,9 @@ outside joint_histogram(cpu target, const std::tuple<Rs...>& in, const std::tupl
 // The same, added to what `counts` and `beside` hold: for samples that come in pieces.
 template <class... Rs, class... Bins>
 void joint_histogram_accumulate(cpu target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
-                                std::span<std::uint64_t> counts, outside& beside)
+                                std::span<std::uint64_t> counts, outside& out_of_range)
 {
-    detail::add(beside, detail::put_joint_histogram(target, in, bins, counts, true));
+    detail::add(out_of_range, detail::put_joint_histogram(target, in, bins, counts, true));
 }
 
 } // namespace upsweep

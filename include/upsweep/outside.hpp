@@ -18,8 +18,8 @@ struct outside {
 namespace detail {
 
 // Where a sample goes: a bin, or one of three counters behind the last bin.
-using slot = std::uint32_t;
-inline constexpr std::size_t outside_slots = 3; // below, above, NaN, in this order
+using bin_index = std::uint32_t;
+inline constexpr std::size_t out_of_range_bins = 3; // below, above, NaN, in this order
 
 } // namespace detail
 } // namespace upsweep

@@ -23,19 +23,22 @@ namespace detail {
 
 template <class R, class W, class Bins, class Sum>
 void add_weighted_histogram(cpu target, R&& in, W&& weights, const Bins& bins, std::span<Sum> sums,
-                            weight_outside<Sum>& beside, bool accumulates)
+                            weight_outside<Sum>& out_of_range, bool accumulates)
 {
     check_counters(bins, sums.size());
     check_weights(size_of(in), size_of(weights));
     const auto put = [&](std::size_t k, const cpu_engine::thread_sum<Sum>& sum) {
         const std::size_t count = sums.size();
-        Sum& to = k < count ? sums[k] : k == count ? beside.below : k == count + 1 ? beside.above : beside.nan;
+        Sum& to = k < count        ? sums[k]
+                  : k == count     ? out_of_range.below
+                  : k == count + 1 ? out_of_range.above
+                                   : out_of_range.nan;
         if (accumulates)
             add_exactly(to, sum);
         to = rounded_sum<Sum>(sum);
     };
     try {
-        with_slots<std::ranges::range_value_t<R>>(bins, [&](const auto& slots) {
+        with_bin_finder<std::ranges::range_value_t<R>>(bins, [&](const auto& slots) {
             cpu_engine::weighted_histogram<Sum>(target, first_of(in), first_of(weights), size_of(in), slots, put);
         });
     } catch (const std::bad_alloc&) {
@@ -60,18 +63,18 @@ template <input_range R, input_range W, class Bins, class Sum = weight_sum_t<std
 weight_outside<Sum> weighted_histogram(cpu target, R&& in, W&& weights, const Bins& bins,
                                        std::span<weight_sum_t<std::ranges::range_value_t<W>>> sums)
 {
-    weight_outside<Sum> beside;
-    detail::add_weighted_histogram(target, in, weights, bins, sums, beside, false);
-    return beside;
+    weight_outside<Sum> out_of_range;
+    detail::add_weighted_histogram(target, in, weights, bins, sums, out_of_range, false);
+    return out_of_range;
 }
 
 // The same, added to what `sums` and `beside` hold, of which each counts as one more weight.
 template <input_range R, input_range W, class Bins, class Sum = weight_sum_t<std::ranges::range_value_t<W>>>
 void weighted_histogram_accumulate(cpu target, R&& in, W&& weights, const Bins& bins,
                                    std::span<weight_sum_t<std::ranges::range_value_t<W>>> sums,
-                                   weight_outside<Sum>& beside)
+                                   weight_outside<Sum>& out_of_range)
 {
-    detail::add_weighted_histogram(target, in, weights, bins, sums, beside, true);
+    detail::add_weighted_histogram(target, in, weights, bins, sums, out_of_range, true);
 }
 
 } // namespace upsweep

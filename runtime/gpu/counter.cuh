@@ -171,8 +171,8 @@ private:
                             cudaMemcpyAsync(full.device.data(), full.host.data(), full.count * sample_bytes_,
                                             cudaMemcpyHostToDevice, work_->stream.get()));
         const upsweep::gpu::histogram_result<std::uint64_t> result{work_->counts().data(), work_->beside(),
-                                                                   static_cast<detail::slot>(work_->bins), true};
-        upsweep::gpu::with_slots<Sample>(work_->target, bins_, [&](const auto& rule) {
+                                                                   static_cast<detail::bin_index>(work_->bins), true};
+        upsweep::gpu::with_bin_finder<Sample>(work_->target, bins_, [&](const auto& rule) {
             upsweep::gpu::histogram(work_->target, typed_input<Sample>(full.device.data(), request_.dtype), full.count,
                                     rule, result);
         });

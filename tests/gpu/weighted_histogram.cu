@@ -114,7 +114,7 @@ TEST(gpu_weighted_histogram, kernels_that_take_a_piece_each)
     target_array<up::cuda, up::weight_outside<float>> beside(1);
     const up::cuda gpu;
     const gpu::weighted_result<float> result{sums.span().data(), beside.span().data(), 9, false, true};
-    gpu::with_slots<std::int32_t>(gpu, up::integer_bins{0, 9}, [&](const auto& rule) {
+    gpu::with_bin_finder<std::int32_t>(gpu, up::integer_bins{0, 9}, [&](const auto& rule) {
         gpu::weighted_histogram<small_pieces>(gpu, in.const_span().data(), weights_there.const_span().data(), n, rule,
                                               result);
     });

@@ -37,15 +37,15 @@ public:
 
     // Adds one to slot_of(j) for each j < Count.
     template <std::size_t Count, class F>
-    void count(F slot_of)
+    void count(F bin_of)
     {
         switch (copies_) {
-        case 8: return count_in<Count, 8>(slot_of);
-        case 4: return count_in<Count, 4>(slot_of);
-        default: return count_in<Count, 1>(slot_of);
+        case 8: return count_in<Count, 8>(bin_of);
+        case 4: return count_in<Count, 4>(bin_of);
+        default: return count_in<Count, 1>(bin_of);
         }
     }
-    void count(detail::slot slot) { ++counters_[slot]; }
+    void count(detail::bin_index k) { ++counters_[k]; }
 
     void add_to(std::span<std::uint64_t> totals) const
     {
@@ -56,14 +56,14 @@ public:
 
 private:
     template <std::size_t Count, std::size_t Copies, class F>
-    void count_in(F slot_of)
+    void count_in(F bin_of)
     {
         std::array<counter*, Copies> tables;
         for (std::size_t copy = 0; copy < Copies; ++copy)
             tables[copy] = counters_.data() + copy * slots_;
         for (std::size_t j = 0; j < Count; j += Copies)
             for (std::size_t copy = 0; copy < Copies; ++copy)
-                ++tables[copy][slot_of(j + copy)];
+                ++tables[copy][bin_of(j + copy)];
     }
 
     std::size_t slots_;
@@ -74,17 +74,17 @@ private:
 inline constexpr std::size_t histogram_block = 256;
 inline constexpr std::size_t histogram_grain = std::size_t{1} << 18;
 
-// The slots of one block. Those that cost arithmetic are computed for the whole block before any is counted, in loops without
+// The bins of one block. Those that cost arithmetic are computed for the whole block before any is counted, in loops without
 // memory accesses that depend on the samples: those vectorise, the increments cannot.
 template <class T, class In, class Slots>
-void slots_of_block(In in, const Slots& slots, detail::slot* __restrict block)
+void bins_of_block(In in, const Slots& slots, detail::bin_index* __restrict block)
 {
     for (std::size_t j = 0; j < histogram_block; ++j)
         block[j] = slots(load<T>(in, j));
 }
 
 template <class T, class In, class E>
-void slots_of_block(In in, const detail::edge_search<E>& slots, detail::slot* __restrict block)
+void bins_of_block(In in, const detail::edge_search<E>& slots, detail::bin_index* __restrict block)
 {
     std::array<E, histogram_block> buffer;
     slots.template search<histogram_block>(load_block<histogram_block>(in, buffer.data()), block);
@@ -107,14 +107,14 @@ bool guess_block(const E* samples, const detail::even_guess<E>& guess, std::int3
 }
 
 template <class T, class In, class E>
-void slots_of_block(In in, const detail::even_arithmetic<E>& slots, detail::slot* __restrict block)
+void bins_of_block(In in, const detail::even_arithmetic<E>& slots, detail::bin_index* __restrict block)
 {
     std::array<E, histogram_block> buffer;
     std::array<std::int32_t, histogram_block> guesses;
     const E* const samples = load_block<histogram_block>(in, buffer.data());
     const bool certain = guess_block(samples, slots.guess(), guesses.data());
     for (std::size_t j = 0; j < histogram_block; ++j)
-        block[j] = static_cast<detail::slot>(guesses[j]);
+        block[j] = static_cast<detail::bin_index>(guesses[j]);
     if (!certain)
         for (std::size_t j = 0; j < histogram_block; ++j)
             block[j] = slots.corrected(block[j], samples[j]);
@@ -124,8 +124,8 @@ void slots_of_block(In in, const detail::even_arithmetic<E>& slots, detail::slot
 template <class T, class In, class Slots>
 void count_block(private_table& table, In in, const Slots& slots)
 {
-    std::array<detail::slot, histogram_block> block;
-    slots_of_block<T>(in, slots, block.data());
+    std::array<detail::bin_index, histogram_block> block;
+    bins_of_block<T>(in, slots, block.data());
     table.count<histogram_block>([&](std::size_t j) { return block[j]; });
 }
 
@@ -137,10 +137,10 @@ void count_block(private_table& table, In in, const detail::even_arithmetic<E>& 
     std::array<std::int32_t, size> guesses;
     const E* const samples = load_block<size>(in, buffer.data());
     if (guess_block(samples, slots.guess(), guesses.data()))
-        table.count<size>([&](std::size_t j) { return static_cast<detail::slot>(guesses[j]); });
+        table.count<size>([&](std::size_t j) { return static_cast<detail::bin_index>(guesses[j]); });
     else
         table.count<size>(
-            [&](std::size_t j) { return slots.corrected(static_cast<detail::slot>(guesses[j]), samples[j]); });
+            [&](std::size_t j) { return slots.corrected(static_cast<detail::bin_index>(guesses[j]), samples[j]); });
 }
 
 template <class T, class In, class Slots>
@@ -179,8 +179,8 @@ void for_each_piece(const cpu& target, std::size_t count, std::span<std::uint64_
     }
 }
 
-// Adds the samples to totals[0, bins) and the ones outside to the three slots behind them. count_piece(table, first, size,
-// slots) counts a piece of them.
+// Adds the samples to totals[0, bins) and the ones outside to the three bins behind them. count_piece(table, first, size,
+// bins) counts a piece of them.
 template <class T, class Slots, class CountPiece>
 void histogram_pieces(const cpu& target, std::size_t count, const Slots& slots, std::span<std::uint64_t> totals,
                       CountPiece count_piece)
@@ -188,7 +188,9 @@ void histogram_pieces(const cpu& target, std::size_t count, const Slots& slots, 
     if constexpr (std::integral<T> && sizeof(T) == 1) {
         if (count >= 1024) { // bytes are counted as they are; each of the 256 values is assigned to its bin afterwards
             std::array<std::uint64_t, 256> by_value{};
-            const auto identity = [](T value) { return static_cast<detail::slot>(static_cast<std::uint8_t>(value)); };
+            const auto identity = [](T value) {
+                return static_cast<detail::bin_index>(static_cast<std::uint8_t>(value));
+            };
             for_each_piece(target, count, by_value, [&](private_table& table, std::size_t first, std::size_t size) {
                 count_piece(table, first, size, identity);
             });

@@ -9,42 +9,42 @@
 
 #include <upsweep/bins.hpp>
 #include <upsweep/cpu/histogram.hpp>
-#include <upsweep/joint_slot.hpp>
+#include <upsweep/joint_bin.hpp>
 
 namespace upsweep::cpu_engine {
 
-// One dimension of a joint histogram. The slots of a block of samples are asked for at a time, so that neither the call nor the
+// One dimension of a joint histogram. The bins of a block of samples are asked for at a time, so that neither the call nor the
 // kind of the bins shows in the time.
 struct dimension {
-    std::function<void(std::size_t first, std::size_t count, detail::slot* slots)> slots_of; // at most a block
-    detail::slot bins;
+    std::function<void(std::size_t first, std::size_t count, detail::bin_index* slots)> slots_of; // at most a block
+    detail::bin_index bins;
 };
 
 template <class T, class In, class Bins>
 dimension dimension_of(In in, const Bins& bins)
 {
-    return detail::with_slots<T>(bins, [&](auto slots) {
-        const auto slots_of = [in, slots](std::size_t first, std::size_t count, detail::slot* block) {
+    return detail::with_bin_finder<T>(bins, [&](auto slots) {
+        const auto slots_of = [in, slots](std::size_t first, std::size_t count, detail::bin_index* block) {
             if (count == histogram_block)
-                slots_of_block<T>(in + static_cast<std::iter_difference_t<In>>(first), slots, block);
+                bins_of_block<T>(in + static_cast<std::iter_difference_t<In>>(first), slots, block);
             else
                 for (std::size_t j = 0; j < count; ++j)
                     block[j] = slots(load<T>(in, first + j));
         };
-        return dimension{slots_of, static_cast<detail::slot>(detail::bin_count(bins))};
+        return dimension{slots_of, static_cast<detail::bin_index>(detail::bin_count(bins))};
     });
 }
 
-// Adds the points to totals[0, bins) and the ones outside to the three slots behind them.
+// Adds the points to totals[0, bins) and the ones outside to the three bins behind them.
 inline void joint_histogram_onto(const cpu& target, std::size_t count, std::span<const dimension> dimensions,
                                  std::span<std::uint64_t> totals)
 {
-    const auto bins = static_cast<detail::slot>(totals.size() - detail::outside_slots);
+    const auto bins = static_cast<detail::bin_index>(totals.size() - detail::out_of_range_bins);
     for_each_piece(target, count, totals, [&](private_table& table, std::size_t first, std::size_t size) {
         for (std::size_t i = 0; i < size; i += histogram_block) {
             const std::size_t n = std::min(histogram_block, size - i);
-            std::array<detail::joint_slot, histogram_block> points{};
-            std::array<detail::slot, histogram_block> block{};
+            std::array<detail::joint_bin, histogram_block> points{};
+            std::array<detail::bin_index, histogram_block> block{};
             for (const dimension& each : dimensions) {
                 each.slots_of(first + i, n, block.data());
                 for (std::size_t j = 0; j < histogram_block; ++j)

@@ -42,14 +42,14 @@ void histogram_onto(const cpu& target, const matrix<T>& in, const Slots& slots, 
                         });
 }
 
-// Calls f(j, slot of sample j) for samples of which a table of several copies would cost more than it saves.
+// Calls f(j, bin of sample j) for samples of which a table of several copies would cost more than it saves.
 template <class T, class Slots, class F>
-void for_each_slot(const T* in, std::size_t count, const Slots& slots, F f)
+void for_each_bin(const T* in, std::size_t count, const Slots& slots, F f)
 {
     std::size_t i = 0;
     for (; i + histogram_block <= count; i += histogram_block) {
-        std::array<detail::slot, histogram_block> block;
-        slots_of_block<T>(in + i, slots, block.data());
+        std::array<detail::bin_index, histogram_block> block;
+        bins_of_block<T>(in + i, slots, block.data());
         for (std::size_t j = 0; j < histogram_block; ++j)
             f(i + j, block[j]);
     }
@@ -57,7 +57,7 @@ void for_each_slot(const T* in, std::size_t count, const Slots& slots, F f)
         f(i, slots(load<T>(in, i)));
 }
 
-// Calls take(row, totals) for every row, with a total for each of `size` slots. Long rows are shared out among the
+// Calls take(row, totals) for every row, with a total for each of `size` bins. Long rows are shared out among the
 // threads; of shorter ones each is counted by one.
 template <class T, class Slots, class Take>
 void histogram_rows(const cpu& target, const matrix<T>& in, const Slots& slots, std::size_t size, Take take)
@@ -77,7 +77,7 @@ void histogram_rows(const cpu& target, const matrix<T>& in, const Slots& slots, 
         for (std::size_t row = piece * together; row < std::min((piece + 1) * together, in.rows); ++row) {
             std::ranges::fill(totals, 0);
             if (is_short)
-                for_each_slot(in.row(row), in.columns, slots, [&](std::size_t, detail::slot k) { ++totals[k]; });
+                for_each_bin(in.row(row), in.columns, slots, [&](std::size_t, detail::bin_index k) { ++totals[k]; });
             else
                 histogram_onto(cpu{1}, in.row(row), in.columns, slots, totals);
             take(row, std::span<const std::uint64_t>(totals));
@@ -85,7 +85,7 @@ void histogram_rows(const cpu& target, const matrix<T>& in, const Slots& slots, 
     });
 }
 
-// Adds the elements to totals[channel * size of a channel + slot]: a row's elements belong to the channels in turn.
+// Adds the elements to totals[channel * size of a channel + bin]: a row's elements belong to the channels in turn.
 template <class T, class Slots>
 void channel_histograms_onto(const cpu& target, const matrix<T>& in, std::size_t channels, const Slots& slots,
                              std::span<std::uint64_t> totals)
@@ -93,18 +93,18 @@ void channel_histograms_onto(const cpu& target, const matrix<T>& in, std::size_t
     const std::size_t each = totals.size() / channels;
     if (!in.has_gaps() && in.rows > 1)
         return channel_histograms_onto(target, matrix<T>(in.data, 1, in.size()), channels, slots, totals);
-    // Where the slots of the elements begin; a block may begin at any channel.
-    std::vector<detail::slot> firsts(histogram_block + channels);
+    // Where the bins of the elements begin; a block may begin at any channel.
+    std::vector<detail::bin_index> firsts(histogram_block + channels);
     for (std::size_t j = 0; j < firsts.size(); ++j)
-        firsts[j] = static_cast<detail::slot>(j % channels * each);
+        firsts[j] = static_cast<detail::bin_index>(j % channels * each);
     for_each_piece(target, in.size(), totals, [&](private_table& table, std::size_t first, std::size_t size) {
         for_each_stretch(in, first, size, [&](std::size_t row, std::size_t column, std::size_t n) {
             const T* const from = in.row(row) + column;
             std::size_t i = 0;
             for (; i + histogram_block <= n; i += histogram_block) {
-                std::array<detail::slot, histogram_block> block;
-                slots_of_block<T>(from + i, slots, block.data());
-                const detail::slot* const first_of = firsts.data() + (column + i) % channels;
+                std::array<detail::bin_index, histogram_block> block;
+                bins_of_block<T>(from + i, slots, block.data());
+                const detail::bin_index* const first_of = firsts.data() + (column + i) % channels;
                 table.count<histogram_block>([&](std::size_t j) { return first_of[j] + block[j]; });
             }
             for (; i < n; ++i)
@@ -116,16 +116,16 @@ void channel_histograms_onto(const cpu& target, const matrix<T>& in, std::size_t
 // Where the elements of a channel go that has bins of its own.
 template <class T>
 struct channel_slots {
-    std::function<void(const T* elements, std::size_t count, detail::slot* slots)> slots_of; // at most a block
-    detail::slot first;
+    std::function<void(const T* elements, std::size_t count, detail::bin_index* slots)> slots_of; // at most a block
+    detail::bin_index first;
 };
 
 template <class T, class Slots>
-channel_slots<T> channel_slots_of(const Slots& slots, detail::slot first)
+channel_slots<T> channel_slots_of(const Slots& slots, detail::bin_index first)
 {
-    const auto slots_of = [slots](const T* elements, std::size_t count, detail::slot* block) {
+    const auto slots_of = [slots](const T* elements, std::size_t count, detail::bin_index* block) {
         if (count == histogram_block)
-            slots_of_block<T>(elements, slots, block);
+            bins_of_block<T>(elements, slots, block);
         else
             for (std::size_t j = 0; j < count; ++j)
                 block[j] = slots(load<T>(elements, j));
@@ -151,7 +151,7 @@ public:
 
     void count(private_table& table, const channel_slots<T>& channel)
     {
-        std::array<detail::slot, histogram_block> block;
+        std::array<detail::bin_index, histogram_block> block;
         channel.slots_of(elements_.data(), size_, block.data());
         if (size_ == histogram_block)
             table.count<histogram_block>([&](std::size_t j) { return channel.first + block[j]; });
@@ -166,7 +166,7 @@ private:
     std::size_t size_ = 0;
 };
 
-// The same with a rule for each channel. Rows, however short, are read while they are in the cache.
+// The same with a bin finder for each channel. Rows, however short, are read while they are in the cache.
 template <class T>
 void channel_histograms_onto(const cpu& target, const matrix<T>& in, std::span<const channel_slots<T>> channels,
                              std::span<std::uint64_t> totals)

@@ -58,8 +58,8 @@ public:
 
     static constexpr std::size_t most_copies = 4;
 
-    Word& at(detail::slot k, std::size_t sample) { return sums_[(sample & (copies_ - 1)) * slots_ + k]; }
-    Word total(detail::slot k) const
+    Word& at(detail::bin_index k, std::size_t sample) { return sums_[(sample & (copies_ - 1)) * slots_ + k]; }
+    Word total(detail::bin_index k) const
     {
         Word sum = 0;
         for (std::size_t copy = 0; copy < copies_; ++copy)
@@ -109,7 +109,7 @@ class weight_table {
 public:
     weight_table(std::size_t slots, weight_window<Sum> window) : slots_(slots), window_(window), sums_(slots) {}
 
-    void add(detail::slot k, Sum weight, std::size_t sample)
+    void add(detail::bin_index k, Sum weight, std::size_t sample)
     {
         const detail::float_parts parts = detail::parts_of(weight);
         const auto mantissa = static_cast<std::int64_t>(parts.mantissa);
@@ -120,7 +120,7 @@ public:
             add_exactly(k, weight);
     }
 
-    void add_to(const thread_sum<Sum>& sum, detail::slot k) const
+    void add_to(const thread_sum<Sum>& sum, detail::bin_index k) const
     {
         const int128 inside = sums_.total(k);
         const auto add_half = [&](std::uint64_t half, std::int64_t upper, int position) {
@@ -141,7 +141,7 @@ private:
     static constexpr int digits = detail::sum_format<Sum>::digits;
     static constexpr std::size_t words = detail::sum_format<Sum>::words;
 
-    void add_exactly(detail::slot k, Sum weight)
+    void add_exactly(detail::bin_index k, Sum weight)
     {
         exact_.resize(slots_ * words);
         detail::add_exactly(weight, thread_sum<Sum>{exact_.data() + k * words});
@@ -159,11 +159,11 @@ class weight_table<Sum> {
 public:
     explicit weight_table(std::size_t slots) : sums_(slots) {}
 
-    void add(detail::slot k, Sum weight, std::size_t sample)
+    void add(detail::bin_index k, Sum weight, std::size_t sample)
     {
         sums_.at(k, sample) += static_cast<std::uint64_t>(weight);
     }
-    void add_to(const thread_sum<Sum>& sum, detail::slot k) const
+    void add_to(const thread_sum<Sum>& sum, detail::bin_index k) const
     {
         sum.add(0, static_cast<std::int64_t>(sums_.total(k)));
     }
@@ -172,16 +172,16 @@ private:
     summand_table<std::uint64_t> sums_;
 };
 
-// The slots of a block of samples.
+// The bins of a block of samples.
 template <class T, class In, class Slots>
-void find_slots(In in, const Slots& slots, detail::slot* block)
+void find_bins(In in, const Slots& slots, detail::bin_index* block)
 {
     for (std::size_t j = 0; j < histogram_block; ++j)
         block[j] = slots(load<T>(in, j));
 }
 
 template <class T, class In, class E>
-void find_slots(In in, const detail::edge_search<E>& slots, detail::slot* block)
+void find_bins(In in, const detail::edge_search<E>& slots, detail::bin_index* block)
 {
     constexpr std::size_t size = histogram_block;
     std::array<E, size> buffer;
@@ -193,11 +193,11 @@ void add_weights(weight_table<Sum>& table, In in, Weights weights, std::size_t c
 {
     using sample = std::iter_value_t<In>;
     constexpr std::size_t size = histogram_block;
-    std::array<detail::slot, size> block;
+    std::array<detail::bin_index, size> block;
     std::array<Sum, size> buffer;
     std::size_t i = 0;
     for (; i + size <= count; i += size) {
-        find_slots<sample>(in + static_cast<std::iter_difference_t<In>>(i), slots, block.data());
+        find_bins<sample>(in + static_cast<std::iter_difference_t<In>>(i), slots, block.data());
         const Sum* const summands =
             load_block<size>(weights + static_cast<std::iter_difference_t<Weights>>(i), buffer.data());
         for (std::size_t j = 0; j < size; ++j)
@@ -207,11 +207,11 @@ void add_weights(weight_table<Sum>& table, In in, Weights weights, std::size_t c
         table.add(slots(load<sample>(in, i)), load<Sum>(weights, i), i);
 }
 
-// Calls put(k, sum) for every slot with the exact sum of its weights, on all threads. Memory: one table a thread.
+// Calls put(k, sum) for every bin with the exact sum of its weights, on all threads. Memory: one table a thread.
 template <class Sum, class In, class Weights, class Slots, class Put>
 void weighted_histogram(const cpu& target, In in, Weights weights, std::size_t count, const Slots& slots, Put put)
 {
-    const std::size_t size = slots.count() + detail::outside_slots;
+    const std::size_t size = slots.count() + detail::out_of_range_bins;
     const auto new_table = [&] {
         if constexpr (std::integral<Sum>)
             return weight_table<Sum>(size);
@@ -236,7 +236,7 @@ void weighted_histogram(const cpu& target, In in, Weights weights, std::size_t c
             std::array<std::int64_t, detail::sum_format<Sum>::words> words{};
             const thread_sum<Sum> sum{words.data()};
             for (const weight_table<Sum>& table : of_threads)
-                table.add_to(sum, static_cast<detail::slot>(k));
+                table.add_to(sum, static_cast<detail::bin_index>(k));
             put(k, sum);
         }
     });

@@ -9,15 +9,15 @@
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 
-// Which slot a sample goes to, on a GPU: the rules of bins.hpp as objects that a kernel takes. Each tells how many bins there are,
+// Which bin a sample goes to, on a GPU: the bin finders of bins.hpp as objects that a kernel takes. Each tells how many bins there are,
 // how much shared memory a block lends it, and hands out the function of a block, for which all threads call of_block once before
 // a barrier.
 namespace upsweep::gpu {
 
-using detail::slot;
+using detail::bin_index;
 
-// For how many bins a rule is: kernels are compiled for these alone. Few are those whose counters fit the shared memory of a
-// block, with the table of the rule beside them.
+// For how many bins a bin finder is: kernels are compiled for these alone. Few are those whose counters fit the shared memory of a
+// block, with the table of the bin finder beside them.
 enum class bin_range { few, many, any };
 
 // The shared memory that a block has for counters and tables.
@@ -27,48 +27,48 @@ inline std::size_t table_bytes(const cuda& target)
     return target.workspace().shared_bytes() - variables;
 }
 
-// The words that a rule has in the shared memory of a block, before the counters, which are aligned to the banks.
-template <class Slots>
-constexpr std::size_t words_of(const Slots& rule)
+// The words that a bin finder has in the shared memory of a block, before the counters, which are aligned to the banks.
+template <class Finder>
+constexpr std::size_t words_of(const Finder& finder)
 {
-    return (rule.shared_bytes() / sizeof(std::uint32_t) + lanes - 1) / lanes * lanes;
+    return (finder.shared_bytes() / sizeof(std::uint32_t) + lanes - 1) / lanes * lanes;
 }
 
 template <class Few>
-bool are_few(const cuda& target, const Few& rule)
+bool are_few(const cuda& target, const Few& finder)
 {
-    const std::size_t counters = scattered_table::words(rule.bins + detail::outside_slots) * sizeof(std::uint32_t);
-    return counters + words_of(rule) * sizeof(std::uint32_t) <= table_bytes(target);
+    const std::size_t counters = swizzled_table::words(finder.bins + detail::out_of_range_bins) * sizeof(std::uint32_t);
+    return counters + words_of(finder) * sizeof(std::uint32_t) <= table_bytes(target);
 }
 
-// Calls f(slot) for each of a lane's samples: after looking for all of them where the function can do so at once, else one by one,
-// so that slots take few registers.
+// Calls f(bin) for each of a lane's samples: after looking for all of them where the function can do so at once, else one by one,
+// so that bins take few registers.
 template <class Function, class T, int Count, class F>
-__device__ void for_each_slot(const Function& slot_of, const lane_vector<T, Count>& samples, F f)
+__device__ void for_each_bin(const Function& bin_of, const lane_vector<T, Count>& samples, F f)
 {
-    if constexpr (requires(slot(&found)[Count]) { slot_of.find(samples, found); }) {
-        slot found[Count];
-        slot_of.find(samples, found);
+    if constexpr (requires(bin_index(&found)[Count]) { bin_of.find(samples, found); }) {
+        bin_index found[Count];
+        bin_of.find(samples, found);
 #pragma unroll
         for (int j = 0; j < Count; ++j)
             f(found[j]);
     } else {
 #pragma unroll
         for (int j = 0; j < Count; ++j)
-            f(slot_of(samples[j]));
+            f(bin_of(samples[j]));
     }
 }
 
 template <class Function, class T, int Count>
-__device__ void find_slots(const Function& slot_of, const lane_vector<T, Count>& samples, slot (&found)[Count])
+__device__ void find_bins(const Function& bin_of, const lane_vector<T, Count>& samples, bin_index (&found)[Count])
 {
     int j = 0;
-    for_each_slot(slot_of, samples, [&](slot k) { found[j++] = k; });
+    for_each_bin(bin_of, samples, [&](bin_index k) { found[j++] = k; });
 }
 
-// A rule that needs no memory.
+// A bin finder that needs no memory.
 template <class Function, bin_range Range = bin_range::any>
-struct plain_slots {
+struct plain_bin_finder {
     static constexpr bin_range range = Range;
     Function function;
     std::size_t bins;
@@ -79,7 +79,7 @@ struct plain_slots {
 
 // Where a sample is that is in no bin.
 template <class E>
-__device__ slot slot_beside(E x, E lo, E hi, slot bins)
+__device__ bin_index out_of_range_bin(E x, E lo, E hi, bin_index bins)
 {
     return x < lo ? bins : x > hi ? bins + 1 : bins + 2;
 }

@@ -12,10 +12,10 @@
 #include <upsweep/gpu/source/reader.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
-#include <upsweep/joint_slot.hpp>
+#include <upsweep/joint_bin.hpp>
 
-// Joint histograms of two inputs of bytes, such as two images. The rules are asked once for each of the 256 values. Where a block
-// has room for all combinations of slots, a point's counter is found by two look-ups; where not, pairs of values are counted, of
+// Joint histograms of two inputs of bytes, such as two images. The bin finders are asked once for each of the 256 values. Where a block
+// has room for all combinations of bins, a point's counter is found by two look-ups; where not, pairs of values are counted, of
 // which there are 65536, in several parts: the blocks of all parts read the same points at the same time, mostly from the
 // second-level cache.
 namespace upsweep::gpu {
@@ -25,33 +25,34 @@ struct byte_pairs_shape {
     static constexpr int rows = 4;    // vectors of each input that a lane has on their way at once
     static constexpr int vector = 16; // points of a lane
     static constexpr std::uint64_t chunk = rows * vector * lanes;
-    static constexpr std::size_t most_slots = std::size_t{1} << 24;
+    static constexpr std::size_t most_bins = std::size_t{1} << 24;
 };
 
 inline constexpr unsigned byte_values = 256;
 
-// The slots of the values of each input.
-struct byte_slots {
-    slot of_x[byte_values];
-    slot of_y[byte_values];
+// The bins of the values of each input.
+struct bins_of_bytes {
+    bin_index of_x[byte_values];
+    bin_index of_y[byte_values];
 };
 
-// Counters of all combinations of slots.
-struct slot_pairs {
-    static constexpr slot beside = 2;         // the slots of bytes outside: none is NaN
-    static constexpr slot spread = lanes - 1; // by which rows begin later, lest columns or diagonals meet in a bank
+// Counters of all combinations of bins.
+struct bin_pairs {
+    static constexpr bin_index out_of_range = 2; // the bins of bytes outside: none is NaN
+    static constexpr bin_index spread =
+        lanes - 1; // by which rows begin later, lest columns or diagonals meet in a bank
     static constexpr unsigned look_up_words = byte_values * lanes; // a copy for each lane, in its bank
 
-    slot rows;
-    slot columns;
+    bin_index rows;
+    bin_index columns;
 
     static std::size_t counters(std::size_t rows, std::size_t columns) { return rows * (columns + spread); }
     __host__ __device__ std::size_t words() const { return 2 * look_up_words + rows * (columns + spread); }
-    __device__ slot begin_of(slot row) const { return row * (columns + spread) + (row * 0x9e3779b9U >> 27); }
+    __device__ bin_index begin_of(bin_index row) const { return row * (columns + spread) + (row * 0x9e3779b9U >> 27); }
 };
 
-struct slot_pair_table {
-    using pairs = slot_pairs;
+struct bin_pair_table {
+    using pairs = bin_pairs;
     static constexpr unsigned look_up_words = pairs::look_up_words;
 
     pairs shape;
@@ -59,12 +60,12 @@ struct slot_pair_table {
     const std::uint32_t* mine;
     shared_address counters;
 
-    __device__ slot_pair_table(const pairs& all, std::uint32_t* first, const byte_slots& slots, unsigned)
+    __device__ bin_pair_table(const pairs& all, std::uint32_t* first, const bins_of_bytes& all_bins, unsigned)
         : shape(all), words(first + 2 * look_up_words), mine(first + lane_id()), counters(shared_address_of(words))
     {
         for (unsigned i = threadIdx.x; i < look_up_words; i += blockDim.x) {
-            first[i] = shape.begin_of(slots.of_x[i / lanes]);
-            first[look_up_words + i] = slots.of_y[i / lanes];
+            first[i] = shape.begin_of(all_bins.of_x[i / lanes]);
+            first[look_up_words + i] = all_bins.of_y[i / lanes];
         }
         clear_words(words, shape.words() - 2 * look_up_words);
     }
@@ -78,13 +79,13 @@ struct slot_pair_table {
         for (int j = 0; j < 4; ++j)
             count(xs >> 8 * j & 0xffU, ys >> 8 * j & 0xffU);
     }
-    // Calls add(slot of x, slot of y, count).
+    // Calls add(bin of x, bin of y, count).
     template <class F>
-    __device__ void for_each_total(const byte_slots&, F add) const
+    __device__ void for_each_total(const bins_of_bytes&, F add) const
     {
-        for (slot i = threadIdx.x; i < shape.rows * shape.columns; i += blockDim.x) {
-            const slot row = i / shape.columns;
-            const slot column = i - row * shape.columns;
+        for (bin_index i = threadIdx.x; i < shape.rows * shape.columns; i += blockDim.x) {
+            const bin_index row = i / shape.columns;
+            const bin_index column = i - row * shape.columns;
             if (const std::uint32_t counted = words[shape.begin_of(row) + column]; counted != 0)
                 add(row, column, counted);
         }
@@ -106,13 +107,13 @@ struct value_pair_table {
     std::uint32_t size;
     std::uint32_t first; // pair of the part
 
-    __device__ value_pair_table(const pairs& all, std::uint32_t* memory, const byte_slots&, unsigned part)
+    __device__ value_pair_table(const pairs& all, std::uint32_t* memory, const bins_of_bytes&, unsigned part)
         : words(memory), counters(shared_address_of(memory)), size(1U << all.shift), first(part << all.shift)
     {
         clear_words(words, size);
     }
     // Of two pairs of 16 bits: y is mixed with the bits of x, such that neither pairs of the same y nor those of equal values
-    // meet in a bank. The scattered pair of a part is below its size.
+    // meet in a bank. The swizzled pair of a part is below its size.
     __device__ std::uint32_t scattered(std::uint32_t two) const
     {
         return two ^ (two >> 7 & 0x001e001eU) ^ (two >> 12 & 0x000f000fU) ^ (first | first << 16);
@@ -135,30 +136,30 @@ struct value_pair_table {
         count_two(__byte_perm(xs, ys, 0x3726));
     }
     template <class F>
-    __device__ void for_each_total(const byte_slots& slots, F add) const
+    __device__ void for_each_total(const bins_of_bytes& all_bins, F add) const
     {
         for (std::uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
             const std::uint32_t pair = first + i;
             if (const std::uint32_t counted = words[scattered(pair) & 0xffffU]; counted != 0)
-                add(slots.of_x[pair >> 8], slots.of_y[pair & 0xffU], counted);
+                add(all_bins.of_x[pair >> 8], all_bins.of_y[pair & 0xffU], counted);
         }
     }
 };
 
-template <class Shape, class Table, class X, class Y, class RuleX, class RuleY, class Counter>
+template <class Shape, class Table, class X, class Y, class FinderX, class FinderY, class Counter>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    byte_pairs_kernel(const X* xs, const Y* ys, std::uint64_t count, RuleX rule_x, RuleY rule_y,
-                      typename Table::pairs pairs, unsigned parts, slot slots, histogram_result<Counter> result,
+    byte_pairs_kernel(const X* xs, const Y* ys, std::uint64_t count, FinderX finder_x, FinderY finder_y,
+                      typename Table::pairs pairs, unsigned parts, bin_index all_bins, histogram_result<Counter> result,
                       counter_memory memory)
 {
     extern __shared__ __align__(16) std::uint32_t shared_words[];
-    __shared__ byte_slots slots_of;
+    __shared__ bins_of_bytes bins_of;
     if (threadIdx.x < byte_values)
-        slots_of.of_x[threadIdx.x] = rule_x.of_block(nullptr)(static_cast<X>(threadIdx.x));
+        bins_of.of_x[threadIdx.x] = finder_x.of_block(nullptr)(static_cast<X>(threadIdx.x));
     else if (threadIdx.x < 2 * byte_values)
-        slots_of.of_y[threadIdx.x - byte_values] = rule_y.of_block(nullptr)(static_cast<Y>(threadIdx.x - byte_values));
+        bins_of.of_y[threadIdx.x - byte_values] = finder_y.of_block(nullptr)(static_cast<Y>(threadIdx.x - byte_values));
     __syncthreads();
-    const Table table(pairs, shared_words, slots_of, blockIdx.x % parts);
+    const Table table(pairs, shared_words, bins_of, blockIdx.x % parts);
     __syncthreads();
 
     using vector = lane_vector<std::uint8_t, Shape::vector>;
@@ -195,27 +196,27 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         }
     __syncthreads();
 
-    const auto x_bins = static_cast<slot>(rule_x.bins);
-    const auto y_bins = static_cast<slot>(rule_y.bins);
-    table.for_each_total(slots_of, [&](slot x, slot y, std::uint32_t counted) {
-        detail::joint_slot point;
+    const auto x_bins = static_cast<bin_index>(finder_x.bins);
+    const auto y_bins = static_cast<bin_index>(finder_y.bins);
+    table.for_each_total(bins_of, [&](bin_index x, bin_index y, std::uint32_t counted) {
+        detail::joint_bin point;
         point.add(x, x_bins);
         point.add(y, y_bins);
         memory.add(point.among(x_bins * y_bins), counted);
     });
     memory.wait_for_all(gridDim.x);
-    result.take(memory, slots, blockIdx.x, gridDim.x);
+    result.take(memory, all_bins, blockIdx.x, gridDim.x);
 }
 
-template <class Table, class X, class Y, class RuleX, class RuleY, class Counter>
-void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uint64_t count, const RuleX& rule_x,
-                          const RuleY& rule_y, const typename Table::pairs& pairs, unsigned parts,
+template <class Table, class X, class Y, class FinderX, class FinderY, class Counter>
+void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uint64_t count, const FinderX& finder_x,
+                          const FinderY& finder_y, const typename Table::pairs& pairs, unsigned parts,
                           const histogram_result<Counter>& result)
 {
     using shape = byte_pairs_shape;
-    constexpr auto kernel = byte_pairs_kernel<shape, Table, X, Y, RuleX, RuleY, Counter>;
+    constexpr auto kernel = byte_pairs_kernel<shape, Table, X, Y, FinderX, FinderY, Counter>;
     allow_shared_bytes<kernel>(target);
-    const slot slots = result.bins + detail::outside_slots;
+    const bin_index all_bins = result.bins + detail::out_of_range_bins;
     const std::uint64_t most = std::max(static_cast<unsigned>(target.workspace().multiprocessors()) / parts, 1U);
     const std::uint64_t groups = std::min(count / shape::chunk + 1, most);
     launch(target, "joint_histogram", kernel,
@@ -224,30 +225,30 @@ void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uin
                       .shared_bytes = pairs.words() * sizeof(std::uint32_t),
                       .cluster = 1,
                       .cooperative = true},
-           xs, ys, count, rule_x, rule_y, pairs, parts, slots, result, counters_of(target, slots));
+           xs, ys, count, finder_x, finder_y, pairs, parts, all_bins, result, counters_of(target, all_bins));
 }
 
-// The rules are to need no shared memory.
-template <class X, class Y, class RuleX, class RuleY, class Counter>
-void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uint64_t count, const RuleX& rule_x,
-                          const RuleY& rule_y, const histogram_result<Counter>& result)
+// The bin finders are to need no shared memory.
+template <class X, class Y, class FinderX, class FinderY, class Counter>
+void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uint64_t count, const FinderX& finder_x,
+                          const FinderY& finder_y, const histogram_result<Counter>& result)
 {
-    if (result.bins > byte_pairs_shape::most_slots - detail::outside_slots)
+    if (result.bins > byte_pairs_shape::most_bins - detail::out_of_range_bins)
         throw error(error_kind::invalid_argument, "joint_histogram",
                     std::to_string(result.bins) + " bins are more than a GPU counts at once, " +
-                        std::to_string(byte_pairs_shape::most_slots - detail::outside_slots),
+                        std::to_string(byte_pairs_shape::most_bins - detail::out_of_range_bins),
                     "ask for fewer bins, or use the target cpu");
-    const std::size_t available = (table_bytes(target) - sizeof(byte_slots)) / sizeof(std::uint32_t);
-    const std::size_t rows = rule_x.bins + slot_pairs::beside;
-    const std::size_t columns = rule_y.bins + slot_pairs::beside;
-    if (slot_pairs::counters(rows, columns) + 2 * slot_pairs::look_up_words <= available)
-        return byte_pairs_histogram<slot_pair_table>(target, xs, ys, count, rule_x, rule_y,
-                                                     slot_pairs{static_cast<slot>(rows), static_cast<slot>(columns)}, 1,
-                                                     result);
+    const std::size_t available = (table_bytes(target) - sizeof(bins_of_bytes)) / sizeof(std::uint32_t);
+    const std::size_t rows = finder_x.bins + bin_pairs::out_of_range;
+    const std::size_t columns = finder_y.bins + bin_pairs::out_of_range;
+    if (bin_pairs::counters(rows, columns) + 2 * bin_pairs::look_up_words <= available)
+        return byte_pairs_histogram<bin_pair_table>(
+            target, xs, ys, count, finder_x, finder_y,
+            bin_pairs{static_cast<bin_index>(rows), static_cast<bin_index>(columns)}, 1, result);
     value_pairs pairs{16};
     while (pairs.words() > available)
         --pairs.shift;
-    byte_pairs_histogram<value_pair_table>(target, xs, ys, count, rule_x, rule_y, pairs,
+    byte_pairs_histogram<value_pair_table>(target, xs, ys, count, finder_x, finder_y, pairs,
                                            byte_values * byte_values >> pairs.shift, result);
 }
 

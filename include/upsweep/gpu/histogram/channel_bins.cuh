@@ -14,121 +14,126 @@
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/matrix.hpp>
 
-// Which key an element of a channel goes to: the slots of all channels stand one after the other.
+// Which key an element of a channel goes to: the bins of all channels stand one after the other.
 namespace upsweep::gpu {
 
 // Bytes by value, whatever their bins.
 struct by_value {
-    static constexpr slot values = 256;
+    static constexpr bin_index values = 256;
 
     struct function {
-        __device__ slot operator()(std::uint8_t x, std::uint32_t channel) const { return channel * values + x; }
+        __device__ bin_index operator()(std::uint8_t x, std::uint32_t channel) const { return channel * values + x; }
     };
     constexpr std::size_t shared_bytes() const { return 0; }
     __device__ function of_block(void*) const { return {}; }
 };
 
-// One rule for all channels.
-template <class Rule>
-struct common_rule {
-    Rule rule;
+// One bin finder for all channels.
+template <class Finder>
+struct common_bin_finder {
+    Finder finder;
 
     template <class Function>
     struct block_function {
-        Function slot_of_element;
-        slot bins_of_each;
+        Function bin_of_element;
+        bin_index bins_of_each;
 
-        __device__ slot bins(std::uint32_t) const { return bins_of_each; }
+        __device__ bin_index bins(std::uint32_t) const { return bins_of_each; }
         __device__ std::size_t bins_before(std::uint32_t channel) const { return std::size_t{channel} * bins_of_each; }
-        __device__ slot first(std::uint32_t channel) const { return channel * (bins_of_each + detail::outside_slots); }
-        template <class T>
-        __device__ slot slot_of(const T& x, std::uint32_t) const
+        __device__ bin_index first(std::uint32_t channel) const
         {
-            return slot_of_element(x);
+            return channel * (bins_of_each + detail::out_of_range_bins);
         }
         template <class T>
-        __device__ slot operator()(const T& x, std::uint32_t channel) const
+        __device__ bin_index bin_of(const T& x, std::uint32_t) const
         {
-            return first(channel) + slot_of_element(x);
+            return bin_of_element(x);
+        }
+        template <class T>
+        __device__ bin_index operator()(const T& x, std::uint32_t channel) const
+        {
+            return first(channel) + bin_of_element(x);
         }
     };
 
-    constexpr std::size_t shared_bytes() const { return rule.shared_bytes(); }
+    constexpr std::size_t shared_bytes() const { return finder.shared_bytes(); }
     __device__ auto of_block(void* shared) const
     {
-        const auto function = rule.of_block(shared);
-        return block_function<std::remove_cvref_t<decltype(function)>>{function, static_cast<slot>(rule.bins)};
+        const auto function = finder.of_block(shared);
+        return block_function<std::remove_cvref_t<decltype(function)>>{function, static_cast<bin_index>(finder.bins)};
     }
 };
 
-// A rule for each channel, in device memory, with the bins of those before it and of all.
-template <class Rule>
-struct own_rules {
-    const Rule* rules;
+// A bin finder for each channel, in device memory, with the bins of those before it and of all.
+template <class Finder>
+struct bin_finder_of_each {
+    const Finder* finders;
     const std::uint64_t* before;
 
     constexpr std::size_t shared_bytes() const { return 0; }
-    __device__ const own_rules& of_block(void*) const { return *this; }
+    __device__ const bin_finder_of_each& of_block(void*) const { return *this; }
 
-    __device__ slot bins(std::uint32_t channel) const
+    __device__ bin_index bins(std::uint32_t channel) const
     {
-        return static_cast<slot>(before[channel + 1] - before[channel]);
+        return static_cast<bin_index>(before[channel + 1] - before[channel]);
     }
     __device__ std::size_t bins_before(std::uint32_t channel) const { return before[channel]; }
-    __device__ slot first(std::uint32_t channel) const
+    __device__ bin_index first(std::uint32_t channel) const
     {
-        return static_cast<slot>(before[channel]) + channel * detail::outside_slots;
+        return static_cast<bin_index>(before[channel]) + channel * detail::out_of_range_bins;
     }
     template <class T>
-    __device__ slot slot_of(const T& x, std::uint32_t channel) const
+    __device__ bin_index bin_of(const T& x, std::uint32_t channel) const
     {
-        return rules[channel].of_block(nullptr)(x);
+        return finders[channel].of_block(nullptr)(x);
     }
     template <class T>
-    __device__ slot operator()(const T& x, std::uint32_t channel) const
+    __device__ bin_index operator()(const T& x, std::uint32_t channel) const
     {
-        return first(channel) + slot_of(x, channel);
+        return first(channel) + bin_of(x, channel);
     }
 };
 
-// The rules of so many keys, ready for a kernel. Edges are in shared memory only beside a table that fits there as a whole: larger
+// The bin finders of so many keys, ready for a kernel. Edges are in shared memory only beside a table that fits there as a whole: larger
 // ones need all of it.
 template <class T, class Bins>
     requires(!std::ranges::range<Bins>)
-auto channel_rules_of(const cuda& target, const Bins& bins, std::size_t keys)
+auto channel_finders_of(const cuda& target, const Bins& bins, std::size_t keys)
 {
     const std::size_t most_for_edges = table_bytes(target) / 4;
-    const std::size_t table = scattered_table::words(keys) * sizeof(std::uint32_t);
+    const std::size_t table = swizzled_table::words(keys) * sizeof(std::uint32_t);
     threshold_words words;
-    auto rule = rule_of<T>(bins, words, table + most_for_edges <= table_bytes(target) ? most_for_edges : 0);
+    auto finder = finder_of<T>(bins, words, table + most_for_edges <= table_bytes(target) ? most_for_edges : 0);
     if (!words.empty())
-        place(rule, upload(target, words));
-    return common_rule<decltype(rule)>{rule};
+        place(finder, upload(target, words));
+    return common_bin_finder<decltype(finder)>{finder};
 }
 
 template <class T, std::ranges::range Bins>
-auto channel_rules_of(const cuda& target, const Bins& bins, std::size_t)
+auto channel_finders_of(const cuda& target, const Bins& bins, std::size_t)
 {
-    using rule = decltype(rule_of<T>(*std::ranges::begin(bins), std::declval<threshold_words&>(), std::size_t{}));
-    static_assert(alignof(rule) <= alignof(std::uint64_t));
+    using finder = decltype(finder_of<T>(*std::ranges::begin(bins), std::declval<threshold_words&>(), std::size_t{}));
+    static_assert(alignof(finder) <= alignof(std::uint64_t));
     threshold_words words;
-    std::vector<rule> rules;
+    std::vector<finder> finders;
     std::vector<std::uint64_t> before{0};
     for (const auto& each : bins) {
-        rules.push_back(rule_of<T>(each, words, 0));
+        finders.push_back(finder_of<T>(each, words, 0));
         before.push_back(before.back() + detail::bin_count(each));
     }
     const std::size_t thresholds = words.size();
-    const std::size_t rule_words = (rules.size() * sizeof(rule) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
-    words.resize(thresholds + rule_words);
+    const std::size_t finder_words =
+        (finders.size() * sizeof(finder) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+    words.resize(thresholds + finder_words);
     words.insert(words.end(), before.begin(), before.end());
     const auto* const there = static_cast<const std::uint64_t*>(
         target.workspace().memory(workspace_purpose::bin_edges, words.size() * sizeof(std::uint64_t)));
-    for (rule& each : rules)
+    for (finder& each : finders)
         place(each, there);
-    std::memcpy(words.data() + thresholds, static_cast<const void*>(rules.data()), rules.size() * sizeof(rule));
+    std::memcpy(words.data() + thresholds, static_cast<const void*>(finders.data()), finders.size() * sizeof(finder));
     upload(target, words);
-    return own_rules<rule>{reinterpret_cast<const rule*>(there + thresholds), there + thresholds + rule_words};
+    return bin_finder_of_each<finder>{reinterpret_cast<const finder*>(there + thresholds),
+                                      there + thresholds + finder_words};
 }
 
 // Elements with their channels, by their number.
@@ -183,10 +188,10 @@ __device__ auto load_vector(const channel_elements<T>& from)
 }
 
 // The keys of such elements, none of which is outside.
-template <class Rules>
-struct channel_slots {
+template <class Finders>
+struct channel_bin_finder {
     static constexpr bin_range range = bin_range::any;
-    Rules rules;
+    Finders finders;
     std::size_t bins;
 
     template <class Function>
@@ -194,16 +199,16 @@ struct channel_slots {
         Function key_of;
 
         template <class T>
-        __device__ slot operator()(const channel_sample<T>& sample) const
+        __device__ bin_index operator()(const channel_sample<T>& sample) const
         {
             return key_of(sample.element, sample.channel);
         }
     };
 
-    constexpr std::size_t shared_bytes() const { return rules.shared_bytes(); }
+    constexpr std::size_t shared_bytes() const { return finders.shared_bytes(); }
     __device__ auto of_block(void* shared) const
     {
-        const auto function = rules.of_block(shared);
+        const auto function = finders.of_block(shared);
         return block_function<std::remove_cvref_t<decltype(function)>>{function};
     }
 };

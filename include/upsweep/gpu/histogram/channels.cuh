@@ -53,13 +53,13 @@ private:
     std::uint32_t channel_of_[count] = {~std::uint32_t{0}};
 };
 
-template <class Shape, class Table, int Channels, class T, class Rules>
+template <class Shape, class Table, int Channels, class T, class Finders>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    count_channels_kernel(matrix<T> in, std::uint32_t channels, Rules rules, slot keys, counter_memory memory)
+    count_channels_kernel(matrix<T> in, std::uint32_t channels, Finders finders, bin_index keys, counter_memory memory)
 {
     extern __shared__ __align__(16) std::uint32_t shared_words[];
-    const auto key_of = rules.of_block(shared_words);
-    const Table table{shared_words + words_of(rules)};
+    const auto key_of = finders.of_block(shared_words);
+    const Table table{shared_words + words_of(finders)};
     clear_words(table.counters, Table::words(keys));
     __syncthreads();
 
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         table.increment(key_of(element[0], channel_of(column)));
     });
     __syncthreads();
-    for_each_total(table, keys, [&](slot k, std::uint32_t counted) {
+    for_each_total(table, keys, [&](bin_index k, std::uint32_t counted) {
         if (counted != 0)
             memory.add(k, counted);
     });
@@ -102,66 +102,66 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 template <class Counter>
 struct channel_result {
     Counter* counts;
-    unsigned long long* beside;
-    slot bins;
+    unsigned long long* out_of_range;
+    bin_index bins;
     bool accumulates;
 
-    // By the only one who has a total for this slot.
-    __device__ void put(slot k, std::uint64_t total) const
+    // By the only one who has a total for this bin.
+    __device__ void put(bin_index k, std::uint64_t total) const
     {
         if (k < bins)
             counts[k] = static_cast<Counter>((accumulates ? counts[k] : 0) + total);
         else
-            beside[k - bins] = (accumulates ? beside[k - bins] : 0) + total;
+            out_of_range[k - bins] = (accumulates ? out_of_range[k - bins] : 0) + total;
     }
-    __device__ void add(slot k, std::uint64_t total) const
+    __device__ void add(bin_index k, std::uint64_t total) const
     {
         using word = std::conditional_t<sizeof(Counter) == 8, unsigned long long, unsigned>;
         if (k < bins)
             atomicAdd(reinterpret_cast<word*>(counts + k), static_cast<word>(total));
         else
-            atomicAdd(beside + (k - bins), static_cast<unsigned long long>(total));
+            atomicAdd(out_of_range + (k - bins), static_cast<unsigned long long>(total));
     }
 };
 
 // Makes the counters of the channels of the totals of their keys, which become zero again. Some blocks for each channel; where bytes
 // were counted by value, one, and as of `counted` channels, some times as many.
-template <class T, class Rules, class Counter>
-__global__ void take_channels_kernel(std::uint64_t* totals, std::uint32_t channels, std::uint32_t counted, Rules rules,
-                                     Counter* counts, outside* beside, bool accumulates)
+template <class T, class Finders, class Counter>
+__global__ void take_channels_kernel(std::uint64_t* totals, std::uint32_t channels, std::uint32_t counted,
+                                     Finders finders, Counter* counts, outside* out_of_range, bool accumulates)
 {
     extern __shared__ __align__(16) std::uint32_t shared_words[];
-    const auto key_of = rules.of_block(shared_words);
+    const auto key_of = finders.of_block(shared_words);
     const std::uint32_t channel = blockIdx.x % channels;
     const channel_result<Counter> result{counts + key_of.bins_before(channel),
-                                         reinterpret_cast<unsigned long long*>(beside + channel), key_of.bins(channel),
-                                         accumulates};
-    const slot slots = result.bins + detail::outside_slots;
+                                         reinterpret_cast<unsigned long long*>(out_of_range + channel),
+                                         key_of.bins(channel), accumulates};
+    const bin_index all_bins = result.bins + detail::out_of_range_bins;
     if constexpr (is_byte<T>) {
-        for (slot k = threadIdx.x; !accumulates && k < slots; k += blockDim.x)
+        for (bin_index k = threadIdx.x; !accumulates && k < all_bins; k += blockDim.x)
             result.put(k, 0);
         __syncthreads();
-        for (slot value = threadIdx.x; value < by_value::values; value += blockDim.x) {
+        for (bin_index value = threadIdx.x; value < by_value::values; value += blockDim.x) {
             std::uint64_t total = 0;
             for (std::uint32_t each = channel; each < counted; each += channels)
                 total += std::exchange(totals[each * by_value::values + value], 0);
             if (total != 0)
-                result.add(key_of.slot_of(static_cast<T>(value), channel), total);
+                result.add(key_of.bin_of(static_cast<T>(value), channel), total);
         }
     } else {
-        for (slot k = blockIdx.x / channels * blockDim.x + threadIdx.x; k < slots;
+        for (bin_index k = blockIdx.x / channels * blockDim.x + threadIdx.x; k < all_bins;
              k += gridDim.x / channels * blockDim.x)
             result.put(k, std::exchange(totals[key_of.first(channel) + k], 0));
     }
 }
 
-template <class Table, int Channels, class T, class Rules>
-std::uint64_t* count_channels(const cuda& target, const matrix<T>& in, std::size_t channels, const Rules& rules,
-                              slot keys)
+template <class Table, int Channels, class T, class Finders>
+std::uint64_t* count_channels(const cuda& target, const matrix<T>& in, std::size_t channels, const Finders& finders,
+                              bin_index keys)
 {
     using shape = channel_shape;
     const counter_memory memory = counters_of(target, keys);
-    constexpr auto kernel = count_channels_kernel<shape, Table, Channels, T, Rules>;
+    constexpr auto kernel = count_channels_kernel<shape, Table, Channels, T, Finders>;
     const auto resident = static_cast<std::uint64_t>(target.workspace().multiprocessors());
     allow_shared_bytes<kernel>(target);
     for_each_piece(in, channels, [&](const matrix<T>& piece) {
@@ -169,69 +169,69 @@ std::uint64_t* count_channels(const cuda& target, const matrix<T>& in, std::size
         launch(target, "histogram_channels", kernel,
                grid_shape{.blocks = static_cast<unsigned>(std::min(useful, resident)),
                           .threads = shape::threads,
-                          .shared_bytes = (words_of(rules) + Table::words(keys)) * sizeof(std::uint32_t)},
-               piece, static_cast<std::uint32_t>(channels), rules, keys, memory);
+                          .shared_bytes = (words_of(finders) + Table::words(keys)) * sizeof(std::uint32_t)},
+               piece, static_cast<std::uint32_t>(channels), finders, keys, memory);
     });
     return memory.totals;
 }
 
 // As many copies of the counters as there is room for, if they are worth it: two lanes that share a bank still wait less than all
-// those that meet in scattered counters. Returns the totals.
-template <class T, class Rules>
-std::uint64_t* count_channels(const cuda& target, const matrix<T>& in, std::size_t channels, const Rules& rules,
-                              slot keys)
+// those that meet in swizzled counters. Returns the totals.
+template <class T, class Finders>
+std::uint64_t* count_channels(const cuda& target, const matrix<T>& in, std::size_t channels, const Finders& finders,
+                              bin_index keys)
 {
-    const std::size_t available = table_bytes(target) / sizeof(std::uint32_t) - words_of(rules);
+    const std::size_t available = table_bytes(target) / sizeof(std::uint32_t) - words_of(finders);
     using table = lane_table;
-    using half_table = std::conditional_t<is_byte<T>, table_of_copies<lanes / 2>, table>;
+    using half_table = std::conditional_t<is_byte<T>, replicated_table<lanes / 2>, table>;
     constexpr int three = is_byte<T> ? 3 : 0;
     constexpr int four = is_byte<T> ? 4 : 0;
     if (table::words(keys) <= available) {
         if (channels == three)
-            return count_channels<table, three>(target, in, channels, rules, keys);
+            return count_channels<table, three>(target, in, channels, finders, keys);
         if (channels == four)
-            return count_channels<table, four>(target, in, channels, rules, keys);
-        return count_channels<table, 0>(target, in, channels, rules, keys);
+            return count_channels<table, four>(target, in, channels, finders, keys);
+        return count_channels<table, 0>(target, in, channels, finders, keys);
     }
     if (half_table::words(keys) <= available)
-        return count_channels<half_table, 0>(target, in, channels, rules, keys);
-    if (scattered_table::words(keys) <= available)
-        return count_channels<scattered_table, 0>(target, in, channels, rules, keys);
+        return count_channels<half_table, 0>(target, in, channels, finders, keys);
+    if (swizzled_table::words(keys) <= available)
+        return count_channels<swizzled_table, 0>(target, in, channels, finders, keys);
     const channel_elements<T> elements(in, channels);
-    const channel_slots<Rules> slots{rules, keys};
-    const auto all = static_cast<slot>(keys + detail::outside_slots);
+    const channel_bin_finder<Finders> all_bins{finders, keys};
+    const auto all = static_cast<bin_index>(keys + detail::out_of_range_bins);
     auto* const totals =
         static_cast<std::uint64_t*>(target.workspace().memory(workspace_purpose::tables, all * sizeof(std::uint64_t)));
     const histogram_result<std::uint64_t> result{totals, reinterpret_cast<outside*>(totals + keys), keys, false};
-    large_histogram(target, elements, in.size(), slots, all, available * sizeof(std::uint32_t), result);
+    large_histogram(target, elements, in.size(), all_bins, all, available * sizeof(std::uint32_t), result);
     return totals;
 }
 
-template <class T, class Rules, class Counter>
-void histogram_channels(const cuda& target, const matrix<T>& pixels, std::size_t channels, const Rules& rules,
-                        std::size_t bins, Counter* counts, outside* beside, bool accumulates)
+template <class T, class Finders, class Counter>
+void histogram_channels(const cuda& target, const matrix<T>& pixels, std::size_t channels, const Finders& finders,
+                        std::size_t bins, Counter* counts, outside* out_of_range, bool accumulates)
 {
     const matrix<T> in = pixels.has_gaps() ? pixels : matrix<T>(pixels.data, 1, pixels.size());
     const std::size_t counted = is_byte<T> && (channels == 1 || channels == 2) ? 4 : channels;
-    const std::size_t keys = is_byte<T> ? counted * by_value::values : bins + channels * detail::outside_slots;
+    const std::size_t keys = is_byte<T> ? counted * by_value::values : bins + channels * detail::out_of_range_bins;
     detail::check_bin_count(keys);
     std::uint64_t* totals = nullptr;
     if constexpr (is_byte<T>) {
         const matrix<std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(in.data), in.rows, in.columns, in.pitch);
-        totals = count_channels(target, bytes, counted, by_value{}, static_cast<slot>(keys));
+        totals = count_channels(target, bytes, counted, by_value{}, static_cast<bin_index>(keys));
     } else {
-        totals = count_channels(target, in, channels, rules, static_cast<slot>(keys));
+        totals = count_channels(target, in, channels, finders, static_cast<bin_index>(keys));
     }
     const std::size_t threads = by_value::values;
     const std::size_t blocks_of_channel = is_byte<T> ? 1 : std::min<std::size_t>(bins / channels / threads + 1, 64);
-    constexpr auto take = take_channels_kernel<T, Rules, Counter>;
+    constexpr auto take = take_channels_kernel<T, Finders, Counter>;
     allow_shared_bytes<take>(target);
     launch(target, "histogram_channels", take,
            grid_shape{.blocks = static_cast<unsigned>(channels * blocks_of_channel),
                       .threads = static_cast<int>(threads),
-                      .shared_bytes = rules.shared_bytes()},
-           totals, static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(counted), rules, counts, beside,
-           accumulates);
+                      .shared_bytes = finders.shared_bytes()},
+           totals, static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(counted), finders, counts,
+           out_of_range, accumulates);
 }
 
 } // namespace upsweep::gpu
@@ -242,18 +242,19 @@ namespace detail {
 
 template <class T, class Bins, class Counter>
 void histogram_channels_on_gpu(const cuda& target, const matrix<T>& in, std::size_t channels, const Bins& bins,
-                               std::span<Counter> counts, std::span<outside> beside, bool accumulates)
+                               std::span<Counter> counts, std::span<outside> out_of_range, bool accumulates)
 {
     static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
                   "counters are std::uint64_t or std::uint32_t");
     constexpr std::string_view call = "histogram_channels";
-    check_channels(in, channels, bins, counts.size(), beside.size());
+    check_channels(in, channels, bins, counts.size(), out_of_range.size());
     const gpu::current_device current(target.device());
     gpu::check_place(target, call, in.data, in.size());
     gpu::check_place(target, call, counts.data(), counts.size());
-    gpu::check_place(target, call, beside.data(), beside.size());
-    const auto rules = gpu::channel_rules_of<T>(target, bins, counts.size() + channels * outside_slots);
-    gpu::histogram_channels(target, in, channels, rules, counts.size(), counts.data(), beside.data(), accumulates);
+    gpu::check_place(target, call, out_of_range.data(), out_of_range.size());
+    const auto finders = gpu::channel_finders_of<T>(target, bins, counts.size() + channels * out_of_range_bins);
+    gpu::histogram_channels(target, in, channels, finders, counts.size(), counts.data(), out_of_range.data(),
+                            accumulates);
 }
 
 } // namespace detail
@@ -261,17 +262,17 @@ void histogram_channels_on_gpu(const cuda& target, const matrix<T>& in, std::siz
 // The same on a GPU, with everything in memory that it can reach, in order of the stream: the call does not wait.
 template <class T, class Bins, class Counter>
 void histogram_channels(const cuda& target, const matrix<T>& in, std::size_t channels, const Bins& bins,
-                        std::span<Counter> counts, std::span<outside> beside)
+                        std::span<Counter> counts, std::span<outside> out_of_range)
 {
-    detail::histogram_channels_on_gpu(target, in, channels, bins, counts, beside, false);
+    detail::histogram_channels_on_gpu(target, in, channels, bins, counts, out_of_range, false);
 }
 
 // The same, added to what the counters and `beside` hold.
 template <class T, class Bins, class Counter>
 void histogram_channels_accumulate(const cuda& target, const matrix<T>& in, std::size_t channels, const Bins& bins,
-                                   std::span<Counter> counts, std::span<outside> beside)
+                                   std::span<Counter> counts, std::span<outside> out_of_range)
 {
-    detail::histogram_channels_on_gpu(target, in, channels, bins, counts, beside, true);
+    detail::histogram_channels_on_gpu(target, in, channels, bins, counts, out_of_range, true);
 }
 
 } // namespace upsweep

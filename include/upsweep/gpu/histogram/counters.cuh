@@ -12,21 +12,21 @@
 // Counters: a block's own in shared memory, the grid's in device memory, and the caller's.
 namespace upsweep::gpu {
 
-using detail::slot;
+using detail::bin_index;
 
 // Counters of a block, 32 bits each. An increment by one whose result nobody uses becomes an instruction that merges equal
 // addresses of a warp, so that constant samples are the cheapest ones. What would cost time are distinct counters in one bank:
-// their numbers are scattered over the banks, lest strides of 32 or 1024 bins meet there.
-struct scattered_table {
+// their numbers are swizzled over the banks, lest strides of 32 or 1024 bins meet there.
+struct swizzled_table {
     std::uint32_t* counters;
     shared_address address = shared_address_of(counters);
 
     static constexpr std::size_t words(std::size_t count) { return (count + lanes - 1) / lanes * lanes; }
-    __device__ static slot place(slot k) { return k ^ (k >> 5 & 31U) ^ (k >> 10 & 31U); }
+    __device__ static bin_index place(bin_index k) { return k ^ (k >> 5 & 31U) ^ (k >> 10 & 31U); }
 
-    __device__ void increment(slot k) const { increment_at(place(k)); }
-    __device__ void increment_at(slot place) const { increment_shared(address, place); }
-    __device__ std::uint32_t total(slot k) const { return counters[place(k)]; }
+    __device__ void increment(bin_index k) const { increment_at(place(k)); }
+    __device__ void increment_at(bin_index place) const { increment_shared(address, place); }
+    __device__ std::uint32_t total(bin_index k) const { return counters[place(k)]; }
 
     // The same for a pair of counters, numbers of 16 bits in a word.
     __device__ static std::uint32_t places(std::uint32_t pair)
@@ -43,14 +43,14 @@ struct scattered_table {
 
 // The same with several copies of each counter, which are banks of their own for as many lanes.
 template <unsigned Copies>
-struct table_of_copies {
+struct replicated_table {
     std::uint32_t* counters;
     shared_address address = shared_address_of(counters + lane_id() % Copies);
 
     static constexpr std::size_t words(std::size_t count) { return count * Copies; }
 
-    __device__ void increment(slot k) const { increment_shared(address, k * Copies); }
-    __device__ std::uint32_t total(slot k) const
+    __device__ void increment(bin_index k) const { increment_shared(address, k * Copies); }
+    __device__ std::uint32_t total(bin_index k) const
     {
         std::uint32_t sum = 0;
         for (unsigned copy = 0; copy < Copies; ++copy) // neighbouring threads read from neighbouring banks
@@ -60,7 +60,7 @@ struct table_of_copies {
 };
 
 // A copy for every lane: an increment never waits for another of its warp.
-using lane_table = table_of_copies<lanes>;
+using lane_table = replicated_table<lanes>;
 
 // By all threads of a block; a barrier must follow.
 __device__ inline void clear_words(std::uint32_t* words, std::size_t count)
@@ -72,11 +72,11 @@ __device__ inline void clear_words(std::uint32_t* words, std::size_t count)
 // Adds a block's counters, for keys from `first` on, to the totals of the grid. Blocks begin at different ones, lest they all
 // wait for the same ones. By all threads, after a barrier.
 template <class Table, class F>
-__device__ void for_each_total(const Table& table, slot keys, F f)
+__device__ void for_each_total(const Table& table, bin_index keys, F f)
 {
-    const slot turned = blockIdx.x * blockDim.x % keys;
-    for (slot i = threadIdx.x; i < keys; i += blockDim.x) {
-        const slot k = i + turned < keys ? i + turned : i + turned - keys;
+    const bin_index turned = blockIdx.x * blockDim.x % keys;
+    for (bin_index i = threadIdx.x; i < keys; i += blockDim.x) {
+        const bin_index k = i + turned < keys ? i + turned : i + turned - keys;
         f(k, table.total(k));
     }
 }
@@ -87,16 +87,16 @@ struct counter_memory {
     std::uint64_t* generation; // barriers passed; never reset
     std::uint64_t* totals;
 
-    __device__ void add(slot k, std::uint64_t count) const
+    __device__ void add(bin_index k, std::uint64_t count) const
     {
         atomicAdd(reinterpret_cast<unsigned long long*>(totals + k), static_cast<unsigned long long>(count));
     }
-    __device__ std::uint64_t total(slot k) const { return load_relaxed(totals + k); }
+    __device__ std::uint64_t total(bin_index k) const { return load_relaxed(totals + k); }
 
     // The same where each of `blocks` adds once to each counter, so that the last one to come knows: it calls take(total), and the
     // counter is zero again. Its upper bits count the blocks.
     template <class F>
-    __device__ void add_once(slot k, std::uint64_t count, unsigned blocks, F take) const
+    __device__ void add_once(bin_index k, std::uint64_t count, unsigned blocks, F take) const
     {
         constexpr int shift = 48;
         const std::uint64_t before =
@@ -145,11 +145,11 @@ struct counter_memory {
 };
 
 // The counters of the grid for so many bins.
-inline counter_memory counters_of(const cuda& target, std::size_t slots)
+inline counter_memory counters_of(const cuda& target, std::size_t all_bins)
 {
     constexpr std::size_t state_bytes = 256;
     auto* const first = static_cast<std::byte*>(
-        target.workspace().memory(workspace_purpose::counters, state_bytes + slots * sizeof(std::uint64_t)));
+        target.workspace().memory(workspace_purpose::counters, state_bytes + all_bins * sizeof(std::uint64_t)));
     return {reinterpret_cast<std::uint32_t*>(first), reinterpret_cast<std::uint64_t*>(first + state_bytes / 2),
             reinterpret_cast<std::uint64_t*>(first + state_bytes)};
 }
@@ -158,27 +158,27 @@ inline counter_memory counters_of(const cuda& target, std::size_t slots)
 template <class Counter>
 struct histogram_result {
     Counter* counts;
-    outside* beside;
-    slot bins;
+    outside* out_of_range;
+    bin_index bins;
     bool accumulates;
 
     // Takes the totals out of the memory, which is left as zeros. By `blocks` blocks, of which each takes some.
-    __device__ void take(const counter_memory& memory, slot slots, unsigned block, unsigned blocks) const
+    __device__ void take(const counter_memory& memory, bin_index all_bins, unsigned block, unsigned blocks) const
     {
-        for (std::uint64_t i = block * blockDim.x + threadIdx.x; i < slots; i += blocks * blockDim.x) {
-            const auto k = static_cast<slot>(i);
+        for (std::uint64_t i = block * blockDim.x + threadIdx.x; i < all_bins; i += blocks * blockDim.x) {
+            const auto k = static_cast<bin_index>(i);
             const std::uint64_t total = memory.total(k);
             memory.totals[k] = 0;
             put(k, total);
         }
     }
 
-    __device__ void put(slot k, std::uint64_t total) const
+    __device__ void put(bin_index k, std::uint64_t total) const
     {
         if (k < bins)
             counts[k] = static_cast<Counter>((accumulates ? counts[k] : 0) + total);
         else
-            put(k == bins ? beside->below : k == bins + 1 ? beside->above : beside->nan, total);
+            put(k == bins ? out_of_range->below : k == bins + 1 ? out_of_range->above : out_of_range->nan, total);
     }
 
 private:

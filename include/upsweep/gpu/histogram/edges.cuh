@@ -17,7 +17,7 @@
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/types.hpp>
 
-// Slots of bins between a user's edges.
+// Bins of bins between a user's edges.
 namespace upsweep::gpu {
 
 // The type in which a GPU compares samples of type T with the edges of a user, which are doubles. Where it is float, an edge
@@ -81,7 +81,7 @@ struct cell_map {
 // Edges of a user. A block that can keep them in its shared memory has a table beside them that tells, for each cell, which
 // of them are in it, and where the first of these is: most samples then need one comparison.
 template <class C, bin_range Range>
-struct edge_slots {
+struct edge_bins {
     static constexpr bin_range range = Range;
     static constexpr bool has_table = Range == bin_range::few;
 
@@ -106,15 +106,15 @@ struct edge_slots {
         const cell* table;
         C lo;
         C hi;
-        slot bins;
+        bin_index bins;
         cell_map<C> cells;
 
         template <class T>
-        __device__ slot operator()(const T& sample) const
+        __device__ bin_index operator()(const T& sample) const
         {
             const C x = convert<C>(sample);
             if (!is_inside(x))
-                return slot_beside(x, lo, hi, bins);
+                return out_of_range_bin(x, lo, hi, bins);
             if constexpr (has_table) {
                 const cell here = table[cells(x)];
                 return here.edge <= x ? search(x, here.before + 1, here.more) : here.before;
@@ -125,9 +125,9 @@ struct edge_slots {
 
         // Of some samples at once: most cells have one edge at most.
         template <class T, int Count>
-        requires has_table __device__ void find(const lane_vector<T, Count>& samples, slot (&found)[Count]) const
+        requires has_table __device__ void find(const lane_vector<T, Count>& samples, bin_index (&found)[Count]) const
         {
-            slot more[Count];
+            bin_index more[Count];
             bool all_found = true;
 #pragma unroll
             for (int j = 0; j < Count; ++j) {
@@ -143,17 +143,17 @@ struct edge_slots {
 #pragma unroll
             for (int j = 0; j < Count; ++j) {
                 const C x = convert<C>(samples[j]);
-                found[j] = is_inside(x) ? search(x, found[j], more[j]) : slot_beside(x, lo, hi, bins);
+                found[j] = is_inside(x) ? search(x, found[j], more[j]) : out_of_range_bin(x, lo, hi, bins);
             }
         }
 
         __device__ bool is_inside(C x) const { return (x >= lo) & (x <= hi); }
 
         // The bin of a sample that is in [k, k + beyond].
-        __device__ slot search(C x, slot k, slot beyond) const
+        __device__ bin_index search(C x, bin_index k, bin_index beyond) const
         {
             while (beyond != 0) {
-                const slot half = (beyond + 1) / 2;
+                const bin_index half = (beyond + 1) / 2;
                 const bool is_above = thresholds[k + half] <= x;
                 k += is_above ? half : 0;
                 beyond = is_above ? beyond - half : half - 1;
@@ -164,7 +164,7 @@ struct edge_slots {
 
     __device__ function of_block(void* shared) const
     {
-        function f{thresholds, nullptr, thresholds[0], hi, static_cast<slot>(bins), cells};
+        function f{thresholds, nullptr, thresholds[0], hi, static_cast<bin_index>(bins), cells};
         if constexpr (has_table) {
             auto* const table = static_cast<cell*>(shared);
             auto* const copies = reinterpret_cast<C*>(table + cell_map<C>::most);
@@ -172,10 +172,10 @@ struct edge_slots {
                 copies[k] = thresholds[k];
             __syncthreads();
             for (std::uint32_t i = threadIdx.x; i < cell_map<C>::most; i += blockDim.x) {
-                const slot before = inner_edges_before(copies, i);
-                const auto is_here = [&](slot edge) { return edge < bins && cells(copies[edge]) == i; };
+                const bin_index before = inner_edges_before(copies, i);
+                const auto is_here = [&](bin_index edge) { return edge < bins && cells(copies[edge]) == i; };
                 const bool first = is_here(before + 1);
-                const slot more = is_here(before + 2) ? inner_edges_before(copies, i + 1) - before - 1 : 0;
+                const bin_index more = is_here(before + 2) ? inner_edges_before(copies, i + 1) - before - 1 : 0;
                 table[i] = {first ? copies[before + 1] : std::numeric_limits<C>::quiet_NaN(),
                             static_cast<std::uint16_t>(before), static_cast<std::uint16_t>(more)};
             }
@@ -187,11 +187,12 @@ struct edge_slots {
 
 private:
     // How many of the edges within the range are in cells before this one.
-    __device__ slot inner_edges_before(const C* edges, std::uint32_t cell) const
+    __device__ bin_index inner_edges_before(const C* edges, std::uint32_t cell) const
     {
-        slot before = 0;
-        for (auto length = static_cast<slot>(bins - 1); length != 0;) { // the answer is in [before, before + length]
-            const slot half = (length + 1) / 2;
+        bin_index before = 0;
+        for (auto length = static_cast<bin_index>(bins - 1);
+             length != 0;) { // the answer is in [before, before + length]
+            const bin_index half = (length + 1) / 2;
             const bool is_before = cells(edges[before + half]) < cell;
             before += is_before ? half : 0;
             length = is_before ? length - half : half - 1;

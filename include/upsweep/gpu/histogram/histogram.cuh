@@ -23,28 +23,28 @@
 // (small_histogram.cuh), few bins in a table a block (block_histogram.cuh), others by large_histogram.cuh.
 namespace upsweep::gpu {
 
-template <class It, class Slots, class Counter>
-void histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule,
+template <class It, class Finder, class Counter>
+void histogram(const cuda& target, It in, std::uint64_t count, const Finder& finder,
                const histogram_result<Counter>& result)
 {
     using sample = std::iter_value_t<It>;
-    const auto slots = static_cast<slot>(rule.bins + detail::outside_slots);
-    const std::size_t available = table_bytes(target) - words_of(rule) * sizeof(std::uint32_t);
+    const auto all_bins = static_cast<bin_index>(finder.bins + detail::out_of_range_bins);
+    const std::size_t available = table_bytes(target) - words_of(finder) * sizeof(std::uint32_t);
     const auto fits = [&](std::size_t words) { return words * sizeof(std::uint32_t) <= available; };
-    if constexpr (Slots::range != bin_range::many && can_be_small<It>)
-        if (slots <= block_histogram_shape::most_to_add_once && is_small(target, in, count) &&
-            fits(words_of_tables<copied_table, sample>(slots, true)))
-            return small_histogram(target, in, count, rule, slots, result);
+    if constexpr (Finder::range != bin_range::many && can_be_small<It>)
+        if (all_bins <= block_histogram_shape::most_to_add_once && is_small(target, in, count) &&
+            fits(words_of_tables<copied_table, sample>(all_bins, true)))
+            return small_histogram(target, in, count, finder, all_bins, result);
     if constexpr (is_byte<sample>) {
-        byte_histogram(target, in, count, rule, slots, result);
+        byte_histogram(target, in, count, finder, all_bins, result);
     } else {
-        if constexpr (Slots::range != bin_range::many)
-            if (slots <= block_histogram_shape::most_for_lanes && fits(lane_table::words(slots)))
-                return block_histogram<lane_table>(target, in, count, rule, slots, result);
-        if (fits(scattered_table::words(slots)))
-            return block_histogram<scattered_table>(target, in, count, rule, slots, result);
-        if constexpr (Slots::range != bin_range::few)
-            large_histogram(target, in, count, rule, slots, available, result);
+        if constexpr (Finder::range != bin_range::many)
+            if (all_bins <= block_histogram_shape::most_for_lanes && fits(lane_table::words(all_bins)))
+                return block_histogram<lane_table>(target, in, count, finder, all_bins, result);
+        if (fits(swizzled_table::words(all_bins)))
+            return block_histogram<swizzled_table>(target, in, count, finder, all_bins, result);
+        if constexpr (Finder::range != bin_range::few)
+            large_histogram(target, in, count, finder, all_bins, available, result);
     }
 }
 
@@ -55,7 +55,7 @@ namespace upsweep {
 namespace detail {
 
 template <class R, class Bins, class Counter>
-void histogram_on_gpu(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts, outside* beside,
+void histogram_on_gpu(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts, outside* out_of_range,
                       bool accumulates)
 {
     static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
@@ -66,10 +66,11 @@ void histogram_on_gpu(const cuda& target, R&& in, const Bins& bins, std::span<Co
     const gpu::current_device current(target.device());
     gpu::check_place(target, "histogram", first_of(in), count);
     gpu::check_place(target, "histogram", counts.data(), counts.size());
-    gpu::check_place(target, "histogram", beside, 1);
-    const gpu::histogram_result<Counter> result{counts.data(), beside, static_cast<slot>(counts.size()), accumulates};
-    gpu::with_slots<sample>(target, bins,
-                            [&](const auto& rule) { gpu::histogram(target, first_of(in), count, rule, result); });
+    gpu::check_place(target, "histogram", out_of_range, 1);
+    const gpu::histogram_result<Counter> result{counts.data(), out_of_range, static_cast<bin_index>(counts.size()),
+                                                accumulates};
+    gpu::with_bin_finder<sample>(
+        target, bins, [&](const auto& finder) { gpu::histogram(target, first_of(in), count, finder, result); });
 }
 
 } // namespace detail
@@ -78,26 +79,27 @@ void histogram_on_gpu(const cuda& target, R&& in, const Bins& bins, std::span<Co
 // call does not wait. One pass over the input, in one kernel, or in two for each chunk where the table is large. Counters of
 // 32 bits are filled modulo 2^32.
 template <input_range R, class Bins, class Counter>
-void histogram(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts, outside* beside)
+void histogram(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts, outside* out_of_range)
 {
-    detail::histogram_on_gpu(target, in, bins, counts, beside, false);
+    detail::histogram_on_gpu(target, in, bins, counts, out_of_range, false);
 }
 
 // The same with the samples beside all bins returned: waits for the stream.
 template <input_range R, class Bins, class Counter>
 outside histogram(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts)
 {
-    auto* const beside = static_cast<outside*>(target.workspace().result(sizeof(outside)));
-    histogram(target, in, bins, counts, beside);
+    auto* const out_of_range = static_cast<outside*>(target.workspace().result(sizeof(outside)));
+    histogram(target, in, bins, counts, out_of_range);
     gpu::check("histogram", cudaStreamSynchronize(target.stream()));
-    return *beside;
+    return *out_of_range;
 }
 
 // The same, added to what the counters and *beside hold: for samples that come in pieces. Does not wait.
 template <input_range R, class Bins, class Counter>
-void histogram_accumulate(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts, outside* beside)
+void histogram_accumulate(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts,
+                          outside* out_of_range)
 {
-    detail::histogram_on_gpu(target, in, bins, counts, beside, true);
+    detail::histogram_on_gpu(target, in, bins, counts, out_of_range, true);
 }
 
 } // namespace upsweep

@@ -7,11 +7,11 @@
 #include <upsweep/gpu/histogram/bin_finder.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 
-// Slots of integer bins.
+// Bins of integer bins.
 namespace upsweep::gpu {
 
 template <class T>
-struct integer_slots {
+struct integer_bin_finder {
     static constexpr bin_range range = bin_range::any;
 
     detail::integer_offset<T> offset;
@@ -22,18 +22,18 @@ struct integer_slots {
     struct function {
         detail::integer_offset<T> offset;
 
-        __device__ slot operator()(T sample) const { return offset(sample); }
+        __device__ bin_index operator()(T sample) const { return offset(sample); }
 
         // Of some samples at once: only if one is in no bin, each is asked on which side of them it is.
         template <int Count>
-        __device__ void find(const lane_vector<T, Count>& samples, slot (&found)[Count]) const
+        __device__ void find(const lane_vector<T, Count>& samples, bin_index (&found)[Count]) const
         {
             bool all_inside = true;
 #pragma unroll
             for (int j = 0; j < Count; ++j) {
                 const auto distance = offset.distance(samples[j]);
                 all_inside &= offset.is_inside(distance);
-                found[j] = offset.slot_at(distance);
+                found[j] = offset.bin_at(distance);
             }
             if (!all_inside)
 #pragma unroll

@@ -19,9 +19,9 @@
 #include <upsweep/gpu/source/reader.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/histogram_checks.hpp>
-#include <upsweep/joint_slot.hpp>
+#include <upsweep/joint_bin.hpp>
 
-// Joint histograms: points go to slots by the product of the rules of their coordinates, and are counted as other samples are
+// Joint histograms: points go to bins by the product of the bin finders of their coordinates, and are counted as other samples are
 // (histogram.cuh). What is here makes points of several inputs. Two inputs of bytes have a kernel of their own.
 namespace upsweep::gpu {
 
@@ -131,12 +131,12 @@ __device__ auto load_vector(const joint_iterator<Its...>& from)
     return vector;
 }
 
-// The slots of points.
-template <class... Rules>
-struct joint_rule {
+// The bins of points.
+template <class... Finders>
+struct joint_bin_finder {
     struct function {
         template <class Sample>
-        __device__ void add_to(detail::joint_slot&, const Sample&) const
+        __device__ void add_to(detail::joint_bin&, const Sample&) const
         {
         }
     };
@@ -148,17 +148,18 @@ struct joint_rule {
     __device__ function of_block(std::byte*) const { return {}; }
 };
 
-template <class Rule, class... Rest>
-struct joint_rule<Rule, Rest...> {
+template <class Finder, class... Rest>
+struct joint_bin_finder<Finder, Rest...> {
     static constexpr bin_range range = bin_range::any;
 
-    Rule first;
-    joint_rule<Rest...> rest;
-    std::size_t first_bytes; // of shared memory, so that the next rule's is aligned
+    Finder first;
+    joint_bin_finder<Rest...> rest;
+    std::size_t first_bytes; // of shared memory, so that the next bin finder's is aligned
     std::size_t bins;
 
-    explicit joint_rule(const Rule& rule, const Rest&... others)
-        : first(rule), rest(others...), first_bytes((rule.shared_bytes() + 15) / 16 * 16), bins(rule.bins * rest.bins)
+    explicit joint_bin_finder(const Finder& finder, const Rest&... others)
+        : first(finder), rest(others...), first_bytes((finder.shared_bytes() + 15) / 16 * 16),
+          bins(finder.bins * rest.bins)
     {
     }
 
@@ -169,22 +170,22 @@ struct joint_rule<Rule, Rest...> {
         rest.place_all(words);
     }
 
-    using first_function = std::remove_cvref_t<decltype(std::declval<const Rule&>().of_block(nullptr))>;
+    using first_function = std::remove_cvref_t<decltype(std::declval<const Finder&>().of_block(nullptr))>;
     struct function {
         first_function first;
-        slot first_bins;
-        typename joint_rule<Rest...>::function rest;
-        slot bins;
+        bin_index first_bins;
+        typename joint_bin_finder<Rest...>::function rest;
+        bin_index bins;
 
         template <class Sample>
-        __device__ slot operator()(const Sample& sample) const
+        __device__ bin_index operator()(const Sample& sample) const
         {
-            detail::joint_slot point;
+            detail::joint_bin point;
             add_to(point, sample);
             return point.among(bins);
         }
         template <class T, class... Ts>
-        __device__ void add_to(detail::joint_slot& point, const joint_sample<T, Ts...>& sample) const
+        __device__ void add_to(detail::joint_bin& point, const joint_sample<T, Ts...>& sample) const
         {
             point.add(first(sample.first), first_bins);
             rest.add_to(point, static_cast<const joint_sample<Ts...>&>(sample));
@@ -194,15 +195,15 @@ struct joint_rule<Rule, Rest...> {
     __device__ function of_block(void* shared) const
     {
         auto* const bytes = static_cast<std::byte*>(shared);
-        return {first.of_block(bytes), static_cast<slot>(first.bins), rest.of_block(bytes + first_bytes),
-                static_cast<slot>(bins)};
+        return {first.of_block(bytes), static_cast<bin_index>(first.bins), rest.of_block(bytes + first_bytes),
+                static_cast<bin_index>(bins)};
     }
 };
 
-template <class... Rules>
-joint_rule(const Rules&...) -> joint_rule<Rules...>;
+template <class... Finders>
+joint_bin_finder(const Finders&...) -> joint_bin_finder<Finders...>;
 
-// Counts in a table of the product of the rules.
+// Counts in a table of the product of the bin finders.
 template <class... Rs, class... Bins, class Counter>
 void histogram_of_points(const cuda& target, const std::tuple<Rs...>& in, std::uint64_t count,
                          const std::tuple<Bins...>& bins, const histogram_result<Counter>& result)
@@ -210,18 +211,18 @@ void histogram_of_points(const cuda& target, const std::tuple<Rs...>& in, std::u
     threshold_words words;
     // Edges are in shared memory only beside a table that fits there as a whole: larger ones need all of it.
     const std::size_t most_for_edges = table_bytes(target) / 4;
-    const std::size_t table = scattered_table::words(result.bins + detail::outside_slots) * sizeof(std::uint32_t);
+    const std::size_t table = swizzled_table::words(result.bins + detail::out_of_range_bins) * sizeof(std::uint32_t);
     const std::size_t shared_bytes =
         table + most_for_edges <= table_bytes(target) ? most_for_edges / sizeof...(Bins) / 16 * 16 : 0;
-    auto rule = std::apply(
+    auto finder = std::apply(
         [&](const auto&... each) {
-            return joint_rule(rule_of<std::ranges::range_value_t<Rs>>(each, words, shared_bytes)...);
+            return joint_bin_finder(finder_of<std::ranges::range_value_t<Rs>>(each, words, shared_bytes)...);
         },
         bins);
     if (!words.empty())
-        rule.place_all(upload(target, words));
+        finder.place_all(upload(target, words));
     const auto points = std::apply([](const auto&... each) { return joint_iterator(detail::first_of(each)...); }, in);
-    histogram(target, points, count, rule, result);
+    histogram(target, points, count, finder, result);
 }
 
 template <class... Rs>
@@ -233,15 +234,15 @@ void histogram_of_byte_pairs(const cuda& target, const std::tuple<X, Y>& in, std
                              const std::tuple<BinsX, BinsY>& bins, const histogram_result<Counter>& result)
 {
     threshold_words words;
-    auto rule_x = rule_of<std::ranges::range_value_t<X>>(std::get<0>(bins), words, 0);
-    auto rule_y = rule_of<std::ranges::range_value_t<Y>>(std::get<1>(bins), words, 0);
+    auto finder_x = finder_of<std::ranges::range_value_t<X>>(std::get<0>(bins), words, 0);
+    auto finder_y = finder_of<std::ranges::range_value_t<Y>>(std::get<1>(bins), words, 0);
     if (!words.empty()) {
         const std::uint64_t* const there = upload(target, words);
-        place(rule_x, there);
-        place(rule_y, there);
+        place(finder_x, there);
+        place(finder_y, there);
     }
-    byte_pairs_histogram(target, detail::first_of(std::get<0>(in)), detail::first_of(std::get<1>(in)), count, rule_x,
-                         rule_y, result);
+    byte_pairs_histogram(target, detail::first_of(std::get<0>(in)), detail::first_of(std::get<1>(in)), count, finder_x,
+                         finder_y, result);
 }
 
 } // namespace upsweep::gpu
@@ -252,7 +253,7 @@ namespace detail {
 
 template <class... Rs, class... Bins, class Counter>
 void joint_histogram_on_gpu(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
-                            std::span<Counter> counts, outside* beside, bool accumulates)
+                            std::span<Counter> counts, outside* out_of_range, bool accumulates)
 {
     static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
                   "counters are std::uint64_t or std::uint32_t");
@@ -261,9 +262,10 @@ void joint_histogram_on_gpu(const cuda& target, const std::tuple<Rs...>& in, con
     const gpu::current_device current(target.device());
     std::apply([&](const auto&... each) { (gpu::check_place(target, call, first_of(each), count), ...); }, in);
     gpu::check_place(target, call, counts.data(), counts.size());
-    gpu::check_place(target, call, beside, 1);
+    gpu::check_place(target, call, out_of_range, 1);
 
-    const gpu::histogram_result<Counter> result{counts.data(), beside, static_cast<slot>(counts.size()), accumulates};
+    const gpu::histogram_result<Counter> result{counts.data(), out_of_range, static_cast<bin_index>(counts.size()),
+                                                accumulates};
     if constexpr (gpu::are_two_of_bytes<Rs...>)
         gpu::histogram_of_byte_pairs(target, in, count, bins, result);
     else
@@ -276,9 +278,9 @@ void joint_histogram_on_gpu(const cuda& target, const std::tuple<Rs...>& in, con
 // bytes, bin functions are called for all 256 values.
 template <class... Rs, class... Bins, class Counter>
 void joint_histogram(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
-                     std::span<Counter> counts, outside* beside)
+                     std::span<Counter> counts, outside* out_of_range)
 {
-    detail::joint_histogram_on_gpu(target, in, bins, counts, beside, false);
+    detail::joint_histogram_on_gpu(target, in, bins, counts, out_of_range, false);
 }
 
 // The same with the points beside all bins returned: waits for the stream.
@@ -286,18 +288,18 @@ template <class... Rs, class... Bins, class Counter>
 outside joint_histogram(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
                         std::span<Counter> counts)
 {
-    auto* const beside = static_cast<outside*>(target.workspace().result(sizeof(outside)));
-    joint_histogram(target, in, bins, counts, beside);
+    auto* const out_of_range = static_cast<outside*>(target.workspace().result(sizeof(outside)));
+    joint_histogram(target, in, bins, counts, out_of_range);
     gpu::check("joint_histogram", cudaStreamSynchronize(target.stream()));
-    return *beside;
+    return *out_of_range;
 }
 
 // The same, added to what the counters and *beside hold: for samples that come in pieces. Does not wait.
 template <class... Rs, class... Bins, class Counter>
 void joint_histogram_accumulate(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
-                                std::span<Counter> counts, outside* beside)
+                                std::span<Counter> counts, outside* out_of_range)
 {
-    detail::joint_histogram_on_gpu(target, in, bins, counts, beside, true);
+    detail::joint_histogram_on_gpu(target, in, bins, counts, out_of_range, true);
 }
 
 } // namespace upsweep

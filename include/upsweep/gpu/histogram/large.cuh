@@ -13,14 +13,14 @@
 namespace upsweep::gpu {
 
 // `available` are the bytes of shared memory that a block has for counters.
-template <class It, class Slots, class Counter>
-void large_histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule, slot slots,
+template <class It, class Finder, class Counter>
+void large_histogram(const cuda& target, It in, std::uint64_t count, const Finder& finder, bin_index all_bins,
                      std::size_t available, const histogram_result<Counter>& result)
 {
-    if (can_be_halved<It, Slots, Counter>(target, slots, available))
-        halved_histogram(target, in, count, rule, slots, result);
+    if (cluster_has_room<It, Finder, Counter>(target, all_bins, available))
+        cluster_histogram(target, in, count, finder, all_bins, result);
     else
-        partitioned_histogram(target, in, count, rule, result);
+        partitioned_histogram(target, in, count, finder, result);
 }
 
 } // namespace upsweep::gpu

@@ -28,29 +28,29 @@ void histogram_of_pieces(const matrix<T>& in, histogram_result<Counter> result, 
     });
 }
 
-template <class T, class Slots, class Counter>
-void matrix_histogram(const cuda& target, const matrix<T>& in, const Slots& rule,
+template <class T, class Finder, class Counter>
+void matrix_histogram(const cuda& target, const matrix<T>& in, const Finder& finder,
                       const histogram_result<Counter>& result)
 {
-    const auto slots = static_cast<slot>(rule.bins + detail::outside_slots);
+    const auto all_bins = static_cast<bin_index>(finder.bins + detail::out_of_range_bins);
     if constexpr (is_byte<T>) {
         histogram_of_pieces(in, result, [&](const auto& rows, std::uint64_t count, const auto& to) {
-            byte_histogram(target, rows, count, rule, slots, to);
+            byte_histogram(target, rows, count, finder, all_bins, to);
         });
     } else {
-        const std::size_t available = table_bytes(target) - words_of(rule) * sizeof(std::uint32_t);
+        const std::size_t available = table_bytes(target) - words_of(finder) * sizeof(std::uint32_t);
         const auto fits = [&](std::size_t words) { return words * sizeof(std::uint32_t) <= available; };
-        if constexpr (Slots::range != bin_range::many)
-            if (slots <= block_histogram_shape::most_for_lanes && fits(lane_table::words(slots)))
+        if constexpr (Finder::range != bin_range::many)
+            if (all_bins <= block_histogram_shape::most_for_lanes && fits(lane_table::words(all_bins)))
                 return histogram_of_pieces(in, result, [&](const auto& rows, std::uint64_t count, const auto& to) {
-                    block_histogram<lane_table>(target, rows, count, rule, slots, to);
+                    block_histogram<lane_table>(target, rows, count, finder, all_bins, to);
                 });
-        if (fits(scattered_table::words(slots)))
+        if (fits(swizzled_table::words(all_bins)))
             return histogram_of_pieces(in, result, [&](const auto& rows, std::uint64_t count, const auto& to) {
-                block_histogram<scattered_table>(target, rows, count, rule, slots, to);
+                block_histogram<swizzled_table>(target, rows, count, finder, all_bins, to);
             });
-        if constexpr (Slots::range != bin_range::few)
-            large_histogram(target, matrix_elements<T>(in), in.size(), rule, slots, available, result);
+        if constexpr (Finder::range != bin_range::few)
+            large_histogram(target, matrix_elements<T>(in), in.size(), finder, all_bins, available, result);
     }
 }
 
@@ -62,47 +62,50 @@ namespace detail {
 
 template <class T, class Bins, class Counter>
 void matrix_histogram_on_gpu(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
-                             outside* beside, bool accumulates)
+                             outside* out_of_range, bool accumulates)
 {
     check_matrix("histogram", in);
     if (!in.has_gaps())
-        return histogram_on_gpu(target, std::span(in.data, in.size()), bins, counts, beside, accumulates);
+        return histogram_on_gpu(target, std::span(in.data, in.size()), bins, counts, out_of_range, accumulates);
     static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
                   "counters are std::uint64_t or std::uint32_t");
     check_counters(bins, counts.size());
     const gpu::current_device current(target.device());
     gpu::check_place(target, "histogram", in.data, in.size());
     gpu::check_place(target, "histogram", counts.data(), counts.size());
-    gpu::check_place(target, "histogram", beside, 1);
-    const gpu::histogram_result<Counter> result{counts.data(), beside, static_cast<slot>(counts.size()), accumulates};
-    gpu::with_slots<T>(target, bins, [&](const auto& rule) { gpu::matrix_histogram(target, in, rule, result); });
+    gpu::check_place(target, "histogram", out_of_range, 1);
+    const gpu::histogram_result<Counter> result{counts.data(), out_of_range, static_cast<bin_index>(counts.size()),
+                                                accumulates};
+    gpu::with_bin_finder<T>(target, bins,
+                            [&](const auto& finder) { gpu::matrix_histogram(target, in, finder, result); });
 }
 
 } // namespace detail
 
 // The same on a GPU, with everything in memory that it can reach, in order of the stream: the call does not wait.
 template <class T, class Bins, class Counter>
-void histogram(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts, outside* beside)
+void histogram(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
+               outside* out_of_range)
 {
-    detail::matrix_histogram_on_gpu(target, in, bins, counts, beside, false);
+    detail::matrix_histogram_on_gpu(target, in, bins, counts, out_of_range, false);
 }
 
 // The same with the samples beside all bins returned: waits for the stream.
 template <class T, class Bins, class Counter>
 outside histogram(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts)
 {
-    auto* const beside = static_cast<outside*>(target.workspace().result(sizeof(outside)));
-    histogram(target, in, bins, counts, beside);
+    auto* const out_of_range = static_cast<outside*>(target.workspace().result(sizeof(outside)));
+    histogram(target, in, bins, counts, out_of_range);
     gpu::check("histogram", cudaStreamSynchronize(target.stream()));
-    return *beside;
+    return *out_of_range;
 }
 
 // The same, added to what the counters and *beside hold. Does not wait.
 template <class T, class Bins, class Counter>
 void histogram_accumulate(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
-                          outside* beside)
+                          outside* out_of_range)
 {
-    detail::matrix_histogram_on_gpu(target, in, bins, counts, beside, true);
+    detail::matrix_histogram_on_gpu(target, in, bins, counts, out_of_range, true);
 }
 
 } // namespace upsweep

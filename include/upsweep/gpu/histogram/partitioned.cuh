@@ -24,12 +24,12 @@ struct partition_shape {
     // The kernel that splits.
     static constexpr int threads = 512;
     static constexpr int warps = threads / lanes;
-    static constexpr int registers = 40; // of a thread, so that three blocks share a processor
+    static constexpr int registers = 40; // of a thread, so that three blocks share a multiprocessor
     static constexpr int samples = 16;   // of a thread in a tile
     static constexpr int tile = threads * samples;
-    static constexpr slot most_cursors = 4096;                         // of a block
+    static constexpr bin_index most_cursors = 4096;                    // of a block
     static constexpr int cursor_rounds = most_cursors / (4 * threads); // a thread has four at a time
-    static constexpr slot most_partitions = most_cursors / 4 - 1;
+    static constexpr bin_index most_partitions = most_cursors / 4 - 1;
     static_assert(cursor_rounds * warps == lanes);
 
     // The kernel that counts.
@@ -43,26 +43,26 @@ struct partition_shape {
 
     static constexpr unsigned tiles_of_processor = 24; // in a chunk
     static constexpr unsigned most_shift = 15;         // a partition has at most 2^15 counters: entries are 16 bits
-    static constexpr std::size_t most_slots = std::size_t{1} << 24;
+    static constexpr std::size_t most_bins = std::size_t{1} << 24;
 };
 
 // Entries are written and read by vectors.
 inline constexpr unsigned entries_of_vector = sizeof(uint4) / sizeof(std::uint16_t);
 
-// How the slots are cut up, and where the lists are.
+// How the bins are cut up, and where the lists are.
 struct partition_plan {
-    slot slots;
-    slot partitions;
-    unsigned shift;        // a slot's partition is slot >> shift
+    bin_index all_bins;
+    bin_index partitions;
+    unsigned shift;        // a bin's partition is bin >> shift
     unsigned copies;       // of each cursor, a power of two
     unsigned tiles;        // of a chunk
     unsigned tile_vectors; // that there is room for
 
-    uint4* entries;        // of each tile: the lower 16 bits of its slots, by partition
+    uint4* entries;        // of each tile: the lower 16 bits of its bins, by partition
     std::uint16_t* starts; // of each partition, and of one beyond: where its lists begin in the tiles, in vectors
     std::uint32_t* sizes;  // vectors of each partition, in this chunk and in the next
 
-    __host__ __device__ slot bins() const { return slot{1} << shift; }
+    __host__ __device__ bin_index bins() const { return bin_index{1} << shift; }
     __device__ std::uint32_t* sizes_of(std::uint64_t chunk) const { return sizes + chunk % 2 * partitions; }
 };
 
@@ -93,14 +93,14 @@ __device__ inline std::uint64_t exclusive_sum(std::uint64_t number, std::uint64_
 }
 
 // Where the entry that comes at some byte of the sorted ones is kept. Lanes write runs of entries that begin in the
-// same bank, where the samples are alike: vectors are scattered.
+// same bank, where the samples are alike: vectors are swizzled.
 __device__ inline std::uint32_t place_of_entry(std::uint32_t byte) { return byte ^ (byte >> 6 & 0x70); }
 
 // Splits a tile of the samples by partition, a block each. A list begins at a vector and is filled up to one, with
-// entries that stand for no slot of the partition: the lowest of its upper bits is another.
-template <class Shape, class It, class Slots>
+// entries that stand for no bin of the partition: the lowest of its upper bits is another.
+template <class Shape, class It, class Finder>
 __global__ void __maxnreg__(Shape::registers)
-    split_kernel(It in, std::uint64_t count, std::uint64_t chunk, Slots rule, partition_plan plan)
+    split_kernel(It in, std::uint64_t count, std::uint64_t chunk, Finder finder, partition_plan plan)
 {
     using sample = std::iter_value_t<It>;
     constexpr int elements = sample_shape<It, 1>::elements;
@@ -136,11 +136,11 @@ __global__ void __maxnreg__(Shape::registers)
         cursors[v] = uint4{};
     if (threadIdx.x < Shape::cursor_rounds * Shape::warps)
         warp_vectors[threadIdx.x] = 0;
-    const auto slot_of = rule.of_block(shared_vectors);
+    const auto bin_of = finder.of_block(shared_vectors);
     __syncthreads();
 
     // A lane's cursors are its own while there are copies enough: no two lanes of a warp then wait for one another.
-    // What is kept of a sample are the lower bits of its slot, in the upper half, and where its cursor is.
+    // What is kept of a sample are the lower bits of its bin, in the upper half, and where its cursor is.
     const unsigned copy = static_cast<unsigned>(lane_id()) & (plan.copies - 1);
     const std::uint32_t first_cursor = window.first() + copy * sizeof(std::uint32_t);
     const std::uint32_t list_cursors = plan.copies * sizeof(std::uint32_t);
@@ -151,18 +151,18 @@ __global__ void __maxnreg__(Shape::registers)
             read(from);
 #pragma unroll
         for (int r = 0; r < rows_at_once; ++r) {
-            slot slots[elements];
-            find_slots(slot_of, vectors[r], slots);
+            bin_index all_bins[elements];
+            find_bins(bin_of, vectors[r], all_bins);
             if (!whole)
 #pragma unroll
                 for (int j = 0; j < elements; ++j)
                     if ((from + r) * row + threadIdx.x * elements + j >= end)
-                        slots[j] = plan.partitions << plan.shift;
+                        all_bins[j] = plan.partitions << plan.shift;
 #pragma unroll
             for (int j = 0; j < elements; ++j) {
-                const std::uint32_t cursor = (slots[j] >> plan.shift) * list_cursors + first_cursor;
+                const std::uint32_t cursor = (all_bins[j] >> plan.shift) * list_cursors + first_cursor;
                 window.increment(cursor);
-                kept[(from + r) * elements + j] = __byte_perm(cursor, slots[j], 0x5410);
+                kept[(from + r) * elements + j] = __byte_perm(cursor, all_bins[j], 0x5410);
             }
         }
     }
@@ -212,7 +212,7 @@ __global__ void __maxnreg__(Shape::registers)
                 const std::uint32_t y = x + counts.x * sizeof(std::uint16_t);
                 const std::uint32_t z = y + counts.y * sizeof(std::uint16_t);
                 cursor = {x, y, z, z + counts.z * static_cast<std::uint32_t>(sizeof(std::uint16_t))};
-                const slot list = (r * Shape::threads + threadIdx.x) / static_cast<unsigned>(threads_of_list);
+                const bin_index list = (r * Shape::threads + threadIdx.x) / static_cast<unsigned>(threads_of_list);
                 if (!is_last || list > plan.partitions)
                     continue;
                 starts[list] = static_cast<std::uint16_t>(start);
@@ -234,7 +234,7 @@ __global__ void __maxnreg__(Shape::registers)
     for (unsigned v = threadIdx.x; v < used; v += Shape::threads)
         to[v] = window.load(place_of_entry(sorted + v * sizeof(uint4)));
 #pragma unroll 1
-    for (slot p = threadIdx.x; p < lists; p += Shape::threads) {
+    for (bin_index p = threadIdx.x; p < lists; p += Shape::threads) {
         const std::uint32_t start = starts[p];
         plan.starts[std::size_t{p} * plan.tiles + blockIdx.x] = static_cast<std::uint16_t>(start);
         const std::uint32_t length = p < plan.partitions ? starts[p + 1] - start : 0;
@@ -244,14 +244,14 @@ __global__ void __maxnreg__(Shape::registers)
 }
 
 // Counts the entries of a vector, of which `mask` keeps the bits that count, and `odd` is what those of the partition
-// have in the uppermost one. Two of them are scattered over the banks at once, as scattered_table::place does with
+// have in the uppermost one. Two of them are swizzled over the banks at once, as scattered_table::place does with
 // one.
 __device__ inline void count_entries(const uint4& entries, std::uint32_t odd, std::uint32_t mask,
                                      std::uint32_t* counters)
 {
     for (const std::uint32_t both : {entries.x, entries.y, entries.z, entries.w}) {
         const std::uint32_t pair = (both ^ odd) & mask;
-        const std::uint32_t places = scattered_table::places(pair);
+        const std::uint32_t places = swizzled_table::places(pair);
         atomicAdd(counters + (places & 0xffffU), 1U);
         atomicAdd(counters + (places >> 16), 1U);
     }
@@ -280,7 +280,7 @@ __global__ void __launch_bounds__(Shape::count_threads, 1)
     __shared__ std::uint32_t starts[Shape::most_partitions + 1]; // of each partition's stretch
     std::uint32_t* const counters = reinterpret_cast<std::uint32_t*>(shared_vectors);
     // Of the lists of a partition that are not empty: the vectors before each, and where it is, less these. Entries
-    // that stand for no slot are counted behind the counters.
+    // that stand for no bin are counted behind the counters.
     constexpr unsigned reach = 2 * lanes;
     std::uint32_t* const begins = counters + plan.bins() + lanes;
     std::uint32_t* const places = begins + tiles + reach;
@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(Shape::count_threads, 1)
     const std::uint32_t* const sizes = plan.sizes_of(chunk);
     std::uint64_t total = 0;
     {
-        const slot p = threadIdx.x;
+        const bin_index p = threadIdx.x;
         const std::uint32_t size = p < plan.partitions ? sizes[p] : 0;
         const std::uint64_t start =
             exclusive_sum(std::uint64_t{size != 0 ? size + Shape::worth_of_partition : 0}, warp_sums, total);
@@ -305,7 +305,7 @@ __global__ void __launch_bounds__(Shape::count_threads, 1)
     const std::uint32_t from = share * blockIdx.x;
     const std::uint32_t to = from + share;
 
-    for (slot p = last_at_or_below(starts, plan.partitions, from); p < plan.partitions && starts[p] < to; ++p) {
+    for (bin_index p = last_at_or_below(starts, plan.partitions, from); p < plan.partitions && starts[p] < to; ++p) {
         const std::uint32_t first = starts[p] + Shape::worth_of_partition;
         const std::uint32_t last = starts[p + 1];
         const std::uint32_t begin = std::max(from, first) - first;
@@ -386,10 +386,10 @@ __global__ void __launch_bounds__(Shape::count_threads, 1)
         }
         __syncthreads();
 
-        // Blocks begin at different counters. Those of a row, as many as there are threads, are scattered among one
+        // Blocks begin at different counters. Those of a row, as many as there are threads, are swizzled among one
         // another.
         const unsigned counter_rows = plan.bins() / Shape::count_threads;
-        const slot scattered = threadIdx.x ^ warp;
+        const bin_index scattered = threadIdx.x ^ warp;
 #pragma unroll 8
         for (unsigned r = 0; r < counter_rows; ++r) {
             const unsigned turned = (r + blockIdx.x) & (counter_rows - 1);
@@ -404,9 +404,9 @@ __global__ void __launch_bounds__(Shape::count_threads, 1)
 }
 
 template <class Counter>
-__global__ void take_kernel(histogram_result<Counter> result, slot slots, counter_memory memory)
+__global__ void take_kernel(histogram_result<Counter> result, bin_index all_bins, counter_memory memory)
 {
-    result.take(memory, slots, blockIdx.x, gridDim.x);
+    result.take(memory, all_bins, blockIdx.x, gridDim.x);
 }
 
 // The shared memory of a block that counts partitions of 2^shift counters, for a chunk of so many tiles.
@@ -435,8 +435,8 @@ inline unsigned partition_shift(const cuda& target)
 // How many bins a GPU counts, whatever the number of samples.
 inline std::size_t most_bins(const cuda& target)
 {
-    const std::size_t slots = std::size_t{partition_shape::most_partitions} << partition_shift(target);
-    return std::min(partition_shape::most_slots, slots) - detail::outside_slots;
+    const std::size_t all_bins = std::size_t{partition_shape::most_partitions} << partition_shift(target);
+    return std::min(partition_shape::most_bins, all_bins) - detail::out_of_range_bins;
 }
 
 inline void check_most_bins(const cuda& target, std::size_t bins)
@@ -447,21 +447,21 @@ inline void check_most_bins(const cuda& target, std::size_t bins)
                     "ask for fewer bins, or use the target cpu");
 }
 
-template <class It, class Slots, class Counter>
-void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule,
+template <class It, class Finder, class Counter>
+void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const Finder& finder,
                            const histogram_result<Counter>& result)
 {
     using shape = partition_shape;
-    constexpr auto split = split_kernel<shape, It, Slots>;
+    constexpr auto split = split_kernel<shape, It, Finder>;
     constexpr auto count_lists = count_lists_kernel<shape>;
     const auto multiprocessors = static_cast<unsigned>(target.workspace().multiprocessors());
     const std::uint64_t tiles = (count + shape::tile - 1) / shape::tile;
     partition_plan plan{};
-    check_most_bins(target, rule.bins);
+    check_most_bins(target, finder.bins);
     plan.tiles = static_cast<unsigned>(std::min<std::uint64_t>(most_tiles(target), tiles));
-    plan.slots = static_cast<slot>(rule.bins + detail::outside_slots);
+    plan.all_bins = static_cast<bin_index>(finder.bins + detail::out_of_range_bins);
     plan.shift = partition_shift(target);
-    plan.partitions = (plan.slots - 1) / plan.bins() + 1;
+    plan.partitions = (plan.all_bins - 1) / plan.bins() + 1;
     plan.copies = std::min<unsigned>(lanes, std::bit_floor(shape::most_cursors / (plan.partitions + 1)));
     plan.tile_vectors = shape::tile / entries_of_vector + plan.partitions;
     const std::size_t split_bytes = ((plan.partitions + 1) * plan.copies + 4 * lanes) * sizeof(std::uint32_t) +
@@ -475,7 +475,7 @@ void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const
     plan.entries = reinterpret_cast<uint4*>(lists);
     plan.sizes = reinterpret_cast<std::uint32_t*>(lists + entry_bytes);
     plan.starts = reinterpret_cast<std::uint16_t*>(lists + entry_bytes + size_bytes);
-    const counter_memory memory = counters_of(target, plan.slots);
+    const counter_memory memory = counters_of(target, plan.all_bins);
 
     allow_shared_bytes<split>(target);
     allow_shared_bytes<count_lists>(target);
@@ -484,7 +484,7 @@ void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const
         const auto here = static_cast<unsigned>(std::min<std::uint64_t>(plan.tiles, tiles - chunk * plan.tiles));
         launch(target, "histogram", split,
                grid_shape{.blocks = here, .threads = shape::threads, .shared_bytes = split_bytes}, in, count, chunk,
-               rule, plan);
+               finder, plan);
         launch(target, "histogram", count_lists,
                grid_shape{.blocks = std::min(multiprocessors, here),
                           .threads = shape::count_threads,
@@ -493,7 +493,7 @@ void partitioned_histogram(const cuda& target, It in, std::uint64_t count, const
     }
     launch(target, "histogram", take_kernel<Counter>,
            grid_shape{.blocks = multiprocessors, .threads = shape::count_threads, .shared_bytes = 0}, result,
-           plan.slots, memory);
+           plan.all_bins, memory);
 }
 
 } // namespace upsweep::gpu

@@ -25,23 +25,23 @@ namespace upsweep::gpu {
 struct rows_shape {
     static constexpr int threads = 1024;
     static constexpr int warps = threads / lanes;
-    static constexpr int vectors = 4;                // of a lane, on their way at once
-    static constexpr std::uint64_t short_row = 1024; // words, for a warp alone
-    static constexpr std::uint64_t long_row = 4096;  // words, that are worth a copy of the counters for each lane
-    static constexpr slot most_for_lanes = 1024;     // counters of which each lane may have its own
-    static constexpr std::uint64_t rows_of_warp = 4; // that make many rows
+    static constexpr int vectors = 4;                 // of a lane, on their way at once
+    static constexpr std::uint64_t short_row = 1024;  // words, for a warp alone
+    static constexpr std::uint64_t long_row = 4096;   // words, that are worth a copy of the counters for each lane
+    static constexpr bin_index most_for_lanes = 1024; // counters of which each lane may have its own
+    static constexpr std::uint64_t rows_of_warp = 4;  // that make many rows
 };
 
 // Where the histograms go.
 template <class Counter>
 struct rows_result {
     Counter* counts;
-    outside* beside;
-    slot bins;
+    outside* out_of_range;
+    bin_index bins;
     bool accumulates;
 
     // By the only one who has counted for this row.
-    __device__ void put(std::uint64_t row, slot k, std::uint64_t total) const
+    __device__ void put(std::uint64_t row, bin_index k, std::uint64_t total) const
     {
         if (k < bins) {
             Counter& count = counts[row * bins + k];
@@ -51,7 +51,7 @@ struct rows_result {
             count = (accumulates ? count : 0) + total;
         }
     }
-    __device__ void add(std::uint64_t row, slot k, std::uint64_t total) const
+    __device__ void add(std::uint64_t row, bin_index k, std::uint64_t total) const
     {
         using word = std::conditional_t<sizeof(Counter) == 8, unsigned long long, unsigned>;
         if (k < bins)
@@ -63,59 +63,62 @@ struct rows_result {
 private:
     __device__ unsigned long long* words_beside(std::uint64_t row) const
     {
-        return reinterpret_cast<unsigned long long*>(beside + row);
+        return reinterpret_cast<unsigned long long*>(out_of_range + row);
     }
 };
 
 struct warp_rows {
     std::uint64_t rows; // of a warp at a time
-    slot slots;         // of a row
-    slot words;         // of shared memory for them
+    bin_index all_bins; // of a row
+    bin_index words;    // of shared memory for them
 };
 
-template <class Shape, class T, class Rule, class Counter>
+template <class Shape, class T, class Finder, class Counter>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    rows_by_warps_kernel(matrix_words<T> in, Rule rule, warp_rows plan, rows_result<Counter> result)
+    rows_by_warps_kernel(matrix_words<T> in, Finder finder, warp_rows plan, rows_result<Counter> result)
 {
     extern __shared__ __align__(16) std::uint32_t shared_words[];
     const unsigned warp = threadIdx.x / lanes;
-    const scattered_table table{shared_words + warp * plan.words};
+    const swizzled_table table{shared_words + warp * plan.words};
     clear_words(shared_words, Shape::warps * plan.words);
-    const auto slot_of = rule.of_block(shared_words + Shape::warps * plan.words);
+    const auto bin_of = finder.of_block(shared_words + Shape::warps * plan.words);
     __syncthreads();
 
-    const auto slots = static_cast<std::uint64_t>(plan.slots);
-    const word_cursor::step step = word_cursor::of(lanes, slots);
+    const auto all_bins = static_cast<std::uint64_t>(plan.all_bins);
+    const word_cursor::step step = word_cursor::of(lanes, all_bins);
     const std::uint64_t stride = std::uint64_t{gridDim.x} * Shape::warps * plan.rows;
     for (std::uint64_t first = (blockIdx.x + std::uint64_t{warp} * gridDim.x) * plan.rows; first < in.in.rows;
          first += stride) {
         const std::uint64_t rows = in.in.rows - first < plan.rows ? in.in.rows - first : plan.rows;
         in.template for_each_word_of_rows<Shape::vectors>(
             first, static_cast<std::uint32_t>(rows), [&](std::uint32_t row, const row_vector<T>& vector) {
-                vector.for_each([&](const T& x) { table.increment(row * plan.slots + slot_of(x)); });
+                vector.for_each([&](const T& x) { table.increment(row * plan.all_bins + bin_of(x)); });
             });
         __syncwarp();
-        word_cursor at(static_cast<std::uint64_t>(lane_id()), slots);
-        for (auto i = static_cast<slot>(lane_id()); i < rows * slots; i += lanes) {
-            result.put(first + at.row, static_cast<slot>(at.word), table.total(i));
-            table.counters[scattered_table::place(i)] = 0;
-            at.advance(step, slots);
+        word_cursor at(static_cast<std::uint64_t>(lane_id()), all_bins);
+        for (auto i = static_cast<bin_index>(lane_id()); i < rows * all_bins; i += lanes) {
+            result.put(first + at.row, static_cast<bin_index>(at.word), table.total(i));
+            table.counters[swizzled_table::place(i)] = 0;
+            at.advance(step, all_bins);
         }
         __syncwarp();
     }
 }
 
 struct block_rows {
-    slot slots; // of a row
-    slot part;  // slots that a block counts
-    slot parts;
+    bin_index all_bins; // of a row
+    bin_index part;     // bins that a block counts
+    bin_index parts;
 
     // The words of all parts of all rows, one after the other: where the share of a block begins.
     __device__ static std::uint64_t share(std::uint64_t words, unsigned block)
     {
         return words / gridDim.x * block + words % gridDim.x * block / gridDim.x;
     }
-    __device__ slot end_of(slot first) const { return parts == 1 || slots - first < part ? slots : first + part; }
+    __device__ bin_index end_of(bin_index first) const
+    {
+        return parts == 1 || all_bins - first < part ? all_bins : first + part;
+    }
 };
 
 // Clears the counters that the blocks before and after add to.
@@ -127,14 +130,14 @@ __global__ void clear_shared_rows_kernel(matrix_words<T> in, block_rows plan, ro
     if (at.word == 0)
         return;
     const word_cursor row(at.row, plan.parts);
-    const auto first = static_cast<slot>(row.word) * plan.part;
-    for (slot k = first + threadIdx.x; k < plan.end_of(first); k += blockDim.x)
+    const auto first = static_cast<bin_index>(row.word) * plan.part;
+    for (bin_index k = first + threadIdx.x; k < plan.end_of(first); k += blockDim.x)
         result.put(row.row, k, 0);
 }
 
-template <class Shape, class Table, class T, class Rule, class Counter>
+template <class Shape, class Table, class T, class Finder, class Counter>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    rows_by_blocks_kernel(matrix_words<T> in, Rule rule, block_rows plan, rows_result<Counter> result)
+    rows_by_blocks_kernel(matrix_words<T> in, Finder finder, block_rows plan, rows_result<Counter> result)
 {
     extern __shared__ __align__(16) std::uint32_t shared_words[];
     constexpr bool by_value =
@@ -142,7 +145,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     const Table table{shared_words};
     const std::size_t words = Table::words(plan.part);
     clear_words(shared_words, words);
-    const auto slot_of = rule.of_block(shared_words + words);
+    const auto bin_of = finder.of_block(shared_words + words);
     __syncthreads();
 
     const std::uint64_t all = in.in.rows * plan.parts * in.words;
@@ -150,7 +153,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     for (std::uint64_t begin = block_rows::share(all, blockIdx.x); begin < end;) {
         const word_cursor at(begin, in.words);
         const word_cursor row(at.row, plan.parts);
-        const auto first = static_cast<slot>(row.word) * plan.part;
+        const auto first = static_cast<bin_index>(row.word) * plan.part;
         const std::uint64_t beyond = end - begin < in.words - at.word ? at.word + (end - begin) : in.words;
         in.template for_each_word_of_row<Shape::vectors>(row.row, at.word, beyond, threadIdx.x, Shape::threads,
                                                          [&](const row_vector<T>& vector) {
@@ -158,7 +161,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
                                                                  if constexpr (by_value) {
                                                                      table.increment(static_cast<std::uint8_t>(x));
                                                                  } else {
-                                                                     const slot k = slot_of(x) - first;
+                                                                     const bin_index k = bin_of(x) - first;
                                                                      if (k < plan.part)
                                                                          table.increment(k);
                                                                  }
@@ -166,15 +169,15 @@ __global__ void __launch_bounds__(Shape::threads, 1)
                                                          });
         const bool is_whole = at.word == 0 && beyond == in.words;
         if constexpr (by_value) {
-            for (slot k = threadIdx.x; is_whole && k < plan.slots; k += Shape::threads)
+            for (bin_index k = threadIdx.x; is_whole && k < plan.all_bins; k += Shape::threads)
                 result.put(row.row, k, 0);
             __syncthreads();
             if (threadIdx.x < plan.part)
                 if (const std::uint32_t counted = table.total(threadIdx.x); counted != 0)
-                    result.add(row.row, slot_of(static_cast<T>(threadIdx.x)), counted);
+                    result.add(row.row, bin_of(static_cast<T>(threadIdx.x)), counted);
         } else {
             __syncthreads();
-            for (slot k = first + threadIdx.x; k < plan.end_of(first); k += Shape::threads) {
+            for (bin_index k = first + threadIdx.x; k < plan.end_of(first); k += Shape::threads) {
                 const std::uint32_t counted = table.total(k - first);
                 if (is_whole)
                     result.put(row.row, k, counted);
@@ -189,13 +192,13 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     }
 }
 
-template <class Table, class T, class Rule, class Counter>
-void launch_rows_by_blocks(const cuda& target, const matrix_words<T>& in, const Rule& rule, slot slots, slot part,
-                           slot parts, const rows_result<Counter>& result)
+template <class Table, class T, class Finder, class Counter>
+void launch_rows_by_blocks(const cuda& target, const matrix_words<T>& in, const Finder& finder, bin_index all_bins,
+                           bin_index part, bin_index parts, const rows_result<Counter>& result)
 {
     using shape = rows_shape;
-    constexpr auto kernel = rows_by_blocks_kernel<shape, Table, T, Rule, Counter>;
-    const block_rows plan{slots, part, parts};
+    constexpr auto kernel = rows_by_blocks_kernel<shape, Table, T, Finder, Counter>;
+    const block_rows plan{all_bins, part, parts};
     const std::uint64_t items = in.in.rows * plan.parts;
     const std::uint64_t useful = std::max(items, items * in.words / (shape::threads * shape::vectors));
     const auto blocks = static_cast<unsigned>(
@@ -207,43 +210,44 @@ void launch_rows_by_blocks(const cuda& target, const matrix_words<T>& in, const 
     launch(target, "histogram_rows", kernel,
            grid_shape{.blocks = blocks,
                       .threads = shape::threads,
-                      .shared_bytes = Table::words(part) * sizeof(std::uint32_t) + rule.shared_bytes()},
-           in, rule, plan, result);
+                      .shared_bytes = Table::words(part) * sizeof(std::uint32_t) + finder.shared_bytes()},
+           in, finder, plan, result);
 }
 
-template <class T, class Rule, class Counter>
-void histogram_rows(const cuda& target, const matrix<T>& rows, const Rule& rule, const rows_result<Counter>& result)
+template <class T, class Finder, class Counter>
+void histogram_rows(const cuda& target, const matrix<T>& rows, const Finder& finder, const rows_result<Counter>& result)
 {
     using shape = rows_shape;
     const matrix_words<T> in(rows);
-    const auto slots = static_cast<slot>(rule.bins + detail::outside_slots);
+    const auto all_bins = static_cast<bin_index>(finder.bins + detail::out_of_range_bins);
     const auto warps = static_cast<std::uint64_t>(target.workspace().multiprocessors()) * shape::warps;
-    const std::size_t available = (table_bytes(target) - rule.shared_bytes()) / sizeof(std::uint32_t);
+    const std::size_t available = (table_bytes(target) - finder.shared_bytes()) / sizeof(std::uint32_t);
     const std::size_t of_warp = available / shape::warps / lanes * lanes;
-    if (slots <= of_warp && (in.words <= shape::short_row || rows.rows >= shape::rows_of_warp * warps)) {
-        constexpr auto kernel = rows_by_warps_kernel<shape, T, Rule, Counter>;
+    if (all_bins <= of_warp && (in.words <= shape::short_row || rows.rows >= shape::rows_of_warp * warps)) {
+        constexpr auto kernel = rows_by_warps_kernel<shape, T, Finder, Counter>;
         const std::uint64_t wanted = std::max<std::uint64_t>(lanes * shape::vectors / in.words, 1);
         const std::uint64_t together =
-            std::min({wanted, std::uint64_t{of_warp / slots}, (rows.rows + warps - 1) / warps});
-        const auto words = static_cast<slot>(scattered_table::words(together * slots));
+            std::min({wanted, std::uint64_t{of_warp / all_bins}, (rows.rows + warps - 1) / warps});
+        const auto words = static_cast<bin_index>(swizzled_table::words(together * all_bins));
         const std::uint64_t pieces = (rows.rows + together - 1) / together;
         const std::uint64_t blocks = std::min((pieces + shape::warps - 1) / shape::warps, warps / shape::warps);
         allow_shared_bytes<kernel>(target);
         launch(target, "histogram_rows", kernel,
                grid_shape{.blocks = static_cast<unsigned>(blocks),
                           .threads = shape::threads,
-                          .shared_bytes = shape::warps * words * sizeof(std::uint32_t) + rule.shared_bytes()},
-               in, rule, warp_rows{together, slots, words}, result);
+                          .shared_bytes = shape::warps * words * sizeof(std::uint32_t) + finder.shared_bytes()},
+               in, finder, warp_rows{together, all_bins, words}, result);
         return;
     }
-    const slot keys = is_byte<T> ? 256 : slots; // bytes are counted by value
+    const bin_index keys = is_byte<T> ? 256 : all_bins; // bytes are counted by value
     if (sizeof(T) <= 2 && in.words >= shape::long_row && keys <= shape::most_for_lanes &&
         lane_table::words(keys) <= available)
-        return launch_rows_by_blocks<lane_table>(target, in, rule, slots, keys, 1, result);
+        return launch_rows_by_blocks<lane_table>(target, in, finder, all_bins, keys, 1, result);
     const std::size_t most = available / lanes * lanes;
-    const std::size_t parts = (slots - 1) / most + 1;
-    launch_rows_by_blocks<scattered_table>(target, in, rule, slots, static_cast<slot>((slots + parts - 1) / parts),
-                                           static_cast<slot>(parts), result);
+    const std::size_t parts = (all_bins - 1) / most + 1;
+    launch_rows_by_blocks<swizzled_table>(target, in, finder, all_bins,
+                                          static_cast<bin_index>((all_bins + parts - 1) / parts),
+                                          static_cast<bin_index>(parts), result);
 }
 
 } // namespace upsweep::gpu
@@ -254,24 +258,24 @@ namespace detail {
 
 template <class T, class Bins, class Counter>
 void histogram_rows_on_gpu(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
-                           std::span<outside> beside, bool accumulates)
+                           std::span<outside> out_of_range, bool accumulates)
 {
     static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
                   "counters are std::uint64_t or std::uint32_t");
     constexpr std::string_view call = "histogram_rows";
     check_matrix(call, in);
-    check_counters(call, bins, in.rows, "rows", counts.size(), beside.size());
+    check_counters(call, bins, in.rows, "rows", counts.size(), out_of_range.size());
     const gpu::current_device current(target.device());
     gpu::check_place(target, call, in.data, in.size());
     gpu::check_place(target, call, counts.data(), counts.size());
-    gpu::check_place(target, call, beside.data(), beside.size());
+    gpu::check_place(target, call, out_of_range.data(), out_of_range.size());
     if (in.size() != 0) {
-        gpu::histogram_rows(
-            target, in, gpu::rule_of<T>(target, bins),
-            gpu::rows_result<Counter>{counts.data(), beside.data(), static_cast<slot>(bin_count(bins)), accumulates});
+        gpu::histogram_rows(target, in, gpu::finder_of<T>(target, bins),
+                            gpu::rows_result<Counter>{counts.data(), out_of_range.data(),
+                                                      static_cast<bin_index>(bin_count(bins)), accumulates});
     } else if (in.rows != 0 && !accumulates) {
         gpu::check(call, cudaMemsetAsync(counts.data(), 0, counts.size_bytes(), target.stream()));
-        gpu::check(call, cudaMemsetAsync(beside.data(), 0, beside.size_bytes(), target.stream()));
+        gpu::check(call, cudaMemsetAsync(out_of_range.data(), 0, out_of_range.size_bytes(), target.stream()));
     }
 }
 
@@ -280,17 +284,17 @@ void histogram_rows_on_gpu(const cuda& target, const matrix<T>& in, const Bins& 
 // The same on a GPU, with everything in memory that it can reach, in order of the stream: the call does not wait.
 template <class T, class Bins, class Counter>
 void histogram_rows(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
-                    std::span<outside> beside)
+                    std::span<outside> out_of_range)
 {
-    detail::histogram_rows_on_gpu(target, in, bins, counts, beside, false);
+    detail::histogram_rows_on_gpu(target, in, bins, counts, out_of_range, false);
 }
 
 // The same, added to what the counters and `beside` hold.
 template <class T, class Bins, class Counter>
 void histogram_rows_accumulate(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
-                               std::span<outside> beside)
+                               std::span<outside> out_of_range)
 {
-    detail::histogram_rows_on_gpu(target, in, bins, counts, beside, true);
+    detail::histogram_rows_on_gpu(target, in, bins, counts, out_of_range, true);
 }
 
 } // namespace upsweep

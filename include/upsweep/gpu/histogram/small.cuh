@@ -31,15 +31,15 @@ struct small_histogram_shape {
 // Counters of a block with eight copies of each, for every eighth lane: with so few samples, more of them take longer to add up
 // than lanes to wait for one another.
 struct copied_table {
-    static constexpr slot copies = 8;
+    static constexpr bin_index copies = 8;
 
     std::uint32_t* counters;
-    shared_address address = shared_address_of(counters + static_cast<slot>(lane_id()) % copies);
+    shared_address address = shared_address_of(counters + static_cast<bin_index>(lane_id()) % copies);
 
     static constexpr std::size_t words(std::size_t count) { return (count * copies + lanes - 1) / lanes * lanes; }
 
-    __device__ void increment(slot k) const { increment_shared(address, k * copies); }
-    __device__ std::uint32_t total(slot k) const
+    __device__ void increment(bin_index k) const { increment_shared(address, k * copies); }
+    __device__ std::uint32_t total(bin_index k) const
     {
         const auto* const quarters = reinterpret_cast<const uint4*>(counters) + k * 2;
         const uint4 a = quarters[k / 4 % 2]; // eight threads read from all banks
@@ -49,9 +49,9 @@ struct copied_table {
 };
 
 // Samples are aligned for vectors. A block's rows lie a grid's row apart.
-template <class Shape, class It, class Slots, class Counter>
+template <class Shape, class It, class Finder, class Counter>
 __global__ void __launch_bounds__(Shape::threads)
-    small_histogram_kernel(It in, unsigned count, Slots rule, slot slots, histogram_result<Counter> result,
+    small_histogram_kernel(It in, unsigned count, Finder finder, bin_index all_bins, histogram_result<Counter> result,
                            counter_memory memory)
 {
     using sample = std::iter_value_t<It>;
@@ -67,20 +67,20 @@ __global__ void __launch_bounds__(Shape::threads)
         if (first + r * row + elements <= count)
             vectors[r] = load_vector<elements>(in + (first + r * row));
 
-    const auto slot_of = rule.of_block(shared_words);
-    const copied_table table{shared_words + words_of(rule)};
-    const scattered_table of_slots{table.counters + copied_table::words(keys_of<sample>(slots))};
-    clear_words(table.counters, words_of_tables<copied_table, sample>(slots, true));
+    const auto bin_of = finder.of_block(shared_words);
+    const copied_table table{shared_words + words_of(finder)};
+    const swizzled_table of_bins{table.counters + copied_table::words(keys_of<sample>(all_bins))};
+    clear_words(table.counters, words_of_tables<copied_table, sample>(all_bins, true));
     __syncthreads();
 
 #pragma unroll
     for (int r = 0; r < rows; ++r)
         if (first + r * row + elements <= count)
-            count_samples(table, slot_of, vectors[r]);
+            count_samples(table, bin_of, vectors[r]);
     if (blockIdx.x == 0 && threadIdx.x < count % elements)
-        count_samples(table, slot_of, gather_vector<1>(in + (count - 1 - threadIdx.x)));
+        count_samples(table, bin_of, gather_vector<1>(in + (count - 1 - threadIdx.x)));
     __syncthreads();
-    add_totals_once<sample>(table, slot_of, of_slots, slots, result, memory);
+    add_totals_once<sample>(table, bin_of, of_bins, all_bins, result, memory);
 }
 
 // Samples for which there is a kernel, and whether these are few and aligned.
@@ -97,21 +97,21 @@ bool is_small(const cuda& target, It in, std::uint64_t count)
            reinterpret_cast<std::uintptr_t>(in) % bytes == 0;
 }
 
-template <class It, class Slots, class Counter>
-void small_histogram(const cuda& target, It in, std::uint64_t count, const Slots& rule, slot slots,
+template <class It, class Finder, class Counter>
+void small_histogram(const cuda& target, It in, std::uint64_t count, const Finder& finder, bin_index all_bins,
                      const histogram_result<Counter>& result)
 {
     using shape = small_histogram_shape;
-    constexpr auto kernel = small_histogram_kernel<shape, It, Slots, Counter>;
+    constexpr auto kernel = small_histogram_kernel<shape, It, Finder, Counter>;
     allow_shared_bytes<kernel>(target);
     const std::uint64_t useful = (count + shape::row<It> - 1) / shape::row<It>;
     const auto multiprocessors = static_cast<std::uint64_t>(target.workspace().multiprocessors());
-    const std::size_t words = words_of(rule) + words_of_tables<copied_table, std::iter_value_t<It>>(slots, true);
+    const std::size_t words = words_of(finder) + words_of_tables<copied_table, std::iter_value_t<It>>(all_bins, true);
     const grid_shape grid{.blocks = static_cast<unsigned>(std::clamp<std::uint64_t>(useful, 1, multiprocessors)),
                           .threads = shape::threads,
                           .shared_bytes = words * sizeof(std::uint32_t)};
-    launch(target, "histogram", kernel, grid, in, static_cast<unsigned>(count), rule, slots, result,
-           counters_of(target, spread(slots)));
+    launch(target, "histogram", kernel, grid, in, static_cast<unsigned>(count), finder, all_bins, result,
+           counters_of(target, spread(all_bins)));
 }
 
 } // namespace upsweep::gpu

@@ -31,8 +31,8 @@ namespace upsweep::gpu {
 
 struct weighted_shape {
     static constexpr int threads = 1024;
-    static constexpr slot most_for_one_block = 512; // totals that the last block hands over alone
-    static constexpr int many_lanes = 8;            // with one slot among them make it worth a register
+    static constexpr bin_index most_for_one_block = 512; // totals that the last block hands over alone
+    static constexpr int many_lanes = 8;                 // with one bin among them make it worth a register
     static constexpr std::uint64_t most_samples = detail::most_summands / 2;
 
     template <class Sample, class Weight>
@@ -43,17 +43,17 @@ struct weighted_shape {
 
 // --- the sums of the grid --------------------------------------------------------------------------------------------
 
-// Word w of the sum of slot k is number w * slots + k. All zero between kernels.
+// Word w of the sum of bin k is number w * bins + k. All zero between kernels.
 template <class Sum>
 struct grid_sums {
     static constexpr int words = detail::sum_format<Sum>::words;
 
     std::uint64_t* memory;
-    slot slots;
+    bin_index all_bins;
 
     struct sum {
         unsigned long long* first;
-        slot stride;
+        bin_index stride;
 
         __device__ unsigned long long* word(int i) const { return first + static_cast<std::size_t>(i) * stride; }
         __device__ void add(int i, std::int64_t value) const
@@ -70,7 +70,10 @@ struct grid_sums {
             return static_cast<std::int64_t>(load_relaxed(reinterpret_cast<const std::uint64_t*>(word(i))));
         }
     };
-    __device__ sum operator[](slot k) const { return {reinterpret_cast<unsigned long long*>(memory) + k, slots}; }
+    __device__ sum operator[](bin_index k) const
+    {
+        return {reinterpret_cast<unsigned long long*>(memory) + k, all_bins};
+    }
 };
 
 // --- fixed-point numbers of a block ----------------------------------------------------------------------------------
@@ -202,11 +205,11 @@ __device__ fixed_point_scale<Sum> choose_scale(It weights, std::uint64_t count, 
 
 // How a table is laid out in shared memory: copies of it side by side, 2^copy_bits of them.
 struct table_shape {
-    slot slots;
+    bin_index all_bins;
     unsigned copy_bits;
 
     // A word for each lane comes last, for what is to be skipped.
-    UPSWEEP_HOST_DEVICE std::size_t words() const { return (scattered_table::words(slots) << copy_bits) + lanes; }
+    UPSWEEP_HOST_DEVICE std::size_t words() const { return (swizzled_table::words(all_bins) << copy_bits) + lanes; }
 };
 
 // Fixed-point sums in shared memory. Each lane has a copy of the table or shares one with few others. A copy has the
@@ -227,8 +230,11 @@ struct shared_sums {
     {
     }
 
-    // Where a slot is. Without a copy for each lane, slots are scattered over the banks, as in a table of counters.
-    __device__ std::uint32_t place(slot k) const { return LanesShare ? scattered_table::place(k) * copies : k * lanes; }
+    // Where a bin is. Without a copy for each lane, bins are swizzled over the banks, as in a table of counters.
+    __device__ std::uint32_t place(bin_index k) const
+    {
+        return LanesShare ? swizzled_table::place(k) * copies : k * lanes;
+    }
 
     // The place of what is skipped: the last word of the lane's bank, counted from where its copy begins.
     __device__ std::uint32_t nowhere() const
@@ -237,10 +243,11 @@ struct shared_sums {
         return limb - lanes + (lane & ~(copies - 1));
     }
 
-    // Adds numbers to the slots for which `skip` is false. All lower halves first, so that one need not wait for
+    // Adds numbers to the bins for which `skip` is false. All lower halves first, so that one need not wait for
     // another. What is skipped goes to words that nobody reads: a branch for each addition would cost more.
     template <int Count>
-    __device__ void add(const slot (&k)[Count], const std::uint64_t (&wholes)[Count], const bool (&skip)[Count]) const
+    __device__ void add(const bin_index (&k)[Count], const std::uint64_t (&wholes)[Count],
+                        const bool (&skip)[Count]) const
     {
         std::uint32_t at[Count];
         std::uint32_t upper[Count];
@@ -257,12 +264,12 @@ struct shared_sums {
     }
 
     // Adds a fraction and returns the carry.
-    __device__ std::uint32_t add_fraction(slot k, std::uint32_t fraction) const
+    __device__ std::uint32_t add_fraction(bin_index k, std::uint32_t fraction) const
     {
         return fetch_add_shared(address, place(k) + 2 * limb, fraction) + fraction < fraction ? 1 : 0;
     }
 
-    __device__ fixed_point total(slot k) const
+    __device__ fixed_point total(bin_index k) const
     {
         const std::uint32_t* const low = words + place(k);
         std::uint64_t whole = 0;
@@ -297,7 +304,8 @@ struct no_sums {
     }
 
     template <int Count>
-    __device__ void add(const slot (&k)[Count], const std::uint64_t (&wholes)[Count], const bool (&skip)[Count]) const
+    __device__ void add(const bin_index (&k)[Count], const std::uint64_t (&wholes)[Count],
+                        const bool (&skip)[Count]) const
     {
 #pragma unroll
         for (int j = 0; j < Count; ++j)
@@ -305,65 +313,65 @@ struct no_sums {
                 scale.add_to(sums[k[j]], {wholes[j], 0});
     }
 
-    __device__ std::uint32_t add_fraction(slot k, std::uint32_t fraction) const
+    __device__ std::uint32_t add_fraction(bin_index k, std::uint32_t fraction) const
     {
         scale.add_to(sums[k], {0, fraction});
         return 0;
     }
 };
 
-// Slots that many lanes of a warp ask for at once, which would wait for one another: each lane keeps sums of its own of
+// Bins that many lanes of a warp ask for at once, which would wait for one another: each lane keeps sums of its own of
 // them.
-class hot_slots {
+class hot_bins {
 public:
     // Whether the number has been added to such a sum.
-    __device__ bool add(slot k, std::uint64_t whole)
+    __device__ bool add(bin_index k, std::uint64_t whole)
     {
         bool found = false;
 #pragma unroll
         for (int i = 0; i < count; ++i) {
-            if (k == slots_[i])
+            if (k == bins_[i])
                 whole_[i] += whole;
-            found |= k == slots_[i];
+            found |= k == bins_[i];
         }
         return found;
     }
-    __device__ bool add_fraction(slot k, std::uint32_t fraction)
+    __device__ bool add_fraction(bin_index k, std::uint32_t fraction)
     {
         bool found = false;
 #pragma unroll
         for (int i = 0; i < count; ++i) {
-            if (k == slots_[i]) {
+            if (k == bins_[i]) {
                 fraction_[i] += fraction;
                 whole_[i] += fraction_[i] < fraction ? 1 : 0;
             }
-            found |= k == slots_[i];
+            found |= k == bins_[i];
         }
         return found;
     }
 
-    // Looks at the slot that one lane asks for now; if many do, it takes the place of the one that has been hot for
+    // Looks at the bin that one lane asks for now; if many do, it takes the place of the one that has been hot for
     // longest, unless that is still asked for.
     template <class Table>
-    __device__ void consider(slot k, int lane, int many, const Table& table)
+    __device__ void consider(bin_index k, int lane, int many, const Table& table)
     {
-        const slot candidate = __shfl_sync(all_lanes, k, lane);
+        const bin_index candidate = __shfl_sync(all_lanes, k, lane);
         if (__popc(__ballot_sync(all_lanes, k == candidate)) < many)
             return;
         bool known = false;
 #pragma unroll
         for (int i = 0; i < count; ++i)
-            known |= candidate == slots_[i];
-        if (known || __popc(__ballot_sync(all_lanes, k == slots_[count - 1])) >= many / 2)
+            known |= candidate == bins_[i];
+        if (known || __popc(__ballot_sync(all_lanes, k == bins_[count - 1])) >= many / 2)
             return;
         flush(count - 1, table);
 #pragma unroll
         for (int i = count - 1; i > 0; --i) {
-            slots_[i] = slots_[i - 1];
+            bins_[i] = bins_[i - 1];
             whole_[i] = whole_[i - 1];
             fraction_[i] = fraction_[i - 1];
         }
-        slots_[0] = candidate;
+        bins_[0] = candidate;
         whole_[0] = 0;
         fraction_[0] = 0;
     }
@@ -378,12 +386,12 @@ public:
 
 private:
     static constexpr int count = 2;
-    static constexpr slot none = ~slot{0};
+    static constexpr bin_index none = ~bin_index{0};
 
     template <class Table>
     __device__ void flush(int i, const Table& table) const
     {
-        if (slots_[i] == none)
+        if (bins_[i] == none)
             return;
         std::uint64_t wholes[1] = {whole_[i]};
         std::uint64_t fractions[1] = {fraction_[i]};
@@ -392,14 +400,14 @@ private:
         const std::uint64_t fraction = has_fraction ? warp_total(fractions, plus{}) : 0;
         if (lane_id() == 0) {
             if (has_fraction)
-                whole[0] += (fraction >> 32) + table.add_fraction(slots_[i], static_cast<std::uint32_t>(fraction));
-            const slot k[1] = {slots_[i]};
+                whole[0] += (fraction >> 32) + table.add_fraction(bins_[i], static_cast<std::uint32_t>(fraction));
+            const bin_index k[1] = {bins_[i]};
             const bool skip[1] = {false};
             table.add(k, whole, skip);
         }
     }
 
-    slot slots_[count] = {none, none};
+    bin_index bins_[count] = {none, none};
     std::uint64_t whole_[count] = {};
     std::uint32_t fraction_[count] = {}; // carried
 };
@@ -410,8 +418,8 @@ private:
 template <class Sum>
 struct weighted_result {
     Sum* sums;
-    weight_outside<Sum>* beside;
-    slot bins;
+    weight_outside<Sum>* out_of_range;
+    bin_index bins;
     bool accumulates;
     bool last; // of the pieces of a long array
 
@@ -419,7 +427,7 @@ struct weighted_result {
     // which each takes some.
     __device__ void take(const grid_sums<Sum>& memory, unsigned block, unsigned blocks) const
     {
-        for (slot k = block * blockDim.x + threadIdx.x; k < memory.slots; k += blocks * blockDim.x) {
+        for (bin_index k = block * blockDim.x + threadIdx.x; k < memory.all_bins; k += blocks * blockDim.x) {
             const auto sum = memory[k];
             const auto set = [&](int i, std::int64_t value) { *sum.word(i) = static_cast<unsigned long long>(value); };
             if (last) {
@@ -437,23 +445,26 @@ struct weighted_result {
     }
 
 private:
-    __device__ Sum& at(slot k) const
+    __device__ Sum& at(bin_index k) const
     {
-        return k < bins ? sums[k] : k == bins ? beside->below : k == bins + 1 ? beside->above : beside->nan;
+        return k < bins        ? sums[k]
+               : k == bins     ? out_of_range->below
+               : k == bins + 1 ? out_of_range->above
+                               : out_of_range->nan;
     }
 };
 
-// Where a rule has its table: in the shared memory of a block, or where that is full of sums, in device memory.
-struct rule_place {
+// Where a bin finder has its table: in the shared memory of a block, or where that is full of sums, in device memory.
+struct finder_place {
     std::byte* memory;
     std::size_t bytes; // of each block
 
     __device__ void* of_block(void* shared) const { return memory != nullptr ? memory + blockIdx.x * bytes : shared; }
 };
 
-template <class Shape, template <class, class> class Table, class It, class WeightIt, class Slots, class Sum>
+template <class Shape, template <class, class> class Table, class It, class WeightIt, class Finder, class Sum>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    weighted_histogram_kernel(It in, WeightIt weights, std::uint64_t count, Slots rule, rule_place place,
+    weighted_histogram_kernel(It in, WeightIt weights, std::uint64_t count, Finder finder, finder_place place,
                               table_shape shape, int limit_bits, weighted_result<Sum> result, counter_memory memory)
 {
     using sample = std::iter_value_t<It>;
@@ -469,12 +480,12 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 
     const std::size_t words = table_t::limbs * shape.words();
     clear_words(shared_words, words);
-    const auto slot_of = rule.of_block(place.of_block(shared_words + words));
+    const auto bin_of = finder.of_block(place.of_block(shared_words + words));
     const scale_t scale = choose_scale<Sum>(weights, count, limit_bits);
     __syncthreads();
-    const grid_sums<Sum> sums{memory.totals, shape.slots};
+    const grid_sums<Sum> sums{memory.totals, shape.all_bins};
     const table_t table(shared_words, shape, scale, sums);
-    hot_slots hot;
+    hot_bins hot;
 
     const std::uint64_t before = elements_before_alignment<elements>(in, count);
     const bool aligned = is_aligned<elements>(in + before) && is_aligned<elements>(weights + before);
@@ -500,8 +511,8 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         std::uint32_t unsuitable = 0;
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            slot k[elements];
-            find_slots(slot_of, sample_row[r], k);
+            bin_index k[elements];
+            find_bins(bin_of, sample_row[r], k);
             if (table_t::lanes_share && r == 0)
                 hot.consider(k[0], static_cast<int>(first / chunk_size % lanes), Shape::many_lanes, table);
 
@@ -537,13 +548,13 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         for (; unsuitable != 0; unsuitable &= unsuitable - 1) {
             const int i = __ffs(static_cast<int>(unsuitable)) - 1;
             const std::uint64_t at = first + static_cast<unsigned>(i / elements * row + i % elements);
-            detail::add_exactly(convert<Sum>(weights[at]), sums[slot_of(in[at])]);
+            detail::add_exactly(convert<Sum>(weights[at]), sums[bin_of(in[at])]);
         }
     }
     if (blockIdx.x == gridDim.x - 1) {
         for (std::uint64_t i = threadIdx.x; i < before + count - after; i += Shape::threads) {
             const std::uint64_t at = i < before ? i : after + (i - before);
-            detail::add_exactly(convert<Sum>(weights[at]), sums[slot_of(in[at])]);
+            detail::add_exactly(convert<Sum>(weights[at]), sums[bin_of(in[at])]);
         }
     }
     if (table_t::lanes_share)
@@ -552,13 +563,13 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     if constexpr (table_t::limbs != 0) {
         __syncthreads();
         // Blocks begin at different sums, lest they all wait for the same ones.
-        const slot turned = blockIdx.x * Shape::threads % shape.slots;
-        for (slot i = threadIdx.x; i < shape.slots; i += Shape::threads) {
-            const slot k = i + turned < shape.slots ? i + turned : i + turned - shape.slots;
+        const bin_index turned = blockIdx.x * Shape::threads % shape.all_bins;
+        for (bin_index i = threadIdx.x; i < shape.all_bins; i += Shape::threads) {
+            const bin_index k = i + turned < shape.all_bins ? i + turned : i + turned - shape.all_bins;
             scale.add_to(sums[k], table.total(k));
         }
     }
-    if (shape.slots > Shape::most_for_one_block) {
+    if (shape.all_bins > Shape::most_for_one_block) {
         memory.wait_for_all(gridDim.x);
         result.take(sums, blockIdx.x, gridDim.x);
     } else if (memory.is_last(gridDim.x)) {
@@ -566,20 +577,20 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     }
 }
 
-template <class Shape, template <class, class> class Table, class It, class WeightIt, class Slots, class Sum>
-void launch_weighted_histogram(const cuda& target, It in, WeightIt weights, std::uint64_t count, const Slots& rule,
-                               bool rule_is_shared, const table_shape& shape, weighted_result<Sum> result)
+template <class Shape, template <class, class> class Table, class It, class WeightIt, class Finder, class Sum>
+void launch_weighted_histogram(const cuda& target, It in, WeightIt weights, std::uint64_t count, const Finder& finder,
+                               bool finder_is_shared, const table_shape& shape, weighted_result<Sum> result)
 {
     using sample = std::iter_value_t<It>;
     using weight = std::iter_value_t<WeightIt>;
     using table_t = Table<fixed_point_scale<Sum>, Sum>;
-    constexpr auto kernel = weighted_histogram_kernel<Shape, Table, It, WeightIt, Slots, Sum>;
+    constexpr auto kernel = weighted_histogram_kernel<Shape, Table, It, WeightIt, Finder, Sum>;
     constexpr std::uint64_t chunk =
         Shape::template elements<sample, weight> * Shape::template rows<sample, weight> * lanes;
     allow_shared_bytes<kernel>(target);
     const auto resident = static_cast<std::uint64_t>(target.workspace().multiprocessors());
-    rule_place place{nullptr, (rule.shared_bytes() + 127) / 128 * 128};
-    if (!rule_is_shared && place.bytes != 0)
+    finder_place place{nullptr, (finder.shared_bytes() + 127) / 128 * 128};
+    if (!finder_is_shared && place.bytes != 0)
         place.memory =
             static_cast<std::byte*>(target.workspace().memory(workspace_purpose::lists, resident * place.bytes));
     std::uint64_t first = 0;
@@ -591,33 +602,33 @@ void launch_weighted_histogram(const cuda& target, It in, WeightIt weights, std:
         const grid_shape grid{.blocks = static_cast<unsigned>(blocks),
                               .threads = Shape::threads,
                               .shared_bytes = table_t::limbs * shape.words() * sizeof(std::uint32_t) +
-                                              (place.memory == nullptr ? rule.shared_bytes() : 0),
-                              .cooperative = shape.slots > Shape::most_for_one_block};
-        launch(target, "weighted_histogram", kernel, grid, in + first, weights + first, piece, rule, place, shape,
+                                              (place.memory == nullptr ? finder.shared_bytes() : 0),
+                              .cooperative = shape.all_bins > Shape::most_for_one_block};
+        launch(target, "weighted_histogram", kernel, grid, in + first, weights + first, piece, finder, place, shape,
                63 - std::bit_width(most_of_block), result,
-               counters_of(target, std::size_t{shape.slots} * grid_sums<Sum>::words));
+               counters_of(target, std::size_t{shape.all_bins} * grid_sums<Sum>::words));
         first += piece;
     } while (first < count);
 }
 
-template <class Shape, class It, class WeightIt, class Slots, class Sum>
-void weighted_histogram(const cuda& target, It in, WeightIt weights, std::uint64_t count, const Slots& rule,
+template <class Shape, class It, class WeightIt, class Finder, class Sum>
+void weighted_histogram(const cuda& target, It in, WeightIt weights, std::uint64_t count, const Finder& finder,
                         const weighted_result<Sum>& result)
 {
-    table_shape shape{static_cast<slot>(rule.bins + detail::outside_slots), 0};
+    table_shape shape{static_cast<bin_index>(finder.bins + detail::out_of_range_bins), 0};
     constexpr std::size_t limbs = sums_of_block<fixed_point_scale<Sum>, Sum>::limbs;
     const auto copies_beside = [&](std::size_t bytes) {
         return (table_bytes(target) - bytes) / (limbs * shape.words() * sizeof(std::uint32_t));
     };
-    const bool rule_is_shared = copies_beside(rule.shared_bytes()) != 0;
-    const std::size_t copies = copies_beside(rule_is_shared ? rule.shared_bytes() : 0);
+    const bool finder_is_shared = copies_beside(finder.shared_bytes()) != 0;
+    const std::size_t copies = copies_beside(finder_is_shared ? finder.shared_bytes() : 0);
     if (copies == 0)
-        return launch_weighted_histogram<Shape, no_sums>(target, in, weights, count, rule, true, shape, result);
+        return launch_weighted_histogram<Shape, no_sums>(target, in, weights, count, finder, true, shape, result);
     shape.copy_bits = static_cast<unsigned>(std::bit_width(std::min<std::size_t>(copies, lanes))) - 1;
     if (shape.copy_bits == lane_levels)
-        launch_weighted_histogram<Shape, sums_of_lanes>(target, in, weights, count, rule, true, shape, result);
+        launch_weighted_histogram<Shape, sums_of_lanes>(target, in, weights, count, finder, true, shape, result);
     else
-        launch_weighted_histogram<Shape, sums_of_block>(target, in, weights, count, rule, rule_is_shared, shape,
+        launch_weighted_histogram<Shape, sums_of_block>(target, in, weights, count, finder, finder_is_shared, shape,
                                                         result);
 }
 
@@ -629,7 +640,7 @@ namespace detail {
 
 template <class R, class W, class Bins, class Sum>
 void weighted_histogram_on_gpu(const cuda& target, R&& in, W&& weights, const Bins& bins, std::span<Sum> sums,
-                               weight_outside<Sum>* beside, bool accumulates)
+                               weight_outside<Sum>* out_of_range, bool accumulates)
 {
     using sample = std::ranges::range_value_t<R>;
     static_assert(std::same_as<Sum, weight_sum_t<std::ranges::range_value_t<W>>>,
@@ -641,10 +652,11 @@ void weighted_histogram_on_gpu(const cuda& target, R&& in, W&& weights, const Bi
     gpu::check_place(target, "weighted_histogram", first_of(in), count);
     gpu::check_place(target, "weighted_histogram", first_of(weights), count);
     gpu::check_place(target, "weighted_histogram", sums.data(), sums.size());
-    gpu::check_place(target, "weighted_histogram", beside, 1);
-    const gpu::weighted_result<Sum> result{sums.data(), beside, static_cast<slot>(sums.size()), accumulates, true};
-    gpu::with_slots<sample>(target, bins, [&](const auto& rule) {
-        gpu::weighted_histogram<gpu::weighted_shape>(target, first_of(in), first_of(weights), count, rule, result);
+    gpu::check_place(target, "weighted_histogram", out_of_range, 1);
+    const gpu::weighted_result<Sum> result{sums.data(), out_of_range, static_cast<bin_index>(sums.size()), accumulates,
+                                           true};
+    gpu::with_bin_finder<sample>(target, bins, [&](const auto& finder) {
+        gpu::weighted_histogram<gpu::weighted_shape>(target, first_of(in), first_of(weights), count, finder, result);
     });
 }
 
@@ -654,27 +666,28 @@ void weighted_histogram_on_gpu(const cuda& target, R&& in, W&& weights, const Bi
 // the stream: the call does not wait. One pass over the input, in one kernel for each 2^30 samples.
 template <input_range R, input_range W, class Bins, class Sum>
 void weighted_histogram(const cuda& target, R&& in, W&& weights, const Bins& bins, std::span<Sum> sums,
-                        weight_outside<Sum>* beside)
+                        weight_outside<Sum>* out_of_range)
 {
-    detail::weighted_histogram_on_gpu(target, in, weights, bins, sums, beside, false);
+    detail::weighted_histogram_on_gpu(target, in, weights, bins, sums, out_of_range, false);
 }
 
 // The same with the weights beside all bins returned: waits for the stream.
 template <input_range R, input_range W, class Bins, class Sum>
 weight_outside<Sum> weighted_histogram(const cuda& target, R&& in, W&& weights, const Bins& bins, std::span<Sum> sums)
 {
-    auto* const beside = static_cast<weight_outside<Sum>*>(target.workspace().result(sizeof(weight_outside<Sum>)));
-    weighted_histogram(target, in, weights, bins, sums, beside);
+    auto* const out_of_range =
+        static_cast<weight_outside<Sum>*>(target.workspace().result(sizeof(weight_outside<Sum>)));
+    weighted_histogram(target, in, weights, bins, sums, out_of_range);
     gpu::check("weighted_histogram", cudaStreamSynchronize(target.stream()));
-    return *beside;
+    return *out_of_range;
 }
 
 // The same, added to what the sums and *beside hold. Does not wait.
 template <input_range R, input_range W, class Bins, class Sum>
 void weighted_histogram_accumulate(const cuda& target, R&& in, W&& weights, const Bins& bins, std::span<Sum> sums,
-                                   weight_outside<Sum>* beside)
+                                   weight_outside<Sum>* out_of_range)
 {
-    detail::weighted_histogram_on_gpu(target, in, weights, bins, sums, beside, true);
+    detail::weighted_histogram_on_gpu(target, in, weights, bins, sums, out_of_range, true);
 }
 
 } // namespace upsweep

@@ -54,7 +54,7 @@ public:
     // Calls take(vectors) for the vectors of each chunk, in order, so many at once; then, whether they had a chunk or
     // not, all threads call pace(taken).
     template <int AtOnce, class F, class Pace>
-    __device__ void for_each_lot_of_chunks(F take, Pace pace)
+    __device__ void for_each_batch_of_vectors(F take, Pace pace)
     {
         static_assert(Rows % AtOnce == 0);
         for (unsigned round = 0; round < rounds_; ++round) {
@@ -76,7 +76,7 @@ public:
     template <int AtOnce, class F, class Pace>
     __device__ void for_each_of_chunks(F take, Pace pace)
     {
-        for_each_lot_of_chunks<AtOnce>(
+        for_each_batch_of_vectors<AtOnce>(
             [&](const lane_vector<sample, elements>* vectors) {
 #pragma unroll
                 for (int r = 0; r < AtOnce; ++r)

@@ -9,6 +9,7 @@
 
 #include <cuda_runtime.h>
 
+#include <upsweep/engine.hpp>
 #include <upsweep/error.hpp>
 #include <upsweep/gpu/target/device.cuh>
 #include <upsweep/gpu/target/workspace.cuh>
@@ -41,6 +42,9 @@ public:
 private:
     gpu::workspace* workspace_;
 };
+
+template <>
+inline constexpr bool is_target<cuda> = true;
 
 namespace gpu {
 
