@@ -236,7 +236,7 @@ void engine::note_progress(warp& w, std::uint32_t mask)
         l.last_address = r.address;
     });
     const request& what = lanes[std::countr_zero(mask)].pending;
-    if (what.kind == request_kind::write)
+    if (what.kind == request_kind::write || what.kind == request_kind::transfer)
         only_reads_ = 0;
     if (fresh)
         no_progress_ = 0;
@@ -252,7 +252,7 @@ void engine::note_flags(warp& w, std::uint32_t mask)
 {
     const lane* lanes = &w.of->lanes[w.first];
     const request& what = lanes[std::countr_zero(mask)].pending;
-    if (what.kind == request_kind::write || (what.plain && what.writes)) {
+    if (what.kind == request_kind::write || what.kind == request_kind::transfer || (what.plain && what.writes)) {
         ++changes_;
         w.flags.forget();
     } else if (what.is_volatile || what.kind == request_kind::atomic) {
@@ -275,7 +275,8 @@ void engine::issue_memory(warp& w, std::uint32_t mask)
         case space::global: in_global |= 1u << i; break;
         case space::none: return;
         }
-        if (!stopped_ && options_.check && !check_access(l))
+        const bool by_the_lane = what.kind != request_kind::transfer; // which is checked as a copy when it is issued
+        if (!stopped_ && options_.check && by_the_lane && !check_access(l))
             stop("an access outside device memory");
     });
     const std::uint32_t counted = in_shared | in_global;

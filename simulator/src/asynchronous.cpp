@@ -1,8 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Split barriers and bulk copies. A copy's accesses are checked when it is issued, as those of an agent of its own
-// that knows what the issuer knew; nobody is ordered after them until a wait has passed. Its bytes are read at one
-// moment that the schedule chooses and written at a later one.
+// Split barriers and asynchronous copies. The accesses of a copy are checked when it is issued, as those of an agent of
+// its own that knows what the issuer knew; nobody is ordered after them until a wait has passed. The schedule chooses one
+// moment at which the bytes are read, and a later one at which they are written.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -44,27 +44,40 @@ void engine::refuse(lane& self, finding_kind kind, std::uintptr_t pc, const std:
     abandon(self);
 }
 
-// Arriving releases: what the thread knows goes to all who wait for the phase.
-void engine::gather(lane& self, gathering& into)
+// What a thread knows now. Its later accesses are not among it.
+thread_knowledge engine::known_to(lane& self)
 {
     const warp& w = *self.of;
+    thread_knowledge taken;
+    taken.block = w.of->linear;
+    taken.epoch = w.of->epoch;
+    taken.thread = self.global_index();
+    taken.first_of_warp = taken.thread - (self.index - w.first);
+    taken.own = make_instant(launch_number_, w.of->epoch, self.order.local++);
+    std::copy_n(w.known[self.index - w.first], w.lanes, taken.warp);
+    taken.acquired = self.order.acquired;
+    return taken;
+}
+
+// Arriving releases: all who wait for the phase come to know what the thread knew.
+void engine::gather(const thread_knowledge& one, gathering& into)
+{
     auto& all = *into.all;
-    if (self.order.acquired && self.order.acquired != into.last) {
-        all.join(*self.order.acquired);
-        into.last = self.order.acquired;
+    if (one.acquired && one.acquired != into.last) {
+        all.join(*one.acquired);
+        into.last = one.acquired;
     }
-    const auto first_of_warp = self.global_index() - (self.index - w.first);
-    const auto& row = w.known[self.index - w.first];
-    if (first_of_warp != into.last_warp || !std::ranges::equal(row, into.last_row)) {
-        for (std::uint32_t u = 0; u < w.lanes; ++u)
-            if (const auto when = row[u]; epoch_of(when) == w.of->epoch)
-                all.threads[first_of_warp + u] = std::max(all.threads[first_of_warp + u], when);
-        into.last_warp = first_of_warp;
-        std::ranges::copy(row, into.last_row);
+    if (one.first_of_warp != into.last_warp || !std::ranges::equal(one.warp, into.last_row)) {
+        for (std::uint32_t u = 0; u < 32; ++u)
+            if (const auto when = one.warp[u]; epoch_of(when) == one.epoch)
+                all.threads[one.first_of_warp + u] = std::max(all.threads[one.first_of_warp + u], when);
+        into.last_warp = one.first_of_warp;
+        std::ranges::copy(one.warp, into.last_row);
     }
-    all.threads[self.global_index()] = make_instant(launch_number_, w.of->epoch, self.order.local++);
-    auto& epoch = all.blocks[w.of->linear];
-    epoch = std::max(epoch, w.of->epoch);
+    auto& own = all.threads[one.thread];
+    own = std::max(own, one.own);
+    auto& epoch = all.blocks[one.block];
+    epoch = std::max(epoch, one.epoch);
 }
 
 void engine::wake(std::vector<lane*>& waiting)
@@ -77,16 +90,16 @@ void engine::wake(std::vector<lane*>& waiting)
     no_progress_ = only_reads_ = 0;
 }
 
-mbarrier& engine::mbarrier_at(lane& self, std::uintptr_t address, std::uintptr_t pc, const char* did)
+mbarrier& engine::mbarrier_at(lane& self, block& owner, std::uintptr_t address, std::uintptr_t pc, const char* did)
 {
     silent_hooks silence;
-    block& own = *self.of->of;
-    auto found = own.mbarriers.find(address);
-    if (found == own.mbarriers.end())
+    auto found = owner.mbarriers.find(address);
+    if (found == owner.mbarriers.end())
         refuse(self, finding_kind::mbarrier_misuse, pc, did,
-               address - reinterpret_cast<std::uintptr_t>(own.shared) < shared_capacity_
+               address - reinterpret_cast<std::uintptr_t>(owner.shared) < shared_capacity_
                    ? "no thread has initialised an mbarrier here"
-                   : "this is not an mbarrier in the block's own shared memory");
+               : &owner == self.of->of ? "this is not an mbarrier in the block's own shared memory"
+                                       : "this is not an mbarrier in the block that receives the bytes");
     if (std::memcmp(reinterpret_cast<const void*>(address), &found->second.mark, sizeof found->second.mark) != 0)
         refuse(self, finding_kind::mbarrier_misuse, pc, did, "the mbarrier's memory was overwritten");
     return found->second;
@@ -122,14 +135,14 @@ unsigned engine::mbarrier_arrive(lane& self, std::uintptr_t address, std::uint32
 {
     silent_hooks silence;
     constexpr auto did = "arrives";
-    auto& m = mbarrier_at(self, address, pc, did);
+    auto& m = mbarrier_at(self, *self.of->of, address, pc, did);
     if (m.pending == 0)
         refuse(self, finding_kind::mbarrier_misuse, pc, did,
                "all " + counted(m.expected, "arrival") + " of this phase have come before");
     if (m.bytes + bytes > most_bytes)
         refuse(self, finding_kind::mbarrier_misuse, pc, did,
                "an mbarrier expects at most " + std::to_string(most_bytes) + " bytes a phase");
-    gather(self, m.gathered);
+    gather(known_to(self), m.gathered);
     const auto parity = static_cast<unsigned>(m.phase & 1);
     m.bytes += bytes;
     --m.pending;
@@ -156,7 +169,7 @@ unsigned engine::named_arrive(lane& self, std::uint32_t id, std::uint32_t thread
         refuse(self, finding_kind::barrier_divergence, pc, did,
                "it is for " + counted(threads, "thread") + ", but others wait here for " + std::to_string(m.expected));
     }
-    gather(self, m.gathered);
+    gather(known_to(self), m.gathered);
     const auto parity = static_cast<unsigned>(m.phase & 1);
     --m.pending;
     if (m.pending == 0)
@@ -201,7 +214,7 @@ void engine::cluster_arrive(lane& self, std::uintptr_t pc)
     ++self.cluster_arrivals;
     const auto cluster = self.of->of->linear / cluster_size_;
     auto& state = clusters_[cluster];
-    gather(self, state.gathered);
+    gather(known_to(self), state.gathered);
     ++state.arrived;
     try_cluster(cluster);
 }
@@ -303,7 +316,6 @@ void engine::start_copy(lane& self, bulk_copy copy, std::uintptr_t pc)
                    " and " + std::to_string(copy.target % 16) + " bytes past one");
     const auto shared = copy.store ? copy.source : copy.target, global = copy.store ? copy.target : copy.source;
     copy.of = self.of->of;
-    copy.in_block = copy.of->linear;
     if (shared - reinterpret_cast<std::uintptr_t>(copy.of->shared) >= shared_capacity_ ||
         space_of(self, global) != space::global)
         refuse(self, finding_kind::out_of_bounds, pc, did,
@@ -339,15 +351,27 @@ void engine::start_copy(lane& self, bulk_copy copy, std::uintptr_t pc)
         counts->shared_wavefronts += (copy.bytes + row - 1) / row;
     }
     ++lane_operations_;
-    no_progress_ = only_reads_ = 0;
-    copies_.push_back(std::move(copy));
+    add_copy(self, std::move(copy));
+}
+
+// The end of a copy is told to an mbarrier, whose initialisation must come before it.
+void engine::check_mbarrier(lane& self, const mbarrier& m, std::uintptr_t address, std::uintptr_t pc)
+{
+    if (!options_.check)
+        return;
+    request access;
+    access.pc = pc;
+    access.size = sizeof m.mark;
+    access.kind = request_kind::read;
+    access.address = address;
+    check_copy(self, access, {m.agent, make_copy_instant(launch_number_, m.copies), true});
 }
 
 void engine::bulk_load(lane& self, std::uintptr_t target, std::uintptr_t source, std::uint32_t bytes,
                        std::uintptr_t barrier, std::uintptr_t pc)
 {
     silent_hooks silence;
-    auto& m = mbarrier_at(self, barrier, pc, "issues a bulk load");
+    auto& m = mbarrier_at(self, *self.of->of, barrier, pc, "issues a bulk load");
     bulk_copy copy;
     copy.source = source;
     copy.target = target;
@@ -355,16 +379,8 @@ void engine::bulk_load(lane& self, std::uintptr_t target, std::uintptr_t source,
     copy.agent = m.agent;
     copy.number = ++m.copies;
     copy.barrier = &m;
-    m.issuer = &self;
     m.copied_at = pc;
-    if (options_.check) { // the copy's end is told to the barrier, whose initialisation it must see
-        request access;
-        access.pc = pc;
-        access.size = sizeof m.mark;
-        access.kind = request_kind::read;
-        access.address = barrier;
-        check_copy(self, access, {m.agent, make_copy_instant(launch_number_, copy.number), true});
-    }
+    check_mbarrier(self, m, barrier, pc);
     m.in_flight.push_back(copy.number);
     start_copy(self, std::move(copy), pc);
 }
@@ -421,15 +437,7 @@ void engine::proxy_fence(lane& self, bool global_too)
 {
     silent_hooks silence;
     constexpr std::size_t kept = 64, kept_whole = 8;
-    const warp& w = *self.of;
-    auto record = std::make_shared<proxy_fence_record>();
-    record->block = w.of->linear;
-    record->epoch = w.of->epoch;
-    record->thread = self.global_index();
-    record->first_of_warp = record->thread - (self.index - w.first);
-    record->own = make_instant(launch_number_, w.of->epoch, self.order.local++);
-    std::copy_n(w.known[self.index - w.first], w.lanes, record->warp);
-    record->acquired = self.order.acquired;
+    auto record = std::make_shared<const thread_knowledge>(known_to(self));
     auto& fences = self.order.proxy_fences;
     if (fences.size() == kept)
         fences.erase(fences.begin());
@@ -443,7 +451,70 @@ void engine::proxy_fence(lane& self, bool global_too)
     ++sites_[sites_.index_of(self.pending.pc)].counts.fences;
 }
 
-// In the order of their issue, soon or at once; or as late as may be: when nothing else can go on.
+// The block of the cluster whose shared memory holds an address, while it runs.
+block* engine::running_neighbour(const lane& self, std::uintptr_t address)
+{
+    const auto cluster = self.of->of->linear / cluster_size_;
+    for (auto& b : blocks_)
+        if (address - reinterpret_cast<std::uintptr_t>(b->shared) < shared_capacity_)
+            return b->resident && b->linear / cluster_size_ == cluster ? b.get() : nullptr;
+    return nullptr;
+}
+
+// A transfer's bytes come out of a register and reach shared memory in the same way as ordinary stores do, so that no
+// proxy fence is asked for. When it arrives at the mbarrier it releases what its thread knew (PTX: the complete-tx of
+// st.async has release semantics at the scope of the cluster).
+void engine::transfer(lane& self, std::uintptr_t target, device::bits value, std::uintptr_t barrier, std::uintptr_t pc)
+{
+    silent_hooks silence;
+    constexpr auto did = "issues a transfer";
+    if (target % sizeof value != 0)
+        refuse(self, finding_kind::misaligned, pc, did,
+               "it goes to an address that is a multiple of 16, not " + counted(target % sizeof value, "byte") +
+                   " past one");
+    block* receiver = running_neighbour(self, target);
+    if (receiver == nullptr)
+        refuse(self, finding_kind::out_of_bounds, pc, did,
+               holds_shared(target) ? "the block whose shared memory this was has ended"
+                                    : "it goes to the shared memory of a block of the cluster");
+    auto& m = mbarrier_at(self, *receiver, barrier, pc, did);
+    bulk_copy copy;
+    copy.read = true;
+    copy.target = target;
+    copy.bytes = sizeof value;
+    copy.agent = m.agent;
+    copy.number = ++m.copies;
+    copy.of = receiver;
+    copy.barrier = &m;
+    copy.data.resize(sizeof value);
+    std::memcpy(copy.data.data(), &value, sizeof value);
+    m.copied_at = pc;
+    m.in_flight.push_back(copy.number);
+    agents_[m.agent] = self.global_index();
+    check_mbarrier(self, m, barrier, pc);
+    if (options_.check) {
+        request access;
+        access.pc = pc;
+        access.size = copy.bytes;
+        access.kind = request_kind::write;
+        access.address = target;
+        const copy_stamp by{m.agent, make_copy_instant(launch_number_, copy.number), false};
+        copy.possible = check_copy(self, access, by) == access_result::possible;
+    }
+    copy.releases = std::make_unique<thread_knowledge>(known_to(self));
+    add_copy(self, std::move(copy));
+}
+
+void engine::add_copy(const lane& issuer, bulk_copy copy)
+{
+    const bool is_one_first = options_.schedule.kind == schedule::order::starve_others;
+    const bool is_kept_back = is_unfair_ && (issuer.of->of->linear == options_.schedule.block) != is_one_first;
+    no_progress_ = only_reads_ = 0;
+    (is_kept_back ? late_copies_ : copies_).push_back(std::move(copy));
+}
+
+// The schedule moves copies on soon, in the order of their issue; or at once; or at random; or as late as possible, when
+// nothing else can go on.
 bool engine::copy_is_due()
 {
     using order = schedule::order;
@@ -456,83 +527,88 @@ bool engine::copy_is_due()
     case order::random:
     case order::lanes_apart: return random_() % 16 == 0;
     case order::stall:
-    case order::starve_others:
-        return (copies_[next_copy()].in_block == options_.schedule.block) ==
-               (options_.schedule.kind == order::starve_others);
+    case order::starve_others: return !copies_.empty();
     }
     return true;
 }
 
-std::size_t engine::next_copy()
+// A copy takes two turns: it is read in the first one, and written in the second.
+void engine::advance_next_copy()
 {
     using order = schedule::order;
-    const auto& how = options_.schedule;
-    switch (how.kind) {
-    case order::reversed: return copies_.size() - 1;
-    case order::random:
-    case order::lanes_apart: return random_() % copies_.size();
-    case order::stall:
-    case order::starve_others:
-        for (std::size_t i = 0; i < copies_.size(); ++i)
-            if ((copies_[i].in_block == how.block) == (how.kind == order::starve_others))
-                return i;
-        return 0;
-    default: return 0;
-    }
-}
-
-void engine::advance_copy(std::size_t which)
-{
-    ++changes_;
-    bulk_copy& copy = copies_[which];
-    bulk_stores* stores = nullptr;
-    if (auto found = stores_.find(copy.issuer); found != stores_.end() && found->second.agent == copy.agent)
-        stores = &found->second;
-    no_progress_ = only_reads_ = 0;
-    if (!copy.read) {
-        copy.read = true;
-        if (copy.possible) {
-            const auto* from = reinterpret_cast<const std::uint8_t*>(copy.source);
-            copy.data.assign(from, from + copy.bytes);
-        }
-        if (stores != nullptr) {
-            remove(stores->unread, copy.number);
-            wake(stores->waiting);
-        }
+    const auto kind = options_.schedule.kind;
+    copy_queue& queue = copies_.empty() ? late_copies_ : copies_;
+    const bool is_random = kind == order::random || kind == order::lanes_apart;
+    const std::size_t which = kind == order::reversed ? queue.size() - 1 : is_random ? random_() % queue.size() : 0;
+    if (!queue[which].read) {
+        read_copy(queue[which]);
         return;
     }
-    const bulk_copy ended = std::move(copy);
-    copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(which));
-    if (ended.possible) {
-        std::memcpy(reinterpret_cast<void*>(ended.target), ended.data.data(), ended.bytes);
-        if (ended.store)
-            device_memory::instance().host_wrote(reinterpret_cast<void*>(ended.target), ended.bytes);
-        else
-            ended.of->shared_shadow->initialise(ended.target - reinterpret_cast<std::uintptr_t>(ended.of->shared),
-                                                ended.bytes);
+    if (is_random) // the order of those that are left means nothing, and the last one goes without moving the others
+        std::swap(queue[which], queue.back());
+    const bool is_last = is_random || which + 1 == queue.size();
+    bulk_copy next = std::move(is_last ? queue.back() : queue.front());
+    if (is_last)
+        queue.pop_back();
+    else
+        queue.pop_front();
+    finish_copy(std::move(next));
+}
+
+void engine::read_copy(bulk_copy& copy)
+{
+    ++changes_;
+    no_progress_ = only_reads_ = 0;
+    copy.read = true;
+    if (copy.possible) {
+        const auto* from = reinterpret_cast<const std::uint8_t*>(copy.source);
+        copy.data.assign(from, from + copy.bytes);
     }
-    if (stores != nullptr) {
-        remove(stores->unwritten, ended.number);
-        wake(stores->waiting);
-    }
-    if (ended.barrier != nullptr) {
-        remove(ended.barrier->in_flight, ended.number);
-        ended.barrier->bytes -= ended.bytes;
-        complete_phase(*ended.barrier);
+    if (auto found = stores_.find(copy.issuer); found != stores_.end() && found->second.agent == copy.agent) {
+        remove(found->second.unread, copy.number);
+        wake(found->second.waiting);
     }
 }
 
-// A block's shared memory goes to another one: what still moves to or from it has come too late.
+void engine::finish_copy(bulk_copy copy)
+{
+    ++changes_;
+    no_progress_ = only_reads_ = 0;
+    if (copy.possible) {
+        std::memcpy(reinterpret_cast<void*>(copy.target), copy.data.data(), copy.bytes);
+        if (copy.store)
+            device_memory::instance().host_wrote(reinterpret_cast<void*>(copy.target), copy.bytes);
+        else
+            copy.of->shared_shadow->initialise(copy.target - reinterpret_cast<std::uintptr_t>(copy.of->shared),
+                                               copy.bytes);
+    }
+    if (auto found = stores_.find(copy.issuer); found != stores_.end() && found->second.agent == copy.agent) {
+        remove(found->second.unwritten, copy.number);
+        wake(found->second.waiting);
+    }
+    if (copy.barrier != nullptr) {
+        remove(copy.barrier->in_flight, copy.number);
+        copy.barrier->bytes -= copy.bytes;
+        if (copy.releases)
+            gather(*copy.releases, copy.barrier->gathered);
+        complete_phase(*copy.barrier);
+    }
+}
+
+// When a block ends, another one takes over its shared memory: copies that still move to or from it come too late.
 void engine::forget_copies_of(block& b)
 {
     for (const auto& [address, m] : b.mbarriers)
         if (m.copies > m.known)
-            report(finding_kind::unfinished_copy, *m.issuer, m.copied_at, "issued a bulk load",
+            report(finding_kind::unfinished_copy,
+                   party_of(agents_[m.agent], sites_.index_of(m.copied_at), "issued a copy"),
                    "the block ends and no thread has waited for a copy into its shared memory");
-    std::erase_if(copies_, [&](const bulk_copy& c) { return c.of == &b && !c.store; });
-    for (std::size_t i = copies_.size(); i-- > 0;)
-        if (copies_[i].of == &b && !copies_[i].read)
-            advance_copy(i);
+    for (copy_queue* queue : {&copies_, &late_copies_}) {
+        std::erase_if(*queue, [&](const bulk_copy& c) { return c.of == &b && !c.store; });
+        for (bulk_copy& c : *queue)
+            if (c.of == &b && !c.read)
+                read_copy(c);
+    }
 }
 
 void engine::report_unfinished_copies(const lane& l)

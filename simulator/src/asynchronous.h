@@ -1,10 +1,12 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Bulk copies, which no thread carries out, and the split barriers: those in shared memory that a copy completes
-// (mbarriers), and the one of a cluster.
+// Asynchronous copies, which no thread carries out, and the barriers whose two halves, arriving and waiting, are apart:
+// the mbarriers in shared memory, at which the bytes of copies count, too, and the barrier of a cluster.
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,8 +29,7 @@ struct mbarrier {
     gathering gathered;
     simulator::known completed;
     std::vector<lane*> waiting;
-    lane* issuer = nullptr; // of the last copy
-    std::uintptr_t made_at = 0, copied_at = 0;
+    std::uintptr_t made_at = 0, copied_at = 0; // by the issuer of the last copy, to whom the agent belongs
 };
 
 // The copies of one thread since each of its commits.
@@ -72,18 +73,20 @@ struct pipeline : copy_groups {
     std::vector<copy> pending;
 };
 
+// A bulk load, a bulk store, or a transfer, whose bytes come out of a register and which has been read from the start.
 struct bulk_copy {
     bool store = false, read = false;
-    bool possible = true; // inside its arrays: what is not is reported and left undone
+    bool possible = true; // inside its arrays: a copy that is not is reported and moves nothing
     std::uintptr_t source = 0, target = 0;
     std::uint32_t bytes = 0, agent = 0;
-    std::uint64_t number = 0;    // of its agent
-    block* of = nullptr;         // whose shared memory it is
-    std::uint64_t in_block = 0;  // of the issuer
-    mbarrier* barrier = nullptr; // of a load
-    const lane* issuer = nullptr;
-    std::vector<std::uint8_t> data; // between its two halves
+    std::uint64_t number = 0;                   // among the copies of its agent
+    block* of = nullptr;                        // the block whose shared memory it reads or writes
+    mbarrier* barrier = nullptr;                // where a load or a transfer counts
+    const lane* issuer = nullptr;               // of a store
+    std::unique_ptr<thread_knowledge> releases; // what a transfer tells those who wait for it
+    std::vector<std::uint8_t> data;             // between its two halves
 };
+using copy_queue = std::deque<bulk_copy>; // in the order of their issue
 
 struct copy_stamp {
     std::uint32_t agent;

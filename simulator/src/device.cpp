@@ -283,7 +283,7 @@ void mbarrier_wait(const void* barrier, unsigned parity)
     r.address = number(barrier);
     r.size = 8;
     r.operand = static_cast<int>(parity & 1);
-    running_engine->mbarrier_at(self(), r.address, r.pc, "waits for an mbarrier");
+    running_engine->mbarrier_at(self(), *self().of->of, r.address, r.pc, "waits for an mbarrier");
     running_engine->wait_at(self(), r);
     running_engine->mbarrier_passed(self(), r.address);
 }
@@ -325,6 +325,15 @@ void proxy_fence(bool global_too)
 {
     running_engine->wait_at(self(), at(request_kind::fence, CALLER));
     running_engine->proxy_fence(self(), global_too);
+}
+
+void transfer(void* shared, bits value, void* barrier)
+{
+    auto r = at(request_kind::transfer, CALLER);
+    r.address = number(shared);
+    r.size = sizeof value;
+    running_engine->wait_at(self(), r);
+    running_engine->transfer(self(), r.address, value, number(barrier), r.pc);
 }
 
 void pipeline_copy(void* shared, const void* global, unsigned bytes)

@@ -31,6 +31,7 @@ enum class request_kind : std::uint8_t {
     proceed,
     read,
     write,
+    transfer,
     atomic,
     exchange,
     warp_barrier,
@@ -179,7 +180,7 @@ public:
                              const std::string& why);
 
     // asynchronous.cpp
-    mbarrier& mbarrier_at(lane& self, std::uintptr_t address, std::uintptr_t pc, const char* did);
+    mbarrier& mbarrier_at(lane& self, block& owner, std::uintptr_t address, std::uintptr_t pc, const char* did);
     void mbarrier_init(lane& self, std::uintptr_t address, std::uint32_t arrivals, std::uintptr_t pc);
     unsigned named_arrive(lane& self, std::uint32_t id, std::uint32_t threads, std::uintptr_t pc);
     unsigned mbarrier_arrive(lane& self, std::uintptr_t address, std::uint32_t bytes, std::uintptr_t pc);
@@ -190,6 +191,7 @@ public:
     void bulk_commit(lane& self);
     void bulk_passed(lane& self, std::uint32_t may_be_pending, bool only_reads);
     void proxy_fence(lane& self, bool global_too);
+    void transfer(lane& self, std::uintptr_t target, device::bits value, std::uintptr_t barrier, std::uintptr_t pc);
     void pipeline_copy(lane& self, std::uintptr_t target, std::uintptr_t source, std::uint32_t bytes,
                        std::uintptr_t pc);
     void pipeline_commit(lane& self);
@@ -204,6 +206,7 @@ public:
     site_table& sites() { return sites_; }
     void report(finding_kind kind, const lane& who, std::uintptr_t pc, const std::string& did,
                 const std::string& message, const party* other = nullptr);
+    void report(finding_kind kind, const party& who, const std::string& message);
     party party_of(const lane& who, std::uintptr_t pc, std::string did) const;
     party party_of(std::uint32_t global_thread, std::uint32_t site, std::string did) const;
     block* block_of(std::uint64_t linear);
@@ -270,13 +273,19 @@ private:
     bool may_pass(const lane& l);
     std::string what_it_lacks(const lane& l);
     void wake(std::vector<lane*>& waiting);
-    void gather(lane& self, gathering& into);
+    thread_knowledge known_to(lane& self);
+    void gather(const thread_knowledge& one, gathering& into);
     void complete_phase(mbarrier& m);
     void try_cluster(std::uint64_t cluster);
+    block* running_neighbour(const lane& self, std::uintptr_t address);
+    void check_mbarrier(lane& self, const mbarrier& m, std::uintptr_t address, std::uintptr_t pc);
     void start_copy(lane& self, bulk_copy copy, std::uintptr_t pc);
+    bool has_copies() const { return !copies_.empty() || !late_copies_.empty(); }
     bool copy_is_due();
-    std::size_t next_copy();
-    void advance_copy(std::size_t which);
+    void add_copy(const lane& issuer, bulk_copy copy);
+    void advance_next_copy();
+    void read_copy(bulk_copy& copy);
+    void finish_copy(bulk_copy copy);
     void forget_copies_of(block& b);
     void report_unfinished_copies(const lane& l);
     static void carry_out(pipeline::copy& copy);
@@ -311,7 +320,7 @@ private:
     bool stopped_ = false, polled_ = false;
     std::string stop_reason_;
     sync_table sync_;
-    std::vector<bulk_copy> copies_;        // in flight, in the order of their issue
+    copy_queue copies_, late_copies_;      // in flight; the late ones are those that the schedule keeps back
     std::vector<std::uint32_t> agents_{0}; // who issued the last copy of each; the first one is nobody's
     std::unordered_map<const lane*, pipeline> pipelines_;
     std::unordered_map<const lane*, bulk_stores> stores_;       // of the threads that issued any

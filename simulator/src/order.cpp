@@ -19,7 +19,7 @@ bool knowledge::covers_copy(std::uint32_t agent, instant when) const
     return done != copies.end() && when <= done->second;
 }
 
-bool proxy_fence_record::covers(std::uint32_t of_thread, std::uint64_t of_block, instant when) const
+bool thread_knowledge::covers(std::uint32_t of_thread, std::uint64_t of_block, instant when) const
 {
     if (of_thread == thread)
         return when <= own;

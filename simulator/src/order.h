@@ -43,8 +43,8 @@ struct knowledge {
 using known = std::shared_ptr<const knowledge>;
 known joined(const known& a, const known& b);
 
-// What was ordered before a thread's proxy fence: bulk copies that are ordered after the fence see it.
-struct proxy_fence_record {
+// What one thread knew at one instant. Taking it is cheap; it is written out as knowledge only when it reaches others.
+struct thread_knowledge {
     std::uint64_t block = 0, epoch = 0;
     std::uint32_t thread = 0, first_of_warp = 0; // global indices
     instant own = 0;
@@ -61,8 +61,8 @@ struct lane_order {
     device::scope released_scope{};
     bool saw_narrow = false;           // a flag was read whose release did not reach this block
     std::vector<instant> proxy_fences; // the latest ones, in order
-    std::vector<std::shared_ptr<const proxy_fence_record>> fenced; // the last few of these, in order
-    std::shared_ptr<const proxy_fence_record> fenced_global;       // the last that holds for global memory
+    std::vector<std::shared_ptr<const thread_knowledge>> fenced; // what the last few of these hold for, in order
+    std::shared_ptr<const thread_knowledge> fenced_global; // the same of the last one that holds for global memory
 };
 
 // What the threads that arrived at a split barrier know.

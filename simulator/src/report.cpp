@@ -121,6 +121,21 @@ void engine::report(finding_kind kind, const lane& who, std::uintptr_t pc, const
     findings_.push_back(std::move(made));
 }
 
+void engine::report(finding_kind kind, const party& who, const std::string& message)
+{
+    const std::uint64_t key = who.pc * 961 + static_cast<std::uint64_t>(kind);
+    auto [at, fresh] = finding_index_.try_emplace(key, findings_.size());
+    if (!fresh) {
+        ++findings_[at->second].count;
+        return;
+    }
+    finding made;
+    made.kind = kind;
+    made.message = message;
+    made.parties.push_back(who);
+    findings_.push_back(std::move(made));
+}
+
 void engine::finish_report(launch_report& out)
 {
     out.kernel = launch_.kernel_name();

@@ -393,6 +393,7 @@ void engine::step(warp& w)
     case request_kind::proceed: resume_all(w, mask); break;
     case request_kind::read:
     case request_kind::write:
+    case request_kind::transfer:
     case request_kind::atomic:
         issue_memory(w, mask);
         if (!stopped_)
@@ -420,11 +421,11 @@ launch_report engine::run()
 {
     admit_blocks();
     while (blocks_done_ < blocks_total_ && !stopped_) {
-        if (!copies_.empty() && copy_is_due())
-            advance_copy(next_copy());
+        if (has_copies() && copy_is_due())
+            advance_next_copy();
         warp* next = next_warp();
-        if (next == nullptr && !copies_.empty()) {
-            advance_copy(next_copy());
+        if (next == nullptr && has_copies()) {
+            advance_next_copy();
             continue;
         }
         if (next == nullptr) {
@@ -443,8 +444,8 @@ launch_report engine::run()
             admit_blocks();
         }
     }
-    while (!copies_.empty() && !stopped_)
-        advance_copy(0);
+    while (has_copies() && !stopped_)
+        advance_next_copy();
     launch_report out;
     out.completed = blocks_done_ == blocks_total_ && !stopped_;
     finish_report(out);

@@ -78,6 +78,8 @@ void bulk_store(void* global, const void* shared, unsigned bytes);
 void bulk_commit();
 UPSWEEP_COLLECTIVE void bulk_wait(unsigned groups_pending, bool only_reads);
 void proxy_fence(bool global_too);
+// Sends 16 bytes to the shared memory of a block of the cluster; they count at an mbarrier there when they have arrived.
+void transfer(void* shared, bits value, void* barrier);
 // The calling thread's own copies of 4, 8 or 16 bytes.
 void pipeline_copy(void* shared, const void* global, unsigned bytes);
 void pipeline_commit();
