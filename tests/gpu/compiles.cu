@@ -8,6 +8,8 @@
 
 #include <upsweep/upsweep.hpp>
 
+#include "bulk_copies.cuh" // whose instructions the engine does not use yet
+
 namespace up = upsweep;
 
 void fold(const up::cuda& gpu, std::span<const float> in, float* sum, std::span<const std::int32_t> counts,

@@ -4,6 +4,7 @@
 // getting it wrong.
 #include <numeric>
 
+#include <cuda/atomic>
 #include <upsweep/gpu/primitive/ptx.cuh>
 
 #include "simulated.h"
@@ -335,7 +336,7 @@ __global__ void loads_what_it_wrote(int* data, int* out)
         data[i] = i;
     gpu::mbarrier_init(&ready, 1);
     if constexpr (GlobalToo)
-        gpu::mbarrier_init_fence();
+        gpu::async_proxy_fence_of_all_memory();
     else
         gpu::async_proxy_fence();
     gpu::mbarrier_expect(&ready, sizeof tile);
@@ -651,21 +652,19 @@ TEST(asynchronous, copies_are_counted_as_whole_transactions)
     EXPECT_EQ(report.total.efficiency(), 1.0);
 }
 
-struct alignas(16) flagged {
-    std::uint64_t value, flag;
-};
+using flag_ref = cuda::atomic_ref<int, cuda::thread_scope_device>;
 
 // A value and its flag in one indivisible word: nothing else needs to be ordered.
-__global__ void passes_a_whole_word(flagged* words, std::uint64_t* out)
+__global__ void passes_a_whole_word(gpu::word128* words, std::uint64_t* out)
 {
-    flagged before{0, 1};
+    gpu::word128 before{0, 1}; // the value, and the flag
     if (blockIdx.x > 0)
         do {
             before = gpu::load_relaxed(&words[blockIdx.x - 1]);
-        } while (before.flag == 0);
-    before.value += blockIdx.x + 1;
+        } while (before.high == 0);
+    before.low += blockIdx.x + 1;
     gpu::store_relaxed(&words[blockIdx.x], before);
-    out[blockIdx.x] = before.value;
+    out[blockIdx.x] = before.low;
 }
 
 template <bool Ordered>
@@ -673,12 +672,9 @@ __global__ void passes_data_beside_a_flag(int* data, int* flag, int* out)
 {
     if (blockIdx.x == 0) {
         *data = 42;
-        if constexpr (Ordered)
-            gpu::store_release(flag, 1);
-        else
-            gpu::store_relaxed(flag, 1);
+        flag_ref(*flag).store(1, Ordered ? cuda::memory_order_release : cuda::memory_order_relaxed);
     } else {
-        while ((Ordered ? gpu::load_acquire(flag) : gpu::load_relaxed(flag)) == 0) {
+        while (flag_ref(*flag).load(Ordered ? cuda::memory_order_acquire : cuda::memory_order_relaxed) == 0) {
         }
         *out = *data;
     }
@@ -688,7 +684,8 @@ template <bool Plain>
 __global__ void last_block_reads(int* data, std::uint32_t* counter, int* out)
 {
     data[blockIdx.x] = static_cast<int>(blockIdx.x);
-    const auto before = Plain ? atomicAdd(counter, 1u) : gpu::atomic_add_acq_rel(counter, 1);
+    cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device> blocks(*counter);
+    const auto before = Plain ? atomicAdd(counter, 1u) : blocks.fetch_add(1, cuda::memory_order_acq_rel);
     if (before == gridDim.x - 1) {
         int sum = 0;
         for (unsigned i = 0; i < gridDim.x; ++i)
@@ -700,7 +697,7 @@ __global__ void last_block_reads(int* data, std::uint32_t* counter, int* out)
 TEST(asynchronous, ordered_loads_and_stores)
 {
     under_every_schedule([] {
-        auto words = zeros<flagged>(8);
+        auto words = zeros<gpu::word128>(8);
         device_array<std::uint64_t> sums(8);
         EXPECT_CLEAN(run(passes_a_whole_word, 8, 1, 0, words, sums));
         EXPECT_EQ(sums.read()[7], 36u);
@@ -725,17 +722,14 @@ __global__ void a_store_replaces_a_release(int* data, int* flag, int* turn, int*
 {
     if (blockIdx.x == 0) {
         *data = 42;
-        gpu::store_release(flag, 1);
-        gpu::store_relaxed(turn, 1);
+        flag_ref(*flag).store(1, cuda::memory_order_release);
+        flag_ref(*turn).store(1, cuda::memory_order_relaxed);
     } else if (blockIdx.x == 1) {
-        while (gpu::load_relaxed(turn) == 0) {
+        while (flag_ref(*turn).load(cuda::memory_order_relaxed) == 0) {
         }
-        if constexpr (Releases)
-            gpu::store_release(flag, 2);
-        else
-            gpu::store_relaxed(flag, 2);
+        flag_ref(*flag).store(2, Releases ? cuda::memory_order_release : cuda::memory_order_relaxed);
     } else {
-        while (gpu::load_acquire(flag) != 2) {
+        while (flag_ref(*flag).load(cuda::memory_order_acquire) != 2) {
         }
         *out = *data;
     }
@@ -752,10 +746,7 @@ TEST(asynchronous, a_release_ends_with_the_next_store)
     EXPECT_FOUND(run(a_store_replaces_a_release<true>, 3, 1, 0, data, flag, turn, out), race);
 }
 
-__global__ void streams(const float4* in, float4* out)
-{
-    gpu::store_streaming(out + threadIdx.x, gpu::load_streaming(in + threadIdx.x));
-}
+__global__ void streams(const float4* in, float4* out) { __stcs(out + threadIdx.x, __ldcs(in + threadIdx.x)); }
 
 TEST(asynchronous, streaming_accesses_are_one_wide_access)
 {

@@ -57,6 +57,27 @@ sim::launch_report run(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t 
     return here.launches().empty() ? sim::launch_report{} : here.launches().front();
 }
 
+// The same for a grid of clusters of blocks.
+template <class... P, class... A>
+cudaError_t launch_cluster(dim3 grid, dim3 cluster, unsigned threads, void (*kernel)(P...), A&&... arguments)
+{
+    cudaLaunchAttribute attribute;
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {cluster.x, cluster.y, cluster.z};
+    cudaLaunchConfig_t config{grid, threads, 0, nullptr, &attribute, 1};
+    return cudaLaunchKernelEx(&config, kernel, std::forward<A>(arguments)...);
+}
+
+template <class... P, class... A>
+sim::launch_report run_cluster(dim3 grid, dim3 cluster, unsigned threads, void (*kernel)(P...), A&&... arguments)
+{
+    sim::recording here;
+    launch_cluster(grid, cluster, threads, kernel, std::forward<A>(arguments)...);
+    EXPECT_EQ(here.launches().size(), 1u);
+    cudaGetLastError();
+    return here.launches().empty() ? sim::launch_report{} : here.launches().front();
+}
+
 // Each kind of schedule, and some seeds.
 inline const std::vector<sim::schedule>& schedules()
 {
