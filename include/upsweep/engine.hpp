@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
 #include <type_traits>
 
 // How a verb finds what carries it out. Each verb is one public template for all targets: it checks its arguments, once, and
@@ -32,6 +33,22 @@ struct weighted_histogram;
 // primary template stands for the engines that a file has not included.
 template <class Target, class Verb>
 struct engine;
+
+// How a verb returns a value that its engine writes to memory. This is the way of targets whose calls are done when they return,
+// with results in memory of the host; a target of another kind specialises it.
+template <class Target>
+struct returned {
+    static constexpr bool is_in_host_memory = true;
+
+    // What write(T*) writes, when the target has done so.
+    template <class T, class Write>
+    static T value(const Target&, std::string_view, Write write)
+    {
+        T result{};
+        write(&result);
+        return result;
+    }
+};
 
 } // namespace detail
 } // namespace upsweep

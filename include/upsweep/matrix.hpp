@@ -17,6 +17,8 @@ namespace upsweep {
 // not read.
 template <class T>
 struct matrix {
+    using value_type = T;
+
     const T* data;
     std::size_t rows;
     std::size_t columns;
@@ -41,6 +43,11 @@ struct matrix {
 };
 
 namespace detail {
+
+template <class In>
+inline constexpr bool is_matrix = false;
+template <class T>
+inline constexpr bool is_matrix<matrix<T>> = true;
 
 template <class T>
 void check_matrix(std::string_view call, const matrix<T>& in)

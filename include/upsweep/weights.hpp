@@ -2,12 +2,8 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <type_traits>
-
-#include <upsweep/error.hpp>
 
 namespace upsweep {
 
@@ -28,15 +24,4 @@ struct weight_outside {
     friend bool operator==(const weight_outside&, const weight_outside&) = default;
 };
 
-namespace detail {
-
-inline void check_weights(std::size_t samples, std::size_t weights)
-{
-    if (samples != weights)
-        throw error(error_kind::invalid_argument, "weighted_histogram",
-                    std::to_string(weights) + " weights for " + std::to_string(samples) + " samples",
-                    "pass one weight a sample");
-}
-
-} // namespace detail
 } // namespace upsweep

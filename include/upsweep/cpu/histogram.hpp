@@ -10,6 +10,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -18,7 +19,11 @@
 #include <upsweep/bins.hpp>
 #include <upsweep/cpu/block.hpp>
 #include <upsweep/cpu/parallel.hpp>
+#include <upsweep/engine.hpp>
 #include <upsweep/error.hpp>
+#include <upsweep/matrix.hpp>
+#include <upsweep/range.hpp>
+#include <upsweep/target.hpp>
 
 namespace upsweep::cpu_engine {
 
@@ -216,4 +221,96 @@ void histogram_onto(const cpu& target, In in, std::size_t count, const Slots& sl
         });
 }
 
+// Calls f(row, column, size) for the stretches of rows that are the elements [first, first + size), row by row.
+template <class T, class F>
+void for_each_stretch(const matrix<T>& in, std::size_t first, std::size_t size, F f)
+{
+    for (std::size_t row = first / in.columns, column = first % in.columns; size != 0; ++row, column = 0) {
+        const std::size_t length = std::min(in.columns - column, size);
+        f(row, column, length);
+        size -= length;
+    }
+}
+
+template <class T, class Slots>
+void histogram_onto(const cpu& target, const matrix<T>& in, const Slots& slots, std::span<std::uint64_t> totals)
+{
+    if (!in.has_gaps())
+        return histogram_onto(target, in.data, in.size(), slots, totals);
+    histogram_pieces<T>(target, in.size(), slots, totals,
+                        [&](private_table& table, std::size_t first, std::size_t size, const auto& slots_of_piece) {
+                            for_each_stretch(in, first, size, [&](std::size_t row, std::size_t column, std::size_t n) {
+                                count_samples<T>(table, in.row(row) + column, n, slots_of_piece);
+                            });
+                        });
+}
+
+// Calls count(), which needs `tables` of so many 64-bit counters, and one of 32-bit counters for each thread.
+template <class Count>
+void with_counters(const cpu& target, std::string_view call, std::size_t tables, std::size_t slots, Count count)
+{
+    try {
+        count();
+    } catch (const std::bad_alloc&) {
+        const std::size_t bytes = tables * slots * sizeof(std::uint64_t) +
+                                  private_table::bytes_for(slots) * static_cast<std::size_t>(thread_count(target));
+        throw error(error_kind::out_of_memory, call, "no memory for " + std::to_string(bytes) + " bytes of counters",
+                    "ask for fewer bins or fewer threads");
+    }
+}
+
+// Splits the bins of one histogram into its counters and the samples outside, which are overwritten or added to.
+inline void put_totals(std::span<const std::uint64_t> totals, std::uint64_t* counts, outside& out_of_range,
+                       bool accumulates)
+{
+    const std::size_t bins = totals.size() - detail::out_of_range_bins;
+    const auto put = [&](std::uint64_t& to, std::uint64_t total) { to = (accumulates ? to : 0) + total; };
+    for (std::size_t k = 0; k < bins; ++k)
+        put(counts[k], totals[k]);
+    put(out_of_range.below, totals[bins]);
+    put(out_of_range.above, totals[bins + 1]);
+    put(out_of_range.nan, totals[bins + 2]);
+}
+
+// Puts what count_onto(totals) counts. Nothing is written where there is no memory for the totals.
+template <class CountOnto>
+void put_counts(const cpu& target, std::string_view call, std::span<std::uint64_t> counts, outside* out_of_range,
+                bool accumulates, CountOnto count_onto)
+{
+    if (out_of_range == nullptr)
+        throw error(error_kind::invalid_argument, call, "there is no place for the samples outside the bins",
+                    "pass the address of an up::outside");
+    std::vector<std::uint64_t> totals;
+    const std::size_t all_bins = counts.size() + detail::out_of_range_bins;
+    with_counters(target, call, 1, all_bins, [&] {
+        totals.resize(all_bins);
+        count_onto(std::span(totals));
+    });
+    put_totals(totals, counts.data(), *out_of_range, accumulates);
+}
+
 } // namespace upsweep::cpu_engine
+
+namespace upsweep::detail {
+
+template <>
+struct engine<cpu, verb::histogram> {
+    template <class In, class Bins>
+    static void count(const cpu& target, In& in, const Bins& bins, std::span<std::uint64_t> counts,
+                      outside* out_of_range, bool accumulates)
+    {
+        cpu_engine::put_counts(target, "histogram", counts, out_of_range, accumulates,
+                               [&](std::span<std::uint64_t> totals) {
+                                   if constexpr (is_matrix<std::remove_const_t<In>>)
+                                       with_bin_finder<typename In::value_type>(bins, [&](const auto& slots) {
+                                           cpu_engine::histogram_onto(target, in, slots, totals);
+                                       });
+                                   else
+                                       with_bin_finder<std::ranges::range_value_t<In>>(bins, [&](const auto& slots) {
+                                           cpu_engine::histogram_onto(target, first_of(in), size_of(in), slots, totals);
+                                       });
+                               });
+    }
+};
+
+} // namespace upsweep::detail

@@ -1,15 +1,22 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <tuple>
+#include <utility>
 
 #include <upsweep/bins.hpp>
 #include <upsweep/cpu/histogram.hpp>
+#include <upsweep/engine.hpp>
 #include <upsweep/joint_bin.hpp>
+#include <upsweep/outside.hpp>
+#include <upsweep/range.hpp>
+#include <upsweep/target.hpp>
 
 namespace upsweep::cpu_engine {
 
@@ -60,3 +67,28 @@ inline void joint_histogram_onto(const cpu& target, std::size_t count, std::span
 }
 
 } // namespace upsweep::cpu_engine
+
+namespace upsweep::detail {
+
+template <>
+struct engine<cpu, verb::joint_histogram> {
+    template <class... Ins, class... Bins>
+    static void count(const cpu& target, const std::tuple<Ins...>& in, std::size_t points,
+                      const std::tuple<Bins...>& bins, std::span<std::uint64_t> counts, outside* out_of_range,
+                      bool accumulates)
+    {
+        cpu_engine::put_counts(target, "joint_histogram", counts, out_of_range, accumulates,
+                               [&](std::span<std::uint64_t> totals) {
+                                   const auto dimensions = [&]<std::size_t... D>(std::index_sequence<D...>)
+                                   {
+                                       return std::array{cpu_engine::dimension_of<std::ranges::range_value_t<Ins>>(
+                                           first_of(std::get<D>(in)), std::get<D>(bins))...};
+                                   }
+                                   (std::index_sequence_for<Ins...>());
+                                   cpu_engine::joint_histogram_onto(
+                                       target, points, std::span<const cpu_engine::dimension>(dimensions), totals);
+                               });
+    }
+};
+
+} // namespace upsweep::detail

@@ -13,34 +13,13 @@
 #include <upsweep/bins.hpp>
 #include <upsweep/cpu/histogram.hpp>
 #include <upsweep/cpu/parallel.hpp>
+#include <upsweep/engine.hpp>
 #include <upsweep/matrix.hpp>
+#include <upsweep/outside.hpp>
+#include <upsweep/target.hpp>
 
 // Histograms of matrices: one of all elements, one a row, one a channel.
 namespace upsweep::cpu_engine {
-
-// Calls f(row, column, size) for the stretches of rows that are the elements [first, first + size), row by row.
-template <class T, class F>
-void for_each_stretch(const matrix<T>& in, std::size_t first, std::size_t size, F f)
-{
-    for (std::size_t row = first / in.columns, column = first % in.columns; size != 0; ++row, column = 0) {
-        const std::size_t length = std::min(in.columns - column, size);
-        f(row, column, length);
-        size -= length;
-    }
-}
-
-template <class T, class Slots>
-void histogram_onto(const cpu& target, const matrix<T>& in, const Slots& slots, std::span<std::uint64_t> totals)
-{
-    if (!in.has_gaps())
-        return histogram_onto(target, in.data, in.size(), slots, totals);
-    histogram_pieces<T>(target, in.size(), slots, totals,
-                        [&](private_table& table, std::size_t first, std::size_t size, const auto& slots_of_piece) {
-                            for_each_stretch(in, first, size, [&](std::size_t row, std::size_t column, std::size_t n) {
-                                count_samples<T>(table, in.row(row) + column, n, slots_of_piece);
-                            });
-                        });
-}
 
 // Calls f(j, bin of sample j) for samples of which a table of several copies would cost more than it saves.
 template <class T, class Slots, class F>
@@ -193,4 +172,74 @@ void channel_histograms_onto(const cpu& target, const matrix<T>& in, std::span<c
     });
 }
 
+// Adds to totals the bins of each channel and tells how many they are.
+template <class T, class Bins>
+std::vector<std::size_t> count_channels(const cpu& target, const matrix<T>& in, std::size_t channels, const Bins& bins,
+                                        std::span<std::uint64_t> totals)
+{
+    if constexpr (std::ranges::range<Bins>) {
+        std::vector<std::size_t> sizes;
+        std::vector<channel_slots<T>> slots_of;
+        detail::bin_index first = 0;
+        for (const auto& each : bins) {
+            detail::with_bin_finder<T>(
+                each, [&](const auto& slots) { slots_of.push_back(channel_slots_of<T>(slots, first)); });
+            sizes.push_back(detail::bin_count(each) + detail::out_of_range_bins);
+            first += static_cast<detail::bin_index>(sizes.back());
+        }
+        channel_histograms_onto(target, in, std::span<const channel_slots<T>>(slots_of), totals);
+        return sizes;
+    } else {
+        detail::with_bin_finder<T>(
+            bins, [&](const auto& slots) { channel_histograms_onto(target, in, channels, slots, totals); });
+        return std::vector<std::size_t>(channels, detail::bin_count(bins) + detail::out_of_range_bins);
+    }
+}
+
 } // namespace upsweep::cpu_engine
+
+namespace upsweep::detail {
+
+template <>
+struct engine<cpu, verb::histogram_rows> {
+    template <class T, class Bins>
+    static void count(const cpu& target, const matrix<T>& in, const Bins& bins, std::span<std::uint64_t> counts,
+                      std::span<outside> out_of_range, bool accumulates)
+    {
+        const std::size_t each = bin_count(bins);
+        const auto put = [&](std::size_t row, std::span<const std::uint64_t> totals) {
+            cpu_engine::put_totals(totals, counts.data() + row * each, out_of_range[row], accumulates);
+        };
+        const auto threads = static_cast<std::size_t>(cpu_engine::thread_count(target));
+        cpu_engine::with_counters(target, "histogram_rows", threads, each + out_of_range_bins, [&] {
+            with_bin_finder<T>(bins, [&](const auto& slots) {
+                cpu_engine::histogram_rows(target, in, slots, each + out_of_range_bins, put);
+            });
+        });
+    }
+};
+
+template <>
+struct engine<cpu, verb::histogram_channels> {
+    template <class T, class Bins>
+    static void count(const cpu& target, const matrix<T>& in, std::size_t channels, const Bins& bins,
+                      std::span<std::uint64_t> counts, std::span<outside> out_of_range, bool accumulates)
+    {
+        const std::size_t slots = counts.size() + channels * out_of_range_bins;
+        std::vector<std::uint64_t> totals;
+        std::vector<std::size_t> sizes; // of the bins of each
+        cpu_engine::with_counters(target, "histogram_channels", 1, slots, [&] {
+            totals.resize(slots);
+            sizes = cpu_engine::count_channels(target, in, channels, bins, std::span(totals));
+        });
+        std::span<const std::uint64_t> rest = totals;
+        std::uint64_t* to = counts.data();
+        for (std::size_t c = 0; c < channels; ++c) {
+            cpu_engine::put_totals(rest.first(sizes[c]), to, out_of_range[c], accumulates);
+            to += sizes[c] - out_of_range_bins;
+            rest = rest.subspan(sizes[c]);
+        }
+    }
+};
+
+} // namespace upsweep::detail

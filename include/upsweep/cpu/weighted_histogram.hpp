@@ -7,6 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <new>
+#include <span>
+#include <string>
 #include <vector>
 
 #include <tbb/enumerable_thread_specific.h>
@@ -15,8 +18,12 @@
 #include <upsweep/cpu/block.hpp>
 #include <upsweep/cpu/histogram.hpp>
 #include <upsweep/cpu/parallel.hpp>
+#include <upsweep/engine.hpp>
+#include <upsweep/error.hpp>
 #include <upsweep/exact_sum.hpp>
 #include <upsweep/qualifiers.hpp>
+#include <upsweep/range.hpp>
+#include <upsweep/target.hpp>
 #include <upsweep/weights.hpp>
 
 namespace upsweep::cpu_engine {
@@ -243,3 +250,39 @@ void weighted_histogram(const cpu& target, In in, Weights weights, std::size_t c
 }
 
 } // namespace upsweep::cpu_engine
+
+namespace upsweep::detail {
+
+template <>
+struct engine<cpu, verb::weighted_histogram> {
+    template <class In, class Weights, class Bins, class Sum>
+    static void add_up(const cpu& target, In& in, Weights& weights, const Bins& bins, std::span<Sum> sums,
+                       weight_outside<Sum>* out_of_range, bool accumulates)
+    {
+        if (out_of_range == nullptr)
+            throw error(error_kind::invalid_argument, "weighted_histogram",
+                        "there is no place for the weights outside the bins",
+                        "pass the address of an up::weight_outside");
+        const auto put = [&](std::size_t k, const cpu_engine::thread_sum<Sum>& sum) {
+            const std::size_t count = sums.size();
+            Sum& to = k < count        ? sums[k]
+                      : k == count     ? out_of_range->below
+                      : k == count + 1 ? out_of_range->above
+                                       : out_of_range->nan;
+            if (accumulates)
+                add_exactly(to, sum);
+            to = rounded_sum<Sum>(sum);
+        };
+        try {
+            with_bin_finder<std::ranges::range_value_t<In>>(bins, [&](const auto& slots) {
+                cpu_engine::weighted_histogram<Sum>(target, first_of(in), first_of(weights), size_of(in), slots, put);
+            });
+        } catch (const std::bad_alloc&) {
+            throw error(error_kind::out_of_memory, "weighted_histogram",
+                        "no memory for the sums of " + std::to_string(sums.size()) + " bins and each thread",
+                        "ask for fewer bins or fewer threads");
+        }
+    }
+};
+
+} // namespace upsweep::detail

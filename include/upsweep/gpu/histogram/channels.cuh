@@ -18,8 +18,8 @@
 #include <upsweep/gpu/source/matrix.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
-#include <upsweep/histogram_checks.hpp>
 #include <upsweep/matrix.hpp>
+#include <upsweep/verb/matrix_histogram.hpp>
 
 // A histogram of each channel of a matrix. The keys of all channels, one after the other, are one table, of which each block has its
 // own in shared memory; where there is no room for it, elements with their channels are counted as other samples are. Bytes are
@@ -236,43 +236,23 @@ void histogram_channels(const cuda& target, const matrix<T>& pixels, std::size_t
 
 } // namespace upsweep::gpu
 
-namespace upsweep {
+namespace upsweep::detail {
 
-namespace detail {
+template <>
+struct engine<cuda, verb::histogram_channels> {
+    template <class T, class Bins, class Counter>
+    static void count(const cuda& target, const matrix<T>& in, std::size_t channels, const Bins& bins,
+                      std::span<Counter> counts, std::span<outside> out_of_range, bool accumulates)
+    {
+        constexpr std::string_view call = "histogram_channels";
+        const gpu::current_device current(target.device());
+        gpu::check_place(target, call, in.data, in.size());
+        gpu::check_place(target, call, counts.data(), counts.size());
+        gpu::check_place(target, call, out_of_range.data(), out_of_range.size());
+        const auto finders = gpu::channel_finders_of<T>(target, bins, counts.size() + channels * out_of_range_bins);
+        gpu::histogram_channels(target, in, channels, finders, counts.size(), counts.data(), out_of_range.data(),
+                                accumulates);
+    }
+};
 
-template <class T, class Bins, class Counter>
-void histogram_channels_on_gpu(const cuda& target, const matrix<T>& in, std::size_t channels, const Bins& bins,
-                               std::span<Counter> counts, std::span<outside> out_of_range, bool accumulates)
-{
-    static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
-                  "counters are std::uint64_t or std::uint32_t");
-    constexpr std::string_view call = "histogram_channels";
-    check_channels(in, channels, bins, counts.size(), out_of_range.size());
-    const gpu::current_device current(target.device());
-    gpu::check_place(target, call, in.data, in.size());
-    gpu::check_place(target, call, counts.data(), counts.size());
-    gpu::check_place(target, call, out_of_range.data(), out_of_range.size());
-    const auto finders = gpu::channel_finders_of<T>(target, bins, counts.size() + channels * out_of_range_bins);
-    gpu::histogram_channels(target, in, channels, finders, counts.size(), counts.data(), out_of_range.data(),
-                            accumulates);
-}
-
-} // namespace detail
-
-// The same on a GPU, with everything in memory that it can reach, in order of the stream: the call does not wait.
-template <class T, class Bins, class Counter>
-void histogram_channels(const cuda& target, const matrix<T>& in, std::size_t channels, const Bins& bins,
-                        std::span<Counter> counts, std::span<outside> out_of_range)
-{
-    detail::histogram_channels_on_gpu(target, in, channels, bins, counts, out_of_range, false);
-}
-
-// The same, added to what the counters and `beside` hold.
-template <class T, class Bins, class Counter>
-void histogram_channels_accumulate(const cuda& target, const matrix<T>& in, std::size_t channels, const Bins& bins,
-                                   std::span<Counter> counts, std::span<outside> out_of_range)
-{
-    detail::histogram_channels_on_gpu(target, in, channels, bins, counts, out_of_range, true);
-}
-
-} // namespace upsweep
+} // namespace upsweep::detail

@@ -15,9 +15,11 @@
 #include <upsweep/gpu/histogram/block.cuh>
 #include <upsweep/gpu/histogram/counters.cuh>
 #include <upsweep/gpu/histogram/large.cuh>
+#include <upsweep/gpu/histogram/matrix.cuh>
 #include <upsweep/gpu/histogram/small.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/range.hpp>
+#include <upsweep/verb/histogram.hpp>
 
 // How a histogram is counted depends on how many samples and bins it has: few samples by a kernel without a loop
 // (small_histogram.cuh), few bins in a table a block (block_histogram.cuh), others by large_histogram.cuh.
@@ -50,56 +52,47 @@ void histogram(const cuda& target, It in, std::uint64_t count, const Finder& fin
 
 } // namespace upsweep::gpu
 
-namespace upsweep {
+namespace upsweep::detail {
 
-namespace detail {
-
-template <class R, class Bins, class Counter>
-void histogram_on_gpu(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts, outside* out_of_range,
+template <>
+struct engine<cuda, verb::histogram> {
+    template <class In, class Bins, class Counter>
+    static void count(const cuda& target, In& in, const Bins& bins, std::span<Counter> counts, outside* out_of_range,
                       bool accumulates)
-{
-    static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
-                  "counters are std::uint64_t or std::uint32_t");
-    using sample = std::ranges::range_value_t<R>;
-    check_counters(bins, counts.size());
-    const std::size_t count = size_of(in);
-    const gpu::current_device current(target.device());
-    gpu::check_place(target, "histogram", first_of(in), count);
-    gpu::check_place(target, "histogram", counts.data(), counts.size());
-    gpu::check_place(target, "histogram", out_of_range, 1);
-    const gpu::histogram_result<Counter> result{counts.data(), out_of_range, static_cast<bin_index>(counts.size()),
-                                                accumulates};
-    gpu::with_bin_finder<sample>(
-        target, bins, [&](const auto& finder) { gpu::histogram(target, first_of(in), count, finder, result); });
-}
+    {
+        constexpr std::string_view call = "histogram";
+        const gpu::current_device current(target.device());
+        gpu::check_place(target, call, counts.data(), counts.size());
+        gpu::check_place(target, call, out_of_range, 1);
+        const gpu::histogram_result<Counter> result{counts.data(), out_of_range, static_cast<bin_index>(counts.size()),
+                                                    accumulates};
+        if constexpr (is_matrix<std::remove_const_t<In>>) {
+            if (in.has_gaps())
+                count_matrix(target, in, bins, result);
+            else
+                count_elements(target, in.data, in.size(), bins, result);
+        } else {
+            count_elements(target, first_of(in), size_of(in), bins, result);
+        }
+    }
 
-} // namespace detail
+private:
+    template <class It, class Bins, class Counter>
+    static void count_elements(const cuda& target, It in, std::size_t count, const Bins& bins,
+                               const gpu::histogram_result<Counter>& result)
+    {
+        gpu::check_place(target, "histogram", in, count);
+        gpu::with_bin_finder<std::iter_value_t<It>>(
+            target, bins, [&](const auto& finder) { gpu::histogram(target, in, count, finder, result); });
+    }
+    template <class T, class Bins, class Counter>
+    static void count_matrix(const cuda& target, const matrix<T>& in, const Bins& bins,
+                             const gpu::histogram_result<Counter>& result)
+    {
+        gpu::check_place(target, "histogram", in.data, in.size());
+        gpu::with_bin_finder<T>(target, bins,
+                                [&](const auto& finder) { gpu::matrix_histogram(target, in, finder, result); });
+    }
+};
 
-// The same on a GPU, with the samples, the counters and *beside in memory that the GPU can reach, in order of the stream: the
-// call does not wait. One pass over the input, in one kernel, or in two for each chunk where the table is large. Counters of
-// 32 bits are filled modulo 2^32.
-template <input_range R, class Bins, class Counter>
-void histogram(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts, outside* out_of_range)
-{
-    detail::histogram_on_gpu(target, in, bins, counts, out_of_range, false);
-}
-
-// The same with the samples beside all bins returned: waits for the stream.
-template <input_range R, class Bins, class Counter>
-outside histogram(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts)
-{
-    auto* const out_of_range = static_cast<outside*>(target.workspace().result(sizeof(outside)));
-    histogram(target, in, bins, counts, out_of_range);
-    gpu::check("histogram", cudaStreamSynchronize(target.stream()));
-    return *out_of_range;
-}
-
-// The same, added to what the counters and *beside hold: for samples that come in pieces. Does not wait.
-template <input_range R, class Bins, class Counter>
-void histogram_accumulate(const cuda& target, R&& in, const Bins& bins, std::span<Counter> counts,
-                          outside* out_of_range)
-{
-    detail::histogram_on_gpu(target, in, bins, counts, out_of_range, true);
-}
-
-} // namespace upsweep
+} // namespace upsweep::detail

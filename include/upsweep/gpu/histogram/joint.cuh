@@ -18,8 +18,8 @@
 #include <upsweep/gpu/histogram/histogram.cuh>
 #include <upsweep/gpu/source/reader.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
-#include <upsweep/histogram_checks.hpp>
 #include <upsweep/joint_bin.hpp>
+#include <upsweep/verb/joint_histogram.hpp>
 
 // Joint histograms: points go to bins by the product of the bin finders of their coordinates, and are counted as other samples are
 // (histogram.cuh). What is here makes points of several inputs. Two inputs of bytes have a kernel of their own.
@@ -247,59 +247,28 @@ void histogram_of_byte_pairs(const cuda& target, const std::tuple<X, Y>& in, std
 
 } // namespace upsweep::gpu
 
-namespace upsweep {
+namespace upsweep::detail {
 
-namespace detail {
+template <>
+struct engine<cuda, verb::joint_histogram> {
+    template <class... Ins, class... Bins, class Counter>
+    static void count(const cuda& target, const std::tuple<Ins...>& in, std::size_t points,
+                      const std::tuple<Bins...>& bins, std::span<Counter> counts, outside* out_of_range,
+                      bool accumulates)
+    {
+        constexpr std::string_view call = "joint_histogram";
+        const gpu::current_device current(target.device());
+        std::apply([&](const auto&... each) { (gpu::check_place(target, call, first_of(each), points), ...); }, in);
+        gpu::check_place(target, call, counts.data(), counts.size());
+        gpu::check_place(target, call, out_of_range, 1);
 
-template <class... Rs, class... Bins, class Counter>
-void joint_histogram_on_gpu(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
-                            std::span<Counter> counts, outside* out_of_range, bool accumulates)
-{
-    static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
-                  "counters are std::uint64_t or std::uint32_t");
-    constexpr std::string_view call = "joint_histogram";
-    const std::size_t count = check_joint(in, bins, counts.size());
-    const gpu::current_device current(target.device());
-    std::apply([&](const auto&... each) { (gpu::check_place(target, call, first_of(each), count), ...); }, in);
-    gpu::check_place(target, call, counts.data(), counts.size());
-    gpu::check_place(target, call, out_of_range, 1);
+        const gpu::histogram_result<Counter> result{counts.data(), out_of_range, static_cast<bin_index>(counts.size()),
+                                                    accumulates};
+        if constexpr (gpu::are_two_of_bytes<Ins...>)
+            gpu::histogram_of_byte_pairs(target, in, points, bins, result);
+        else
+            gpu::histogram_of_points(target, in, points, bins, result);
+    }
+};
 
-    const gpu::histogram_result<Counter> result{counts.data(), out_of_range, static_cast<bin_index>(counts.size()),
-                                                accumulates};
-    if constexpr (gpu::are_two_of_bytes<Rs...>)
-        gpu::histogram_of_byte_pairs(target, in, count, bins, result);
-    else
-        gpu::histogram_of_points(target, in, count, bins, result);
-}
-
-} // namespace detail
-
-// The same on a GPU, with everything in memory that it can reach, in order of the stream: the call does not wait. Where two inputs are
-// bytes, bin functions are called for all 256 values.
-template <class... Rs, class... Bins, class Counter>
-void joint_histogram(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
-                     std::span<Counter> counts, outside* out_of_range)
-{
-    detail::joint_histogram_on_gpu(target, in, bins, counts, out_of_range, false);
-}
-
-// The same with the points beside all bins returned: waits for the stream.
-template <class... Rs, class... Bins, class Counter>
-outside joint_histogram(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
-                        std::span<Counter> counts)
-{
-    auto* const out_of_range = static_cast<outside*>(target.workspace().result(sizeof(outside)));
-    joint_histogram(target, in, bins, counts, out_of_range);
-    gpu::check("joint_histogram", cudaStreamSynchronize(target.stream()));
-    return *out_of_range;
-}
-
-// The same, added to what the counters and *beside hold: for samples that come in pieces. Does not wait.
-template <class... Rs, class... Bins, class Counter>
-void joint_histogram_accumulate(const cuda& target, const std::tuple<Rs...>& in, const std::tuple<Bins...>& bins,
-                                std::span<Counter> counts, outside* out_of_range)
-{
-    detail::joint_histogram_on_gpu(target, in, bins, counts, out_of_range, true);
-}
-
-} // namespace upsweep
+} // namespace upsweep::detail

@@ -14,8 +14,8 @@
 #include <upsweep/gpu/source/matrix_words.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
-#include <upsweep/histogram_checks.hpp>
 #include <upsweep/matrix.hpp>
+#include <upsweep/verb/matrix_histogram.hpp>
 
 // A histogram of each row. Where rows are many or short, a warp counts some of them at a time in a table of its own. Otherwise the
 // blocks take equal shares of all rows, one after the other: a block counts what it has of a row in its table, or a part of the
@@ -252,49 +252,28 @@ void histogram_rows(const cuda& target, const matrix<T>& rows, const Finder& fin
 
 } // namespace upsweep::gpu
 
-namespace upsweep {
+namespace upsweep::detail {
 
-namespace detail {
-
-template <class T, class Bins, class Counter>
-void histogram_rows_on_gpu(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
-                           std::span<outside> out_of_range, bool accumulates)
-{
-    static_assert(std::same_as<Counter, std::uint64_t> || std::same_as<Counter, std::uint32_t>,
-                  "counters are std::uint64_t or std::uint32_t");
-    constexpr std::string_view call = "histogram_rows";
-    check_matrix(call, in);
-    check_counters(call, bins, in.rows, "rows", counts.size(), out_of_range.size());
-    const gpu::current_device current(target.device());
-    gpu::check_place(target, call, in.data, in.size());
-    gpu::check_place(target, call, counts.data(), counts.size());
-    gpu::check_place(target, call, out_of_range.data(), out_of_range.size());
-    if (in.size() != 0) {
-        gpu::histogram_rows(target, in, gpu::finder_of<T>(target, bins),
-                            gpu::rows_result<Counter>{counts.data(), out_of_range.data(),
-                                                      static_cast<bin_index>(bin_count(bins)), accumulates});
-    } else if (in.rows != 0 && !accumulates) {
-        gpu::check(call, cudaMemsetAsync(counts.data(), 0, counts.size_bytes(), target.stream()));
-        gpu::check(call, cudaMemsetAsync(out_of_range.data(), 0, out_of_range.size_bytes(), target.stream()));
+template <>
+struct engine<cuda, verb::histogram_rows> {
+    template <class T, class Bins, class Counter>
+    static void count(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
+                      std::span<outside> out_of_range, bool accumulates)
+    {
+        constexpr std::string_view call = "histogram_rows";
+        const gpu::current_device current(target.device());
+        gpu::check_place(target, call, in.data, in.size());
+        gpu::check_place(target, call, counts.data(), counts.size());
+        gpu::check_place(target, call, out_of_range.data(), out_of_range.size());
+        if (in.size() != 0) {
+            gpu::histogram_rows(target, in, gpu::finder_of<T>(target, bins),
+                                gpu::rows_result<Counter>{counts.data(), out_of_range.data(),
+                                                          static_cast<bin_index>(bin_count(bins)), accumulates});
+        } else if (in.rows != 0 && !accumulates) {
+            gpu::check(call, cudaMemsetAsync(counts.data(), 0, counts.size_bytes(), target.stream()));
+            gpu::check(call, cudaMemsetAsync(out_of_range.data(), 0, out_of_range.size_bytes(), target.stream()));
+        }
     }
-}
+};
 
-} // namespace detail
-
-// The same on a GPU, with everything in memory that it can reach, in order of the stream: the call does not wait.
-template <class T, class Bins, class Counter>
-void histogram_rows(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
-                    std::span<outside> out_of_range)
-{
-    detail::histogram_rows_on_gpu(target, in, bins, counts, out_of_range, false);
-}
-
-// The same, added to what the counters and `beside` hold.
-template <class T, class Bins, class Counter>
-void histogram_rows_accumulate(const cuda& target, const matrix<T>& in, const Bins& bins, std::span<Counter> counts,
-                               std::span<outside> out_of_range)
-{
-    detail::histogram_rows_on_gpu(target, in, bins, counts, out_of_range, true);
-}
-
-} // namespace upsweep
+} // namespace upsweep::detail

@@ -21,6 +21,7 @@
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/range.hpp>
+#include <upsweep/verb/weighted_histogram.hpp>
 #include <upsweep/weights.hpp>
 
 // Weighted histogram in one kernel and one pass. A block turns weights into fixed-point numbers and adds them up in
@@ -634,60 +635,28 @@ void weighted_histogram(const cuda& target, It in, WeightIt weights, std::uint64
 
 } // namespace upsweep::gpu
 
-namespace upsweep {
+namespace upsweep::detail {
 
-namespace detail {
+template <>
+struct engine<cuda, verb::weighted_histogram> {
+    template <class In, class Weights, class Bins, class Sum>
+    static void add_up(const cuda& target, In& in, Weights& weights, const Bins& bins, std::span<Sum> sums,
+                       weight_outside<Sum>* out_of_range, bool accumulates)
+    {
+        constexpr std::string_view call = "weighted_histogram";
+        const std::size_t count = size_of(in);
+        const gpu::current_device current(target.device());
+        gpu::check_place(target, call, first_of(in), count);
+        gpu::check_place(target, call, first_of(weights), count);
+        gpu::check_place(target, call, sums.data(), sums.size());
+        gpu::check_place(target, call, out_of_range, 1);
+        const gpu::weighted_result<Sum> result{sums.data(), out_of_range, static_cast<bin_index>(sums.size()),
+                                               accumulates, true};
+        gpu::with_bin_finder<std::ranges::range_value_t<In>>(target, bins, [&](const auto& finder) {
+            gpu::weighted_histogram<gpu::weighted_shape>(target, first_of(in), first_of(weights), count, finder,
+                                                         result);
+        });
+    }
+};
 
-template <class R, class W, class Bins, class Sum>
-void weighted_histogram_on_gpu(const cuda& target, R&& in, W&& weights, const Bins& bins, std::span<Sum> sums,
-                               weight_outside<Sum>* out_of_range, bool accumulates)
-{
-    using sample = std::ranges::range_value_t<R>;
-    static_assert(std::same_as<Sum, weight_sum_t<std::ranges::range_value_t<W>>>,
-                  "the sums of these weights have another type: see weight_sum_t");
-    check_counters(bins, sums.size());
-    const std::size_t count = size_of(in);
-    check_weights(count, size_of(weights));
-    const gpu::current_device current(target.device());
-    gpu::check_place(target, "weighted_histogram", first_of(in), count);
-    gpu::check_place(target, "weighted_histogram", first_of(weights), count);
-    gpu::check_place(target, "weighted_histogram", sums.data(), sums.size());
-    gpu::check_place(target, "weighted_histogram", out_of_range, 1);
-    const gpu::weighted_result<Sum> result{sums.data(), out_of_range, static_cast<bin_index>(sums.size()), accumulates,
-                                           true};
-    gpu::with_bin_finder<sample>(target, bins, [&](const auto& finder) {
-        gpu::weighted_histogram<gpu::weighted_shape>(target, first_of(in), first_of(weights), count, finder, result);
-    });
-}
-
-} // namespace detail
-
-// The same on a GPU, with the samples, the weights, the sums and *beside in memory that the GPU can reach, in order of
-// the stream: the call does not wait. One pass over the input, in one kernel for each 2^30 samples.
-template <input_range R, input_range W, class Bins, class Sum>
-void weighted_histogram(const cuda& target, R&& in, W&& weights, const Bins& bins, std::span<Sum> sums,
-                        weight_outside<Sum>* out_of_range)
-{
-    detail::weighted_histogram_on_gpu(target, in, weights, bins, sums, out_of_range, false);
-}
-
-// The same with the weights beside all bins returned: waits for the stream.
-template <input_range R, input_range W, class Bins, class Sum>
-weight_outside<Sum> weighted_histogram(const cuda& target, R&& in, W&& weights, const Bins& bins, std::span<Sum> sums)
-{
-    auto* const out_of_range =
-        static_cast<weight_outside<Sum>*>(target.workspace().result(sizeof(weight_outside<Sum>)));
-    weighted_histogram(target, in, weights, bins, sums, out_of_range);
-    gpu::check("weighted_histogram", cudaStreamSynchronize(target.stream()));
-    return *out_of_range;
-}
-
-// The same, added to what the sums and *beside hold. Does not wait.
-template <input_range R, input_range W, class Bins, class Sum>
-void weighted_histogram_accumulate(const cuda& target, R&& in, W&& weights, const Bins& bins, std::span<Sum> sums,
-                                   weight_outside<Sum>* out_of_range)
-{
-    detail::weighted_histogram_on_gpu(target, in, weights, bins, sums, out_of_range, true);
-}
-
-} // namespace upsweep
+} // namespace upsweep::detail

@@ -84,4 +84,20 @@ void check_place(const cuda& target, std::string_view call, It it, std::size_t c
 }
 
 } // namespace gpu
+
+// A value that a kernel writes is in pinned memory of the workspace; the call waits for the stream.
+template <>
+struct detail::returned<cuda> {
+    static constexpr bool is_in_host_memory = false;
+
+    template <class T, class Write>
+    static T value(const cuda& target, std::string_view call, Write write)
+    {
+        auto* const result = static_cast<T*>(target.workspace().result(sizeof(T)));
+        write(result);
+        gpu::check(call, cudaStreamSynchronize(target.stream()));
+        return *result;
+    }
+};
+
 } // namespace upsweep
