@@ -206,7 +206,7 @@ std::string brent_table(const ladder& scans)
 {
     struct place {
         const char* name;
-        double n, multiprocessors;
+        double n, processors;
     };
     constexpr place places[] = {{"512 elements, 512 processors", 512, 512},
                                 {"2^20 elements, 512 processors", 1048576, 512},
