@@ -103,6 +103,8 @@ struct warp {
     std::uint32_t all() const { return lanes == 32 ? ~0u : (1u << lanes) - 1; }
     std::uint32_t exchanging = 0; // waiting for the other lanes of an intrinsic
     std::uint32_t slot = 0;
+    std::uint32_t yielded = 0;    // ready lanes that have had their turn while others of the warp were ready, too
+    std::uint32_t turn = 0;       // instructions since a lane of the warp yielded last
     std::uint32_t flag_reads = 0; // since it last did anything else in memory
     flags_read flags;             // of the schedules that keep a block waiting
     vector_access last;
@@ -236,6 +238,7 @@ private:
     void clear_ready(warp& w, std::uint32_t mask);
     void step(warp& w);
     std::uint32_t choose_lanes(warp& w);
+    void take_turns(warp& w, std::uint32_t mask, bool spun);
     void resume(lane& l);
     void resume_all(warp& w, std::uint32_t mask);
     void admit_blocks();

@@ -1,7 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // Who goes next. A warp's lanes that stand at the same instruction issue together, the deepest call and the lowest
-// program counter first; among the warps of all resident blocks the schedule decides.
+// program counter first, except that lanes that spin let the others of their warp go first. Among the warps of all
+// resident blocks the schedule decides.
 #include <dlfcn.h>
 #include <sys/mman.h>
 
@@ -150,6 +151,7 @@ void engine::start_block(block& b, std::uint64_t linear)
         fresh.lanes = std::min(width, threads_ - fresh.first);
         fresh.live = fresh.all();
         fresh.ready = fresh.exchanging = 0;
+        fresh.yielded = fresh.turn = 0;
         fresh.slot = b.first_slot + (options_.schedule.kind == schedule::order::reversed ? warps_ - 1 - w : w);
         fresh.last = {};
         fresh.flags.forget();
@@ -330,7 +332,9 @@ std::uint32_t engine::choose_lanes(warp& w)
     std::uint32_t chosen = 0, depth = 0;
     std::uintptr_t pc = 0;
     request_kind kind{};
-    for (std::uint32_t mask = w.ready; mask != 0; mask &= mask - 1) {
+    if ((w.ready & ~w.yielded) == 0)
+        w.yielded = 0;
+    for (std::uint32_t mask = w.ready & ~w.yielded; mask != 0; mask &= mask - 1) {
         const auto i = static_cast<std::uint32_t>(std::countr_zero(mask));
         const lane& l = lanes[i];
         if (chosen != 0 && l.depth == depth && l.pending.pc == pc && l.pending.kind == kind) {
@@ -343,6 +347,19 @@ std::uint32_t engine::choose_lanes(warp& w)
         }
     }
     return chosen;
+}
+
+// The parts of a diverged warp share it fairly, as they do on GPUs since Volta: a lane that waits for another one of its
+// warp gets what it waits for. A part that spins yields at once. One that does not seem to spin yields after so long that
+// ordinary code has rejoined by then, because lanes that go ahead of their warp change what is counted.
+void engine::take_turns(warp& w, std::uint32_t mask, bool spun)
+{
+    constexpr std::uint32_t longest_turn = 65536, turn_beside_yielded = 64;
+    ++w.turn;
+    if (spun || w.turn >= (w.yielded == 0 ? longest_turn : turn_beside_yielded)) {
+        w.yielded |= mask;
+        w.turn = 0;
+    }
 }
 
 void engine::resume(lane& l)
@@ -387,6 +404,8 @@ void engine::step(warp& w)
 {
     const std::uint32_t mask = choose_lanes(w);
     const request& what = w.of->lanes[w.first + static_cast<std::uint32_t>(std::countr_zero(mask))].pending;
+    const bool is_write = what.kind == request_kind::write, others_are_ready = w.ready != mask;
+    const auto changes_before = changes_;
     ++no_progress_;
     ++only_reads_;
     switch (what.kind) {
@@ -415,6 +434,10 @@ void engine::step(warp& w)
         resume_all(w, mask);
         break;
     }
+    if (others_are_ready)
+        take_turns(w, mask, polled_ && !is_write && changes_ == changes_before);
+    else
+        w.yielded = w.turn = 0;
 }
 
 launch_report engine::run()

@@ -3,6 +3,8 @@
 #include <set>
 #include <thread>
 
+#include <cuda/atomic>
+
 #include "simulated.h"
 
 using order = sim::schedule::order;
@@ -323,5 +325,150 @@ TEST(schedules, host_threads_simulate_independently)
         EXPECT_EQ(together[i].data, alone[i].data);
         EXPECT_EQ(together[i].operations, alone[i].operations);
         EXPECT_EQ(together[i].races, 5u);
+    }
+}
+
+using flag_ref = cuda::atomic_ref<int, cuda::thread_scope_device>;
+__device__ void wait_until(int* flag, int value)
+{
+    while (flag_ref(*flag).load(cuda::memory_order_acquire) != value) {
+    }
+}
+__device__ void set_flag(int* flag, int value) { flag_ref(*flag).store(value, cuda::memory_order_release); }
+
+// One lane of a warp waits for another one. The compiler puts either side of the branch first.
+template <bool WaiterFirst>
+__global__ void waits_for_a_neighbour(int* flag, int* out, unsigned waiter)
+{
+    if ((threadIdx.x == waiter) == WaiterFirst) {
+        if constexpr (WaiterFirst)
+            wait_until(flag, 1);
+        else if (threadIdx.x == blockDim.x - 1 - waiter)
+            set_flag(flag, 1);
+    } else {
+        if constexpr (!WaiterFirst)
+            wait_until(flag, 1);
+        else if (threadIdx.x == blockDim.x - 1 - waiter)
+            set_flag(flag, 1);
+    }
+    out[threadIdx.x] = 1;
+}
+
+TEST(schedules, a_lane_that_spins_does_not_starve_the_others_of_its_warp)
+{
+    under_every_schedule([] {
+        for (const unsigned waiter : {0U, 31U}) {
+            auto flags = zeros<int>(2), out = zeros<int>(32);
+            int* const flag = flags;
+            EXPECT_CLEAN(run(waits_for_a_neighbour<true>, 1, 32, 0, flag, out, waiter));
+            EXPECT_CLEAN(run(waits_for_a_neighbour<false>, 1, 32, 0, flag + 1, out, waiter));
+            EXPECT_EQ(out.read(), std::vector<int>(32, 1));
+        }
+    });
+}
+
+// Each lane waits in a loop until its turn has come, in the order of the lanes or against it.
+template <bool Ascending>
+__global__ void lanes_take_turns(int* turn, int* order_of, int rounds)
+{
+    const int lane = static_cast<int>(threadIdx.x), lanes = static_cast<int>(blockDim.x);
+    for (int r = 0; r < rounds; ++r) {
+        const int mine = r * lanes + (Ascending ? lane : lanes - 1 - lane);
+        wait_until(turn, mine);
+        order_of[mine] = lane;
+        set_flag(turn, mine + 1);
+    }
+}
+
+TEST(schedules, lanes_of_a_warp_take_turns_in_a_loop)
+{
+    constexpr int lanes = 32, rounds = 2;
+    under_every_schedule([&] {
+        auto up = zeros<int>(1), down = zeros<int>(1);
+        device_array<int> order_up(lanes * rounds), order_down(lanes * rounds);
+        EXPECT_CLEAN(run(lanes_take_turns<true>, 1, lanes, 0, up, order_up, rounds));
+        EXPECT_CLEAN(run(lanes_take_turns<false>, 1, lanes, 0, down, order_down, rounds));
+        for (std::size_t i = 0; i < lanes * rounds; ++i) {
+            EXPECT_EQ(order_up.read()[i], static_cast<int>(i % lanes));
+            EXPECT_EQ(order_down.read()[i], lanes - 1 - static_cast<int>(i % lanes));
+        }
+    });
+}
+
+// The lanes of a warp exclude one another: on GPUs before Volta the one that had the lock never gave it back.
+__global__ void counts_under_a_lock(int* lock, int* count)
+{
+    while (atomicCAS(lock, 0, 1) != 0) {
+    }
+    __threadfence();
+    ++*count;
+    __threadfence();
+    atomicExch(lock, 0);
+}
+
+TEST(schedules, lanes_of_a_warp_may_take_a_lock)
+{
+    under_every_schedule([] {
+        auto lock = zeros<int>(1), count = zeros<int>(1);
+        EXPECT_CLEAN(run(counts_under_a_lock, 2, 16, 0, lock, count));
+        EXPECT_EQ(count.read()[0], 32);
+    });
+}
+
+// Three parts of a warp, of which each waits for the next one, and counts meanwhile: it does not look as if it only spun.
+__global__ void waits_in_a_chain(int* flags, int* rounds)
+{
+    const unsigned t = threadIdx.x;
+    if (t < 2)
+        while (flag_ref(flags[t]).load(cuda::memory_order_acquire) == 0)
+            ++rounds[t];
+    if (t > 0)
+        set_flag(&flags[t - 1], 1);
+}
+
+TEST(schedules, even_a_lane_that_does_not_seem_to_spin_lets_the_others_run)
+{
+    for (auto how : {sim::schedule{order::in_order, 0, 0}, sim::schedule::random(1), sim::schedule::lanes_apart(1)}) {
+        sim::options opts;
+        opts.schedule = how;
+        sim::with_options with(opts);
+        auto flags = zeros<int>(2), rounds = zeros<int>(2);
+        EXPECT_CLEAN(run(waits_in_a_chain, 1, 3, 0, flags, rounds)) << how.name();
+    }
+}
+
+// The lane that would set the flag waits at a barrier for the lane that waits for the flag.
+template <bool OfTheWarp>
+__global__ void meets_in_a_branch(int* flag, int* out)
+{
+    if (threadIdx.x == 0) {
+        wait_until(flag, 1);
+    } else {
+        if constexpr (OfTheWarp)
+            __syncwarp();
+        else
+            __syncthreads();
+        set_flag(flag, 1);
+    }
+    *out = 1;
+}
+
+TEST(schedules, a_barrier_in_the_branch_of_the_others_is_still_a_livelock)
+{
+    for (auto how : {sim::schedule{order::in_order, 0, 0}, sim::schedule::random(1), sim::schedule::lanes_apart(1)}) {
+        SCOPED_TRACE(how.name());
+        sim::options opts;
+        opts.patience = 20000;
+        opts.schedule = how;
+        sim::with_options with(opts);
+        auto flag = zeros<int>(1), out = zeros<int>(1);
+        const auto of_warp = run(meets_in_a_branch<true>, 1, 32, 0, flag, out);
+        EXPECT_FOUND(of_warp, livelock);
+        EXPECT_NE(texts(of_warp).find("keeps reading here"), std::string::npos) << texts(of_warp);
+        EXPECT_NE(texts(of_warp).find("waits at __syncwarp, with 30 others"), std::string::npos) << texts(of_warp);
+        const auto of_block = run(meets_in_a_branch<false>, 1, 32, 0, flag, out);
+        EXPECT_FOUND(of_block, livelock);
+        EXPECT_NE(texts(of_block).find("waits at the barrier, with 30 others"), std::string::npos) << texts(of_block);
+        cudaGetLastError();
     }
 }
