@@ -11,8 +11,8 @@
 
 namespace upsweep {
 
-// The concepts of ranges come with <span>, which is made of them. <ranges> would bring the views, too: with nvcc, that takes as
-// long as a kernel.
+// The concepts of ranges come with <span>, which is made of them. <ranges> would bring the views, too: with nvcc, that takes
+// as long as a kernel.
 
 // What a fold reads: a span, a vector, an array, or any sized random-access range, a transform view for one.
 template <class R>
@@ -39,6 +39,18 @@ std::size_t size_of(R&& range)
 {
     return static_cast<std::size_t>(std::ranges::size(range));
 }
+
+// An iterator whose elements lie apart, that of up::view for one. Engines ask it at run time whether they lie one behind the
+// other, at address(), and else copy blocks of them, which is faster than one after the other.
+template <class It>
+concept strided_iterator = requires(const It& it, std::size_t count, std::iter_value_t<It>* elements)
+{
+    {
+        it.is_contiguous()
+        } -> std::same_as<bool>;
+    it.address();
+    it.read(count, elements);
+};
 
 // Whether two contiguous ranges, by their first_of, are the same elements.
 template <class In, class Out>

@@ -13,4 +13,5 @@
 #include <upsweep/scan.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/types.hpp>
+#include <upsweep/view.hpp>
 #include <upsweep/weighted_histogram.hpp>

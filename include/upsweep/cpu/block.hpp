@@ -14,6 +14,7 @@
 #include <upsweep/cpu/half.hpp>
 #include <upsweep/cpu/vector.hpp>
 #include <upsweep/op.hpp>
+#include <upsweep/range.hpp>
 
 // One aligned block of 2^k elements on one core. The loops are plain C++ with constant trip counts over arrays that do not
 // alias, which compilers turn into vector code of any width; the order of the operands does not depend on that width.
@@ -34,6 +35,23 @@ inline Acc load(In in, std::size_t i)
     return convert<Acc>(static_cast<std::iter_value_t<In>>(in[static_cast<std::iter_difference_t<In>>(i)]));
 }
 
+// The next Count elements as a loop can index them from `first` on: those of a view, of which each alone would cost divisions, are
+// copied side by side.
+template <std::size_t Count, class In>
+struct block_elements {
+    In first;
+    explicit block_elements(In in) : first(in) {}
+};
+template <std::size_t Count, detail::strided_iterator In>
+struct block_elements<Count, In> {
+    std::array<std::iter_value_t<In>, Count> copied;
+    const std::iter_value_t<In>* first = copied.data();
+    explicit block_elements(const In& in) { in.read(Count, copied.data()); }
+    block_elements(const block_elements&) = delete;
+    block_elements& operator=(const block_elements&) = delete;
+    ~block_elements() = default;
+};
+
 // The next Count elements as accumulators: where they lie if they are that already, else converted into the buffer.
 template <std::size_t Count, class Acc, class In>
 inline const Acc* load_block(In in, Acc* __restrict buffer)
@@ -44,6 +62,11 @@ inline const Acc* load_block(In in, Acc* __restrict buffer)
                          std::same_as<Acc, float>) {
         widen<Count>(in, buffer);
         return buffer;
+    } else if constexpr (detail::strided_iterator<In> && std::same_as<std::iter_value_t<In>, Acc>) {
+        in.read(Count, buffer);
+        return buffer;
+    } else if constexpr (detail::strided_iterator<In>) {
+        return load_block<Count>(block_elements<Count, In>(in).first, buffer);
     } else {
         for (std::size_t j = 0; j < Count; ++j)
             buffer[j] = load<Acc>(in, j);
@@ -108,7 +131,9 @@ inline Acc fold_columns(In in, const Op& op)
 template <std::size_t Count, class Acc, class In, class Op>
 inline Acc block_total(In in, const Op& op)
 {
-    if constexpr (detail::is_exact<Op, Acc>) {
+    if constexpr (detail::strided_iterator<In>) {
+        return block_total<Count, Acc>(block_elements<Count, In>(in).first, op);
+    } else if constexpr (detail::is_exact<Op, Acc>) {
         return fold_columns<Count, Acc>(in, op);
     } else {
         std::array<Acc, Count> buffer;

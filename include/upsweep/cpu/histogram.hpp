@@ -152,8 +152,10 @@ template <class T, class In, class Slots>
 void count_samples(private_table& table, In in, std::size_t count, const Slots& slots)
 {
     std::size_t i = 0;
-    for (; i + histogram_block <= count; i += histogram_block)
-        count_block<T>(table, in + static_cast<std::iter_difference_t<In>>(i), slots);
+    for (; i + histogram_block <= count; i += histogram_block) {
+        const block_elements<histogram_block, In> elements(in + static_cast<std::iter_difference_t<In>>(i));
+        count_block<T>(table, elements.first, slots);
+    }
     for (; i < count; ++i)
         table.count(slots(load<T>(in, i)));
 }
@@ -213,6 +215,9 @@ void histogram_pieces(const cpu& target, std::size_t count, const Slots& slots, 
 template <class In, class Slots>
 void histogram_onto(const cpu& target, In in, std::size_t count, const Slots& slots, std::span<std::uint64_t> totals)
 {
+    if constexpr (detail::strided_iterator<In>)
+        if (in.is_contiguous())
+            return histogram_onto(target, in.address(), count, slots, totals);
     using sample = std::iter_value_t<In>;
     histogram_pieces<sample>(
         target, count, slots, totals,

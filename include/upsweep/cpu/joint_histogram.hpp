@@ -32,11 +32,13 @@ dimension dimension_of(In in, const Bins& bins)
 {
     return detail::with_bin_finder<T>(bins, [&](auto slots) {
         const auto slots_of = [in, slots](std::size_t first, std::size_t count, detail::bin_index* block) {
-            if (count == histogram_block)
-                bins_of_block<T>(in + static_cast<std::iter_difference_t<In>>(first), slots, block);
-            else
+            if (count == histogram_block) {
+                const block_elements<histogram_block, In> samples(in + static_cast<std::iter_difference_t<In>>(first));
+                bins_of_block<T>(samples.first, slots, block);
+            } else {
                 for (std::size_t j = 0; j < count; ++j)
                     block[j] = slots(load<T>(in, first + j));
+            }
         };
         return dimension{slots_of, static_cast<detail::bin_index>(detail::bin_count(bins))};
     });

@@ -55,6 +55,9 @@ Acc grain_total(In in, const Op& op)
 template <class Acc, class Op, class In>
 void fold_onto(const cpu& target, fold_stack<Acc, Op>& stack, In in, std::size_t count, const Op& op)
 {
+    if constexpr (detail::strided_iterator<In>)
+        if (in.is_contiguous())
+            return fold_onto(target, stack, in.address(), count, op);
     constexpr std::size_t grain = grain_size<Acc>;
     constexpr std::size_t grains_at_once = 4096;
 

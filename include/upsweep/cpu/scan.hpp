@@ -160,6 +160,16 @@ template <class Acc, class Op, class In, class Out>
 void scan_onto(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, std::size_t count, const Op& op,
                const scan_options<Acc>& options)
 {
+    if constexpr (detail::strided_iterator<In> && detail::strided_iterator<Out>) {
+        if (in.is_contiguous() && out.is_contiguous())
+            return scan_onto(target, stack, in.address(), out.address(), count, op, options);
+    } else if constexpr (detail::strided_iterator<In>) {
+        if (in.is_contiguous())
+            return scan_onto(target, stack, in.address(), out, count, op, options);
+    } else if constexpr (detail::strided_iterator<Out>) {
+        if (out.is_contiguous())
+            return scan_onto(target, stack, in, out.address(), count, op, options);
+    }
     constexpr std::size_t grain = grain_size<Acc>;
     const Acc before = op.template identity<Acc>();
 

@@ -1,6 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstring>
@@ -8,6 +10,7 @@
 #include <type_traits>
 
 #include <upsweep/cpu/half.hpp>
+#include <upsweep/range.hpp>
 #include <upsweep/types.hpp>
 
 namespace upsweep::cpu_engine {
@@ -21,7 +24,17 @@ template <class Acc, class Out>
 void store_results(const Acc* __restrict results, Out out, std::size_t count)
 {
     using value = std::iter_value_t<Out>;
-    if constexpr (std::contiguous_iterator<Out> && std::is_trivially_copyable_v<value>) {
+    if constexpr (detail::strided_iterator<Out> && std::same_as<value, Acc>) {
+        out.write(count, results);
+    } else if constexpr (detail::strided_iterator<Out>) {
+        constexpr std::size_t at_once = 256;
+        std::array<value, at_once> converted;
+        for (std::size_t i = 0; i < count; i += at_once) {
+            const std::size_t part = std::min(at_once, count - i);
+            store_results(results + i, converted.data(), part);
+            (out + static_cast<std::iter_difference_t<Out>>(i)).write(part, converted.data());
+        }
+    } else if constexpr (std::contiguous_iterator<Out> && std::is_trivially_copyable_v<value>) {
         value* const to = std::to_address(out);
         if constexpr (std::same_as<value, Acc>) {
             std::memcpy(to, results, count * sizeof(value));

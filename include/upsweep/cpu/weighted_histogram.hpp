@@ -204,7 +204,8 @@ void add_weights(weight_table<Sum>& table, In in, Weights weights, std::size_t c
     std::array<Sum, size> buffer;
     std::size_t i = 0;
     for (; i + size <= count; i += size) {
-        find_bins<sample>(in + static_cast<std::iter_difference_t<In>>(i), slots, block.data());
+        const block_elements<size, In> samples(in + static_cast<std::iter_difference_t<In>>(i));
+        find_bins<sample>(samples.first, slots, block.data());
         const Sum* const summands =
             load_block<size>(weights + static_cast<std::iter_difference_t<Weights>>(i), buffer.data());
         for (std::size_t j = 0; j < size; ++j)
