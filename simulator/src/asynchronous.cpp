@@ -514,7 +514,7 @@ void engine::add_copy(const lane& issuer, bulk_copy copy)
 }
 
 // The schedule moves copies on soon, in the order of their issue; or at once; or at random; or as late as possible, when
-// nothing else can go on.
+// nothing else gets anywhere. A copy that wakes nobody is no progress, so that the next one need not wait for as long.
 bool engine::copy_is_due()
 {
     using order = schedule::order;
@@ -558,7 +558,6 @@ void engine::advance_next_copy()
 void engine::read_copy(bulk_copy& copy)
 {
     ++changes_;
-    no_progress_ = only_reads_ = 0;
     copy.read = true;
     if (copy.possible) {
         const auto* from = reinterpret_cast<const std::uint8_t*>(copy.source);
@@ -573,7 +572,7 @@ void engine::read_copy(bulk_copy& copy)
 void engine::finish_copy(bulk_copy copy)
 {
     ++changes_;
-    no_progress_ = only_reads_ = 0;
+    only_reads_ = 0;
     if (copy.possible) {
         std::memcpy(reinterpret_cast<void*>(copy.target), copy.data.data(), copy.bytes);
         if (copy.store)
