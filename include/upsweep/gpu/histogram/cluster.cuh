@@ -108,7 +108,6 @@ __global__ void __launch_bounds__(Shape::threads, 1)
                      batch_number % Shape::batches);
     };
     const auto receive = [&](unsigned earlier) {
-        __syncwarp(); // no lane waits while its neighbours still have to send
         wait_for_transfers(barriers, earlier % Shape::batches, packets * lanes * sizeof(uint4),
                            earlier / Shape::batches);
 #pragma unroll
