@@ -17,6 +17,7 @@
 #include <upsweep/gpu/histogram/large.cuh>
 #include <upsweep/gpu/histogram/matrix.cuh>
 #include <upsweep/gpu/histogram/small.cuh>
+#include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/range.hpp>
 #include <upsweep/verb/histogram.hpp>
@@ -72,7 +73,8 @@ struct engine<cuda, verb::histogram> {
             else
                 count_elements(target, in.data, in.size(), bins, result);
         } else {
-            count_elements(target, first_of(in), size_of(in), bins, result);
+            gpu::with_source(first_of(in),
+                             [&](const auto& source) { count_elements(target, source, size_of(in), bins, result); });
         }
     }
 

@@ -1,0 +1,204 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+#include <upsweep/gpu/primitive/divider.cuh>
+#include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/view.hpp>
+
+// The source of views: elements at strides, found by their position in the order of the view. A lane divides once for each vector;
+// from there on it counts the indices up.
+namespace upsweep::gpu {
+
+template <class T, std::size_t Rank>
+struct strided_source {
+    using value_type = std::remove_cv_t<T>;
+    static constexpr int most_dimensions = static_cast<int>(Rank);
+
+    // The dimensions from the innermost one on, without those of extent 1 in front: the loops over them end at `dimensions`.
+    T* data;
+    std::int64_t strides[Rank];
+    divider extents[Rank - 1];
+    std::int64_t
+        carries[Rank - 1]; // from behind the last element of a dimension to the first one of the next index before it
+    int dimensions = 1;
+    unsigned run =
+        0; // elements that are in one piece, and aligned as one, from each multiple of so many on: a power of two
+    std::uint64_t first = 0;
+
+    // Of the elements of a view that is collapsed, as its iterators have it.
+    explicit strided_source(const view<T, Rank>& elements) : data(elements.data())
+    {
+        for (std::size_t k = 0; k < Rank; ++k) {
+            const std::size_t extent = elements.extent(Rank - 1 - k);
+            strides[k] = elements.stride(Rank - 1 - k);
+            if (extent != 1)
+                dimensions = static_cast<int>(k) + 1;
+            if (k + 1 < Rank) {
+                extents[k] = divider(extent != 0 ? extent : 1);
+                carries[k] = elements.stride(Rank - 2 - k) - static_cast<std::int64_t>(extent) * strides[k];
+            }
+        }
+        run = is_in_rows() ? longest_run() : 1;
+    }
+
+    __device__ strided_source operator+(std::uint64_t n) const
+    {
+        strided_source there = *this;
+        there.first += n;
+        return there;
+    }
+    __device__ T& operator[](std::uint64_t n) const { return *place_of(n); }
+
+    __device__ T* place_of(std::uint64_t n) const
+    {
+        n += first;
+        T* place = data;
+#pragma unroll
+        for (int k = 0; k + 1 < most_dimensions; ++k) {
+            if (k + 1 == dimensions)
+                return place + static_cast<std::int64_t>(n) * strides[k];
+            const std::uint64_t quotient = extents[k].quotient(n);
+            place += static_cast<std::int64_t>(n - quotient * extents[k].divisor) * strides[k];
+            n = quotient;
+        }
+        return place + static_cast<std::int64_t>(n) * strides[most_dimensions - 1];
+    }
+
+private:
+    bool is_in_rows() const { return strides[0] == 1 && reinterpret_cast<std::uintptr_t>(data) % sizeof(T) == 0; }
+
+    // The largest power of two, up to 16, of which the place, the length and the strides of rows are multiples.
+    unsigned longest_run() const
+    {
+        std::uint64_t all = 16 | reinterpret_cast<std::uintptr_t>(data) / sizeof(T);
+        for (int k = 1; k < dimensions; ++k)
+            all |= extents[0].divisor | static_cast<std::uint64_t>(strides[k]);
+        return static_cast<unsigned>(all & (0 - all));
+    }
+};
+
+// One element after the other, without a division after the first.
+template <class T, std::size_t Rank>
+class strided_cursor {
+public:
+    __device__ explicit strided_cursor(const strided_source<T, Rank>& source)
+        : source_(source), place_(source.place_of(0)), index_{}
+    {
+        std::uint64_t rest = source.first;
+#pragma unroll
+        for (int k = 0; k + 1 < source.most_dimensions; ++k) {
+            if (k + 1 == source.dimensions)
+                return;
+            const std::uint64_t quotient = source.extents[k].quotient(rest);
+            index_[k] = rest - quotient * source.extents[k].divisor;
+            rest = quotient;
+        }
+    }
+
+    __device__ T& operator*() const { return *place_; }
+    __device__ void advance()
+    {
+        place_ += source_.strides[0];
+#pragma unroll
+        for (int k = 0; k + 1 < source_.most_dimensions; ++k) {
+            if (k + 1 == source_.dimensions || ++index_[k] != source_.extents[k].divisor)
+                return;
+            index_[k] = 0;
+            place_ += source_.carries[k];
+        }
+    }
+
+private:
+    const strided_source<T, Rank>& source_;
+    T* place_;
+    std::uint64_t index_[Rank - 1];
+};
+
+// Whether all vectors from here on are aligned and in one row each.
+template <int Count, class T, std::size_t Rank>
+__device__ bool is_aligned(const strided_source<T, Rank>& source)
+{
+    return are_word<Count, T> && Count > 1 && source.run >= Count && source.first % Count == 0;
+}
+
+template <int Count, class T, std::size_t Rank>
+__device__ auto load_vector(const strided_source<T, Rank>& source)
+{
+    return load_vector<Count>(static_cast<const std::remove_cv_t<T>*>(source.place_of(0)));
+}
+
+template <int Count, class T, std::size_t Rank>
+__device__ auto gather_vector(const strided_source<T, Rank>& source, int end = Count)
+{
+    using vector_t = lane_vector<std::remove_cv_t<T>, Count>;
+    typename vector_t::elements all{};
+    if (end > 0) {
+        strided_cursor<T, Rank> cursor(source);
+#pragma unroll
+        for (int j = 0; j < Count; ++j) {
+            if (j < end)
+                all.element[j] = *cursor;
+            if (j + 1 < end)
+                cursor.advance();
+        }
+    }
+    vector_t vector;
+    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
+    return vector;
+}
+
+// Refuses memory that kernels cannot reach, by the lowest and the highest of `count` elements.
+template <class T, std::size_t Rank>
+void check_place(const cuda& target, std::string_view call, const strided_source<T, Rank>& source, std::size_t count)
+{
+    if (count == 0)
+        return;
+    const T* lowest = source.data;
+    const T* highest = source.data;
+    std::uint64_t rest = count - 1;
+    for (int k = 0; k < source.dimensions; ++k) {
+        const bool is_outermost = k + 1 == source.dimensions;
+        const std::uint64_t most = is_outermost ? rest : source.extents[k].divisor - 1;
+        const std::int64_t reach = static_cast<std::int64_t>(most) * source.strides[k];
+        (reach < 0 ? lowest : highest) += reach;
+        rest = is_outermost ? 0 : rest / source.extents[k].divisor;
+    }
+    check_pointer(target, call, lowest);
+    check_pointer(target, call, highest);
+}
+
+// Calls f with sources in the place of iterators: a pointer where the elements of a view lie one behind the other, which only the
+// run time tells, a strided source where they do not, and other iterators as they are. With two views, either both are pointers or
+// none is, which saves half of the kernels.
+template <class In, class F>
+void with_source(const In& in, F f)
+{
+    if constexpr (!detail::is_view_iterator<In>)
+        f(in);
+    else if (in.is_contiguous())
+        f(in.address());
+    else
+        f(strided_source(in.elements()));
+}
+template <class In, class Out, class F>
+void with_sources(const In& in, const Out& out, F f)
+{
+    if constexpr (!detail::is_view_iterator<In>)
+        with_source(out, [&](const auto& to) { f(in, to); });
+    else if constexpr (!detail::is_view_iterator<Out>)
+        with_source(in, [&](const auto& from) { f(from, out); });
+    else if (in.is_contiguous() && out.is_contiguous())
+        f(in.address(), out.address());
+    else
+        f(strided_source(in.elements()), strided_source(out.elements()));
+}
+
+} // namespace upsweep::gpu

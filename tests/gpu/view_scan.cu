@@ -1,0 +1,12 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "../view_scan_cases.hpp"
+
+namespace upsweep::test {
+
+// Fewer, since the simulator reads them one by one.
+template <>
+inline constexpr std::size_t many_elements<cuda> = 70001;
+
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, view_scan, ::testing::Types<cuda>);
+
+} // namespace upsweep::test
