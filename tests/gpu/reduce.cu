@@ -35,7 +35,7 @@ TEST(gpu_reduce_of, integers_by_bits)
     expect_literal_folds<up::cuda, std::int64_t>(up::bit_and{});
 }
 
-// Operands of an operator that does not commute keep their order; a total of 16 bytes does not fit into a notice.
+// Operands of an operator that does not commute keep their order; a total of 16 bytes does not fit into a tile state.
 TEST(gpu_reduce_of, monoids_of_the_user)
 {
     expect_literal_folds<up::cuda, affine>(composition);

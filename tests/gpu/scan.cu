@@ -31,7 +31,7 @@ TEST(gpu_scan_of, other_operators)
 
 TEST(gpu_scan_of, flags_into_positions) { expect_prefix_folds<up::cuda, bool, std::uint32_t>(up::plus{}); }
 
-// Without the largest size, since the simulator is slow: the one before it already has more than a chunk of tiles, and
+// Without the largest size, since the simulator is slow: the one before it already has more than a group of tiles, and
 // enough matrices for the large ones.
 TEST(gpu_scan_of, monoids_of_the_user)
 {

@@ -21,11 +21,11 @@ using namespace upsweep::test;
 
 namespace {
 
-// A few processors are enough for blocks to wait for one another.
-class few_processors : public ::testing::Environment {
+// A few multiprocessors are enough for blocks to wait for one another.
+class few_multiprocessors : public ::testing::Environment {
     void SetUp() override { sim::current_options().machine.sms = 3; }
 };
-const auto* const environment = ::testing::AddGlobalTestEnvironment(new few_processors);
+const auto* const environment = ::testing::AddGlobalTestEnvironment(new few_multiprocessors);
 
 // Some tiles and a piece of one. As many tiles as there are blocks at once, 24 here, have a kernel of their own: 8192 bytes
 // each in a scan, 16384 in a reduce.
@@ -102,7 +102,7 @@ TEST(simulated, scan_with_each_block_stalled_and_each_block_first)
     under_schedules(unfair_schedules(blocks), scan);
 }
 
-// A workspace is used again without being cleared: what an earlier call left there is not taken for news.
+// A workspace is used again without being cleared: what an earlier call left there is not taken for a total.
 TEST(simulated, one_target_for_many_calls)
 {
     auto random = generator();
@@ -127,10 +127,10 @@ TEST(simulated, reduce_reads_each_byte_once)
     const up::cuda gpu;
     (void)up::reduce(gpu, in.const_span());
     const auto cost = counted([&] { (void)up::reduce(gpu, in.const_span()); });
-    constexpr std::uint64_t overhead = 8192; // of the board
+    constexpr std::uint64_t overhead = 8192; // of the tile states
     EXPECT_GE(cost.load_bytes, bytes);
     EXPECT_LE(cost.load_bytes_moved, bytes + overhead);
-    EXPECT_LE(cost.store_bytes, 16 * 16 + 64); // a notice for each 32 KiB
+    EXPECT_LE(cost.store_bytes, 16 * 16 + 64); // a tile state for each 32 KiB
     EXPECT_EQ(cost.bank_conflicts, 0U);
 }
 
@@ -143,7 +143,7 @@ TEST(simulated, few_tiles_cost_no_more)
     (void)up::reduce(gpu, array.const_span());
     const auto of_reduce = counted([&] { (void)up::reduce(gpu, array.const_span()); });
     const auto of_scan = counted([&] { up::inclusive_scan(gpu, array.const_span(), array.span()); });
-    constexpr std::uint64_t overhead = 8192; // of the board
+    constexpr std::uint64_t overhead = 8192; // of the tile states
     EXPECT_GE(of_reduce.load_bytes, bytes);
     EXPECT_LE(of_reduce.load_bytes_moved, bytes + overhead);
     EXPECT_LE(of_reduce.store_bytes, 4 * 16 + 64);

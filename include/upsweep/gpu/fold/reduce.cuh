@@ -4,10 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <upsweep/gpu/fold/look_back.cuh>
 #include <upsweep/gpu/fold/small_reduce.cuh>
-#include <upsweep/gpu/fold/tile_folds.cuh>
-#include <upsweep/gpu/fold/tile_states.cuh>
-#include <upsweep/gpu/fold/vector_total.cuh>
+#include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
@@ -15,39 +14,47 @@
 #include <upsweep/op.hpp>
 #include <upsweep/range.hpp>
 
-// Reduce in one kernel. Each block folds tiles and puts their totals on the board; block 0 folds the totals as they come,
-// and the elements after the last whole tile.
+// Reduce in one pass and one kernel. Blocks have two roles:
+//
+//                  step after step                                        at the end
+//   worker blocks  fold a tile, a warp its warp tile; publish its total
+//   block 0        each warp reads a group of 128 totals and folds it;    fold the elements after the last whole tile,
+//                  one warp folds the groups                              which block 0 has read first of all; write the result
+//
+// Totals are read and folded in the order of the tiles, by the look-back of look_back.cuh, whichever block they come from.
 namespace upsweep::gpu {
 
-template <class Acc, class It, class Op>
+template <class Acc, class Source, class Op>
 struct reduce_shape {
     static constexpr int warps = 8;
     static constexpr int threads = warps * lanes;
-    static constexpr int blocks = 4; // of a processor: together they have 128 KiB on their way
+    static constexpr int blocks = 4; // of a multiprocessor: all four have 128 KiB on their way
     static constexpr int rows = 8;
-    static constexpr int elements = vector_elements<sizeof(std::iter_value_t<It>)>; // of a lane, in a row
+    static constexpr int elements = vector_elements<sizeof(std::iter_value_t<Source>)>; // of a lane, in a row
     static constexpr int row = elements * lanes;
-    static constexpr int chunk = row * rows; // of a warp
-    static constexpr int tile = chunk * warps;
+    static constexpr int warp_tile = row * rows;
+    static constexpr int tile = warp_tile * warps;
+    static constexpr int levels = std::countr_zero(static_cast<unsigned>(warps));
+    static constexpr int round = warps * group_tiles; // the tiles whose totals block 0 reads in a step
 };
 
-// The tiles that are put on the board. What is left needs no other block, nor does a single tile.
+// The tiles that worker blocks fold. What is left block 0 folds itself, as it does a single tile.
 template <class Shape>
 UPSWEEP_HOST_DEVICE std::uint64_t tiles_of(std::uint64_t count)
 {
     return count <= Shape::tile ? 0 : count / Shape::tile;
 }
 
-// The total of the chunk at `in`, for every lane of the warp.
-template <class Shape, class Acc, class It, class Op>
-__device__ Acc chunk_total(It in, bool aligned, const Op& op)
+// The total of the warp tile at `in`, for every lane of the warp.
+template <class Shape, class Acc, class Source, class Op>
+__device__ Acc warp_tile_total(Source in, bool aligned, const Op& op)
 {
-    using element = std::iter_value_t<It>;
+    using element = std::iter_value_t<Source>;
     constexpr int count = Shape::elements;
     using partial = lane_accumulator_t<Op, Acc, element>;
 
     lane_vector<element, count> vectors[Shape::rows];
-    const It mine = in + lane_id() * count;
+    const Source mine = in + lane_id() * count;
     if (aligned) {
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
@@ -74,50 +81,51 @@ __device__ Acc chunk_total(It in, bool aligned, const Op& op)
     }
 }
 
-// The elements that no other block folds, a tile at most, as the totals of the blocks that the binary digits of their
-// number cut them into: whole chunks, of the last chunk the whole rows, of the last row the whole vectors, of the last
+// The elements that no worker block folds, a tile at most, as the totals of the aligned blocks that the binary digits of their
+// number cut them into: whole warp tiles, of the last warp tile the whole rows, of the last row the whole vectors, of the last
 // vector the elements.
-template <class Shape, class Acc, class It, class Op>
+template <class Shape, class Acc, class Source, class Op>
 struct tail {
     static constexpr int lane_level = std::countr_zero(static_cast<unsigned>(Shape::elements));
     static constexpr int row_level = lane_level + lane_levels;
-    static_assert(Shape::rows <= Shape::warps, "each row of the last chunk has a warp");
+    static_assert(Shape::rows <= Shape::warps, "each row of the last warp tile has a warp");
 
-    raw_array<Acc, Shape::warps> chunks;
+    raw_array<Acc, Shape::warps> warp_tiles;
     raw_array<Acc, Shape::rows> rows;
-    raw_array<Acc, row_level> digits; // [k]: the block of 2^k elements, where digit k of the number is one
+    raw_array<Acc, row_level> digits; // [k]: of the block of 2^k elements, where digit k of the number is one
 
-    // By all threads of a block; a barrier must follow.
-    __device__ void fold(It in, int count, bool aligned, const Op& op)
+    // All threads of a block call this. A barrier must follow.
+    __device__ void fold(Source in, int count, bool aligned, const Op& op)
     {
         const int warp = static_cast<int>(threadIdx.x) / lanes;
-        const int whole = count / Shape::chunk;
-        Acc of_chunk = op.template identity<Acc>();
+        const int whole = count / Shape::warp_tile;
+        Acc of_warp_tile = op.template identity<Acc>();
         if (warp < whole)
-            of_chunk = chunk_total<Shape, Acc>(in + warp * Shape::chunk, aligned, op);
+            of_warp_tile = warp_tile_total<Shape, Acc>(in + warp * Shape::warp_tile, aligned, op);
         if (lane_id() == 0)
-            chunks[warp] = of_chunk;
-        const int row = Shape::warps - 1 - warp; // by warps that have no chunk, where there are enough
-        if (row < Shape::rows && count % Shape::chunk != 0) {
-            const int first = whole * Shape::chunk + row * Shape::row;
+            warp_tiles[warp] = of_warp_tile;
+        const int row = Shape::warps - 1 - warp; // by warps that have no warp tile, where there are enough
+        if (row < Shape::rows && count % Shape::warp_tile != 0) {
+            const int first = whole * Shape::warp_tile + row * Shape::row;
             fold_row(in + first, row, count - first, aligned, op);
         }
     }
 
-    // before (+) the blocks, largest first. By one warp, after the barrier.
+    // before (+) the totals, largest block first. The lanes of one warp call this, after the barrier.
     __device__ Acc fold_after(const Acc& before, int count, const Op& op)
     {
-        constexpr int levels_of_chunks = std::countr_zero(static_cast<unsigned>(2 * Shape::warps)); // all may be whole
+        constexpr int levels_of_warp_tiles =
+            std::countr_zero(static_cast<unsigned>(2 * Shape::warps)); // all may be whole
         constexpr int levels_of_rows = std::countr_zero(static_cast<unsigned>(Shape::rows));
-        const warp_tree<Acc, levels_of_chunks> tree_of_chunks(chunks[lane_id() % Shape::warps], op);
-        Acc result = shuffle(tree_of_chunks.fold_before(before, op), count / Shape::chunk);
-        if (count % Shape::chunk == 0)
+        const warp_tree<Acc, levels_of_warp_tiles> tree_of_warp_tiles(warp_tiles[lane_id() % Shape::warps], op);
+        Acc result = shuffle(tree_of_warp_tiles.fold_before(before, op), count / Shape::warp_tile);
+        if (count % Shape::warp_tile == 0)
             return result;
         const warp_tree<Acc, levels_of_rows> tree_of_rows(rows[lane_id() % Shape::rows], op);
         if constexpr (is_any_order<Op, Acc>) {
             result = op(result, tree_of_rows.total);
         } else {
-            result = shuffle(tree_of_rows.fold_before(result, op), count % Shape::chunk / Shape::row);
+            result = shuffle(tree_of_rows.fold_before(result, op), count % Shape::warp_tile / Shape::row);
 #pragma unroll
             for (int k = row_level - 1; k >= 0; --k)
                 if ((count >> k & 1) != 0)
@@ -127,8 +135,8 @@ struct tail {
     }
 
 private:
-    // A row, of which `count` elements exist: all of them, some or none. By one warp.
-    __device__ void fold_row(It in, int row, int count, bool aligned, const Op& op)
+    // Folds a row, of which `count` elements exist: all of them, some or none. The lanes of one warp call this.
+    __device__ void fold_row(Source in, int row, int count, bool aligned, const Op& op)
     {
         constexpr int elements = Shape::elements;
         const int mine = count - lane_id() * elements; // of this lane
@@ -180,130 +188,177 @@ private:
     }
 };
 
-template <class Shape, class Acc, class It, class Op, class Result>
-__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
-    reduce_kernel(It in, std::uint64_t count, Op op, Result* result, Acc nothing, board_memory memory)
-{
-    constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::warps));
-    __shared__ raw_array<Acc, 2 * Shape::warps> of_warps; // one half is read while the other is written
-    __shared__ tail<Shape, Acc, It, Op> after;
-    __shared__ typename chunk_stack<Acc, Op>::memory stack_memory;
-    __shared__ raw_array<Acc, 1> folded;
+template <class Shape, class Acc, class Source, class Op>
+class reduce_block {
+public:
+    struct shared_memory {
+        raw_array<Acc, 2 * Shape::warps> of_warps; // one half is read while the other is written
+        tail<Shape, Acc, Source, Op> after;
+        typename group_stack<Acc, Op>::memory stack;
+        raw_array<Acc, 1> folded; // of the groups on the stack
+        std::uint64_t next[2];    // the tile that a worker block folds next
+    };
 
-    const std::uint64_t tiles = tiles_of<Shape>(count);
-    const int warp = static_cast<int>(threadIdx.x) / lanes;
-    const bool aligned = is_aligned<Shape::elements>(in);
-    const bool speaks = (warp == 0 || blockIdx.x == 0) && tiles != 0;
-    const board<Acc> totals(memory, speaks ? load_relaxed(&memory.state->epoch) + 1 : 0);
-    int half = 0;
+    __device__ reduce_block(Source in, std::uint64_t count, const Op& op, const tile_state_memory& memory,
+                            shared_memory& shared)
+        : in_(in), count_(count), op_(op), header_(memory.header), shared_(shared), tiles_(tiles_of<Shape>(count)),
+          aligned_(is_aligned<Shape::elements>(in)),
+          states_(memory, uses_states() ? load_relaxed(&header_->epoch) + 1 : 0)
+    {
+    }
 
-    if (blockIdx.x != 0) {
-        // The tiles of the last rounds go to the block that comes first, which asks for one in advance. Those before are dealt
-        // out: handing out all of them takes 2 % longer where there are hundreds of rounds.
-        __shared__ std::uint64_t next[2];
+    // The role of a worker block. Tiles are dynamically scheduled in the last rounds, where a block takes a ticket one tile in
+    // advance, and statically before: with tickets for all of them a reduce takes 2 % longer where there are hundreds of rounds.
+    __device__ void fold_tiles()
+    {
         const std::uint64_t workers = gridDim.x - 1;
-        const std::uint64_t rounds = tiles / workers;
-        const std::uint64_t dealt = (rounds > 64 ? rounds - 64 : 1) * workers;
+        const std::uint64_t rounds = tiles_ / workers;
+        const std::uint64_t scheduled = (rounds > 64 ? rounds - 64 : 1) * workers;
         int step = 0;
-        for (std::uint64_t tile = blockIdx.x - 1; tile < tiles; tile = next[step], step ^= 1, half ^= Shape::warps) {
+        int half = 0;
+        for (std::uint64_t tile = blockIdx.x - 1; tile < tiles_;
+             tile = shared_.next[step], step ^= 1, half ^= Shape::warps) {
             std::uint64_t following = tile + workers;
-            if (threadIdx.x == 0 && following >= dealt && tiles > workers)
-                following = dealt + draw(memory.state, tiles - dealt + workers);
-            const Acc total = chunk_total<Shape, Acc>(in + tile * Shape::tile + warp * Shape::chunk, aligned, op);
+            if (threadIdx.x == 0 && following >= scheduled && tiles_ > workers)
+                following = scheduled + take_ticket(header_, tiles_ - scheduled + workers);
+            const Acc total =
+                warp_tile_total<Shape, Acc>(in_ + tile * Shape::tile + warp() * Shape::warp_tile, aligned_, op_);
             if (lane_id() == 0)
-                of_warps[half + warp] = total;
+                shared_.of_warps[half + warp()] = total;
             if (threadIdx.x == 0)
-                next[step] = following;
+                shared_.next[step] = following;
             __syncthreads();
-            if (warp == 0) {
-                const warp_tree<Acc, levels> tree(of_warps[half + lane_id() % Shape::warps], op);
+            if (warp() == 0) {
+                const auto tree = tree_of_warps(half);
                 if (lane_id() == 0)
-                    totals.publish(tile, tree.total);
+                    states_.publish(tile, tree.total);
             }
         }
-        return;
     }
 
-    // Each warp folds a chunk of totals at a time; the totals of whole rounds go on a stack.
-    constexpr int round = Shape::warps * chunk_tiles;
-    const int left = static_cast<int>(count - tiles * Shape::tile);
-    word128 notices[chunk_rows];
-    if (tiles != 0)
-        totals.peek(static_cast<unsigned>(warp * chunk_tiles), tiles, notices);
-    chunk_stack<Acc, Op> stack(stack_memory, op);
-    if (tiles != 0 && warp == 0) {
-        stack.start(op.template identity<Acc>());
-        if (lane_id() == 0)
-            folded[0] = stack.fold();
-    }
-    after.fold(in + tiles * Shape::tile, left, aligned, op);
-    __syncthreads();
-
-    Acc total = op.template identity<Acc>();
-    int last_warp = 0; // which gets the fold of all tiles
-    for (std::uint64_t done = 0; done < tiles; done += round, half ^= Shape::warps) {
-        const std::uint64_t first = done + static_cast<unsigned>(warp * chunk_tiles);
-        Acc of_tiles[chunk_rows];
-        totals.read(first, tiles < first + chunk_tiles ? tiles : first + chunk_tiles, op.template identity<Acc>(),
-                    notices, of_tiles);
-        Acc copy[chunk_rows];
-#pragma unroll
-        for (int r = 0; r < chunk_rows; ++r)
-            copy[r] = of_tiles[r];
-        const Acc of_chunk = warp_total(copy, op);
-        if (lane_id() == 0)
-            of_warps[half + warp] = of_chunk;
+    // The role of block 0.
+    template <class Result>
+    __device__ void fold_totals(Result* result, const Acc& nothing)
+    {
+        const int left = static_cast<int>(count_ - tiles_ * Shape::tile);
+        word128 states[group_rows];
+        if (tiles_ != 0)
+            states_.load(static_cast<unsigned>(warp() * group_tiles), tiles_, states);
+        group_stack<Acc, Op> stack(shared_.stack, op_);
+        if (tiles_ != 0 && warp() == 0) {
+            stack.start(op_.template identity<Acc>());
+            if (lane_id() == 0)
+                shared_.folded[0] = stack.fold();
+        }
+        shared_.after.fold(in_ + tiles_ * Shape::tile, left, aligned_, op_);
         __syncthreads();
-        if (tiles < done + round)
-            last_warp = static_cast<int>(tiles % round / chunk_tiles);
-        if (warp == last_warp) {
-            const warp_tree<Acc, levels> chunks(of_warps[half + lane_id() % Shape::warps], op);
-            if (tiles < done + round) {
-                Acc beyond;
-                total = shuffle(chunks.fold_before(folded[0], op), warp);
-                if (tiles % chunk_tiles != 0)
-                    total = fold_in_chunk(total, of_tiles, static_cast<int>(tiles % chunk_tiles), beyond, op);
-            } else {
-                stack.push(chunks.total);
-                total = stack.fold();
-                if (lane_id() == 0)
-                    folded[0] = total;
+
+        Acc total = op_.template identity<Acc>();
+        const int last_warp = fold_groups(stack, states, total);
+        if (warp() == last_warp) {
+            if (left != 0)
+                total = shared_.after.fold_after(total, left, op_);
+            if (lane_id() == 0) {
+                *result = convert<Result>(count_ != 0 ? total : nothing);
+                if (tiles_ != 0)
+                    store_relaxed(&header_->epoch, states_.epoch());
             }
         }
-        if (done + round < tiles)
-            totals.peek(first + round, tiles, notices);
     }
-    if (warp == last_warp) {
-        if (left != 0)
-            total = after.fold_after(total, left, op);
-        if (lane_id() == 0) {
-            *result = convert<Result>(count != 0 ? total : nothing);
-            if (tiles != 0)
-                store_relaxed(&memory.state->epoch, totals.epoch());
+
+private:
+    __device__ static int warp() { return static_cast<int>(threadIdx.x) / lanes; }
+    __device__ bool uses_states() const { return (warp() == 0 || blockIdx.x == 0) && tiles_ != 0; }
+
+    __device__ auto tree_of_warps(int half)
+    {
+        return warp_tree<Acc, Shape::levels>(shared_.of_warps[half + lane_id() % Shape::warps], op_);
+    }
+
+    // Reads the totals of all tiles and folds them, in each step a group a warp; the totals of whole rounds go on the stack. Returns
+    // the warp that gets the fold.
+    __device__ int fold_groups(group_stack<Acc, Op>& stack, word128 (&states)[group_rows], Acc& total)
+    {
+        int last_warp = 0;
+        int half = 0;
+        for (std::uint64_t done = 0; done < tiles_; done += Shape::round, half ^= Shape::warps) {
+            const std::uint64_t first = done + static_cast<unsigned>(warp() * group_tiles);
+            Acc of_tiles[group_rows];
+            states_.wait_and_read(first, tiles_ < first + group_tiles ? tiles_ : first + group_tiles,
+                                  op_.template identity<Acc>(), states, of_tiles);
+            Acc copy[group_rows];
+#pragma unroll
+            for (int r = 0; r < group_rows; ++r)
+                copy[r] = of_tiles[r];
+            const Acc of_group = warp_total(copy, op_);
+            if (lane_id() == 0)
+                shared_.of_warps[half + warp()] = of_group;
+            __syncthreads();
+            if (tiles_ < done + Shape::round)
+                last_warp = static_cast<int>(tiles_ % Shape::round / group_tiles);
+            if (warp() == last_warp) {
+                const auto groups = tree_of_warps(half);
+                if (tiles_ < done + Shape::round) {
+                    Acc beyond;
+                    total = shuffle(groups.fold_before(shared_.folded[0], op_), warp());
+                    if (tiles_ % group_tiles != 0)
+                        total = fold_in_group(total, of_tiles, static_cast<int>(tiles_ % group_tiles), beyond, op_);
+                } else {
+                    stack.push(groups.total);
+                    total = stack.fold();
+                    if (lane_id() == 0)
+                        shared_.folded[0] = total;
+                }
+            }
+            if (done + Shape::round < tiles_)
+                states_.load(first + Shape::round, tiles_, states);
         }
+        return last_warp;
     }
+
+    Source in_;
+    std::uint64_t count_;
+    const Op& op_;
+    tile_state_header* header_;
+    shared_memory& shared_;
+    std::uint64_t tiles_;
+    bool aligned_;
+    tile_states<Acc> states_;
+};
+
+template <class Shape, class Acc, class Source, class Op, class Result>
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
+    reduce_kernel(Source in, std::uint64_t count, Op op, Result* result, Acc nothing, tile_state_memory memory)
+{
+    using block = reduce_block<Shape, Acc, Source, Op>;
+    __shared__ typename block::shared_memory shared;
+    block self(in, count, op, memory, shared);
+    if (blockIdx.x != 0)
+        self.fold_tiles();
+    else
+        self.fold_totals(result, nothing);
 }
 
 // Writes the fold of `count` elements to *result, in order of the stream. Elements are read once.
-template <class Acc, class It, class Op, class Result>
-void reduce(const cuda& target, It in, std::uint64_t count, const Op& op, Result* result)
+template <class Acc, class Source, class Op, class Result>
+void reduce(const cuda& target, Source in, std::uint64_t count, const Op& op, Result* result)
 {
-    using few = small_reduce_shape<It>;
-    constexpr auto kernel_of_few = small_reduce_kernel<few, Acc, It, Op, Result>;
+    using few = small_reduce_shape<Source>;
+    constexpr auto kernel_of_few = small_reduce_kernel<few, Acc, Source, Op, Result>;
     const unsigned resident = resident_blocks<kernel_of_few>(target, few::threads, 0);
     const std::uint64_t most = resident < few::most_tiles ? resident : few::most_tiles;
     if (count != 0 && count <= few::tile * most) {
         const auto tiles = static_cast<unsigned>((count + few::tile - 1) / few::tile);
         launch(target, "reduce", kernel_of_few, tiles, few::threads, 0, in, static_cast<unsigned>(count), op, result,
-               board_of(target, tiles, sizeof(Acc)));
+               tile_states_of(target, tiles, sizeof(Acc)));
         return;
     }
-    using shape = reduce_shape<Acc, It, Op>;
-    constexpr auto kernel = reduce_kernel<shape, Acc, It, Op, Result>;
+    using shape = reduce_shape<Acc, Source, Op>;
+    constexpr auto kernel = reduce_kernel<shape, Acc, Source, Op, Result>;
     const std::uint64_t tiles = tiles_of<shape>(count);
     const std::uint64_t workers = resident_blocks<kernel>(target, shape::threads, 0) - 1;
     launch(target, "reduce", kernel, 1 + static_cast<unsigned>(tiles < workers ? tiles : workers), shape::threads, 0,
-           in, count, op, result, fold_of_nothing<Acc>(op), board_of(target, tiles, sizeof(Acc)));
+           in, count, op, result, fold_of_nothing<Acc>(op), tile_states_of(target, tiles, sizeof(Acc)));
 }
 
 } // namespace upsweep::gpu

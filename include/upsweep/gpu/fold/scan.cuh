@@ -8,10 +8,9 @@
 #include <cuda_pipeline.h>
 
 #include <upsweep/fold_order.hpp>
-#include <upsweep/gpu/fold/packed.cuh>
+#include <upsweep/gpu/fold/look_back.cuh>
 #include <upsweep/gpu/fold/small_scan.cuh>
-#include <upsweep/gpu/fold/tile_states.cuh>
-#include <upsweep/gpu/fold/vector_scan.cuh>
+#include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
@@ -19,56 +18,59 @@
 #include <upsweep/op.hpp>
 #include <upsweep/range.hpp>
 
-// Scan in one pass and one kernel. A block takes tile after tile through a ring of stages in shared memory:
+// Scan in one pass and one kernel. A block takes tile after tile through a ring of stages in shared memory. Its warps have three
+// roles, and meet at one barrier a tile; what happens in the step of a block's tile i is
 //
-//   copy      each warp copies the elements that it will need itself, asynchronously, several tiles ahead
-//   total     the tile's total is put on the board, some tiles ahead of
-//   scan      the tile's results, from the fold of all totals before it
+//                       before the barrier                      after the barrier
+//   16 scanning warps   fold the totals of tile i + ahead       scan tile i, begin to copy tile i + stages
+//   publishing warp     take a ticket for tile i + stages       publish the total of tile i + ahead
+//   a look-back warp    fold the tiles before tile i            prefetch states for its next tile
 //
-// so that the totals that a tile needs have been on the board for a while when it needs them. Every block reads every total:
-// one hop from any block to any other, and no chain of blocks that wait. One barrier a tile.
+// so that the totals that tile i looks back at have been published for `ahead` steps when it needs them. The look-back warps take
+// turns: each has as many steps for a tile as there are of them. The look-back is that of look_back.cuh.
 namespace upsweep::gpu {
 
-template <class In, class Out, int Rows, int Stages, int Ahead, int Listeners>
+template <class Source, class Out, int Rows, int Stages, int Ahead, int LookBackWarps>
 struct scan_shape {
-    static constexpr int warps = 16;                                // that scan
-    static constexpr int listeners = Listeners;                     // that fold the totals of other blocks
-    static constexpr int threads = (warps + 1 + listeners) * lanes; // and one warp that announces those of its own
-    static constexpr int rows = Rows;                               // of a chunk, which is a warp's part of a tile
-    static_assert(Listeners <= Ahead, "a listener has passed the barrier after which the totals of its tile are there");
+    static constexpr int warps = 16;                      // that scan
+    static constexpr int look_back_warps = LookBackWarps; // that fold the totals of other blocks
+    static constexpr int threads = (warps + 1 + look_back_warps) * lanes;
+    static constexpr int rows = Rows; // vectors of a lane in a warp tile, which is what a warp has of a tile
+    static_assert(LookBackWarps <= Ahead,
+                  "a look-back warp has passed the barrier after which its tile's totals are there");
     static constexpr int stages = Stages; // of the ring
     static constexpr int ahead = Ahead;   // tiles from a total to its scan
-    static constexpr int elements = vector_elements<larger_element<In, Out>>;
+    static constexpr int elements = vector_elements<larger_element<Source, Out>>;
     static constexpr int row = elements * lanes;
-    static constexpr int chunk = row * rows;
-    static constexpr int tile = chunk * warps;
-    static constexpr int vector_bytes = elements * static_cast<int>(larger_element<In, Out>);
+    static constexpr int warp_tile = row * rows;
+    static constexpr int tile = warp_tile * warps;
+    static constexpr int vector_bytes = elements * static_cast<int>(larger_element<Source, Out>);
     static constexpr std::size_t shared_bytes = std::size_t{vector_bytes} * (tile / elements) * stages;
 };
 
-// For many elements. Operators on 16 bytes are dear: the more elements a lane has, the fewer applications in the trees of warps.
-// Sums of 16-bit integers take 4 % longer with the usual ring.
-template <class Acc, class In, class Out, class Op, class Usual = scan_shape<In, Out, 4, 6, 4, 3>>
+// The shape for many elements. Operators on 16 bytes are dear: the more elements a lane has, the fewer applications there are in the
+// trees of warps. Sums of 16-bit integers take 4 % longer with the usual ring.
+template <class Acc, class Source, class Out, class Op, class Usual = scan_shape<Source, Out, 4, 6, 4, 3>>
 using large_scan_shape = std::conditional_t<
-    Usual::elements == 1, scan_shape<In, Out, 8, 3, 2, 2>,
-    std::conditional_t<is_packed<Op, Acc> && sizeof(Acc) == 2, scan_shape<In, Out, 4, 5, 3, 3>, Usual>>;
+    Usual::elements == 1, scan_shape<Source, Out, 8, 3, 2, 2>,
+    std::conditional_t<is_packed<Op, Acc> && sizeof(Acc) == 2, scan_shape<Source, Out, 4, 5, 3, 3>, Usual>>;
 
-template <class Shape, scan_kind Kind, class Acc, class In, class Out, class Op>
+template <class Shape, scan_kind Kind, class Acc, class Source, class Out, class Op>
 class scan_block {
-    using element = std::iter_value_t<In>;
+    using element = std::iter_value_t<Source>;
     using result = std::iter_value_t<Out>;
     static constexpr int elements = Shape::elements;
     static constexpr int stages = Shape::stages;
 
 public:
     struct shared_memory {
-        raw_array<Acc, stages * Shape::warps> totals;    // of the chunks
-        raw_array<Acc, stages*(Shape::warps + 1)> folds; // before them, and after the last
+        raw_array<Acc, stages * Shape::warps> totals;    // of the warp tiles
+        raw_array<Acc, stages*(Shape::warps + 1)> folds; // before them, and after the last one
         std::uint64_t tiles[stages + 2];
-        typename look_back<Acc, Op>::memory stacks[Shape::listeners];
+        typename look_back<Acc, Op>::memory stacks[Shape::look_back_warps];
     };
 
-    __device__ scan_block(In in, Out out, std::uint64_t count, const Op& op, const scan_start<Acc>& start,
+    __device__ scan_block(Source in, Out out, std::uint64_t count, const Op& op, const scan_start<Acc>& start,
                           bool keep_results, shared_memory& shared, std::byte* ring)
         : in_(in), out_(out), count_(count), vectors_{op, start}, keep_results_(keep_results), shared_(shared),
           ring_(ring), tiles_((count + Shape::tile - 1) / Shape::tile), in_aligned_(is_aligned<elements>(in)),
@@ -76,8 +78,8 @@ public:
     {
     }
 
-    // What the first warps do, from one barrier to the next: the total of one tile, the results of an earlier one.
-    __device__ void work()
+    // The role of the scanning warps. A step is the total of one tile and the results of an earlier one.
+    __device__ void scan_tiles()
     {
         for (int i = 0; i < stages - Shape::ahead; ++i)
             copy(i);
@@ -93,78 +95,80 @@ public:
         }
     }
 
-    // What the next warp does meanwhile: it puts totals on the board and takes tiles.
-    __device__ void announce(const board_memory& memory)
+    // The role of the publishing warp. Where no block gets more tiles than its ring has stages, tiles are statically scheduled,
+    // and else dynamically, by tickets, after the first ones.
+    __device__ void publish_tiles(const tile_state_memory& memory)
     {
-        const bool handed_out = tiles_ > std::uint64_t{stages} * gridDim.x; // else every block knows its tiles
-        const board<Acc> totals(memory, epoch(memory));
+        const bool dynamic = tiles_ > std::uint64_t{stages} * gridDim.x;
+        const tile_states<Acc> states(memory, epoch(memory));
         for (int i = -Shape::ahead; goes_on(i); ++i) {
             if (i >= 0 && lane_id() == 0)
                 shared_.tiles[(i + stages) % (stages + 2)] =
-                    handed_out ? std::uint64_t{stages} * gridDim.x + draw(memory.state, tiles_) : tiles_;
+                    dynamic ? std::uint64_t{stages} * gridDim.x + take_ticket(memory.header, tiles_) : tiles_;
             step(i);
             if (tile_of(i + Shape::ahead) + 1 < tiles_)
-                publish(i + Shape::ahead, totals);
+                publish(i + Shape::ahead, states);
         }
     }
 
-    // And the last warps, by turns: they fold the totals of other blocks.
-    __device__ void listen(const board_memory& memory, int which)
+    // The role of the look-back warps, which take turns.
+    __device__ void look_back_from_tiles(const tile_state_memory& memory, int which)
     {
-        look_back<Acc, Op> folds(board<Acc>(memory, epoch(memory)), shared_.stacks[which], vectors_.start.before,
+        look_back<Acc, Op> folds(tile_states<Acc>(memory, epoch(memory)), shared_.stacks[which], vectors_.start.before,
                                  vectors_.op);
-        for (int i = which - Shape::ahead; goes_on(i); i += Shape::listeners) {
+        for (int i = which - Shape::ahead; goes_on(i); i += Shape::look_back_warps) {
             if (i >= 0) {
                 fold(i, folds);
-                // The totals before the last tile are known, so every block that has tiles has read the epoch.
+                // All tiles before the last one have been published, so that every block has read the epoch by now.
                 if (tiles_ > 1 && tile_of(i) + 1 == tiles_ && lane_id() == 0)
-                    store_relaxed(&memory.state->epoch, epoch(memory));
+                    store_relaxed(&memory.header->epoch, epoch(memory));
             }
             step(i);
-            const int next = i + Shape::listeners;
+            const int next = i + Shape::look_back_warps;
             if (next >= 0 && tile_of(next) < tiles_)
-                folds.expect(tile_of(next));
+                folds.prefetch(tile_of(next));
         }
     }
 
 private:
-    // The barrier of step i, for all but the listeners of the steps beside it.
+    // The barrier of step i. The look-back warps whose turn it is not are not part of it.
     __device__ static void step(int i)
     {
-        named_barrier((i + Shape::ahead) % Shape::listeners, Shape::threads - (Shape::listeners - 1) * lanes);
+        named_barrier((i + Shape::ahead) % Shape::look_back_warps,
+                      Shape::threads - (Shape::look_back_warps - 1) * lanes);
     }
 
-    // The number of this block's i-th tile. The first ones are known; the others go to the block that comes first.
+    // The number of this block's tile i. The first ones are statically scheduled, up to the number of stages.
     __device__ std::uint64_t tile_of(int i) const
     {
         return i < stages ? blockIdx.x + std::uint64_t{static_cast<unsigned>(i)} * gridDim.x
                           : shared_.tiles[i % (stages + 2)];
     }
 
-    // Of this kernel, if it needs a board.
-    __device__ std::uint64_t epoch(const board_memory& memory) const
+    // The epoch of this kernel, if it has more than one tile.
+    __device__ std::uint64_t epoch(const tile_state_memory& memory) const
     {
-        return tiles_ > 1 ? load_relaxed(&memory.state->epoch) + 1 : 0;
+        return tiles_ > 1 ? load_relaxed(&memory.header->epoch) + 1 : 0;
     }
 
     // Whether there is a tile to scan in step i, or still one to come. A block has at least one.
     __device__ bool goes_on(int i) const { return i <= 0 || tile_of(i) < tiles_; }
 
-    // Where this warp's chunk begins in a tile, in vectors, and where its vectors lie in the ring.
-    __device__ static unsigned chunk_in_tile() { return threadIdx.x / lanes * (lanes * Shape::rows); }
+    // Where this warp's part of a tile begins, in vectors, and where its vectors lie in the ring.
+    __device__ static unsigned warp_tile_in_tile() { return threadIdx.x / lanes * (lanes * Shape::rows); }
     __device__ std::byte* place(int i, int slot) const
     {
-        return ring_ + (i % stages * (Shape::tile / elements) + chunk_in_tile() + static_cast<unsigned>(slot)) *
+        return ring_ + (i % stages * (Shape::tile / elements) + warp_tile_in_tile() + static_cast<unsigned>(slot)) *
                            Shape::vector_bytes;
     }
     __device__ static std::uint64_t first_in(std::uint64_t tile)
     {
-        return tile * Shape::tile + (chunk_in_tile() + static_cast<unsigned>(lane_id())) * elements;
+        return tile * Shape::tile + (warp_tile_in_tile() + static_cast<unsigned>(lane_id())) * elements;
     }
     __device__ bool is_whole(std::uint64_t tile) const { return (tile + 1) * Shape::tile <= count_; }
 
-    // Starts to copy the elements into the ring. Beyond the end of the array it repeats the last one: a result depends on no
-    // element behind it, and the operator gets only what is in the array.
+    // Begins to copy the elements of this warp into the ring. Beyond the end of the array the last element is repeated: a result
+    // depends on no element behind it, and the operator gets only what is in the array.
     __device__ void copy(int i)
     {
         const std::uint64_t tile = tile_of(i);
@@ -191,7 +195,7 @@ private:
     __device__ void copy_vector(std::byte* to, std::uint64_t from) const
     {
         constexpr std::size_t bytes = elements * sizeof(element);
-        if constexpr (has_words<elements, In> && bytes >= 4)
+        if constexpr (has_words<elements, Source> && bytes >= 4)
             if (bytes == 16 && keep_results_)
                 copy_once_async(to, in_ + from);
             else
@@ -220,7 +224,7 @@ private:
         return *reinterpret_cast<const lane_vector<element, elements>*>(place(i, blocked<Shape::rows>(r)));
     }
 
-    // The total of this warp's chunk of tile i.
+    // Puts the total of this warp's part of tile i where the other roles find it.
     __device__ void total(int i)
     {
         if (tile_of(i) >= tiles_)
@@ -230,29 +234,29 @@ private:
         for (int r = 0; r < Shape::rows; ++r)
             totals[r] = vectors_.total(load(i, r));
         Acc of_lane[1] = {lane_total<Shape::rows>(totals, vectors_.op)};
-        const Acc of_chunk = warp_total(of_lane, vectors_.op);
+        const Acc of_warp_tile = warp_total(of_lane, vectors_.op);
         if (lane_id() == 0)
-            shared_.totals[i % stages * Shape::warps + static_cast<int>(threadIdx.x) / lanes] = of_chunk;
+            shared_.totals[i % stages * Shape::warps + static_cast<int>(threadIdx.x) / lanes] = of_warp_tile;
     }
 
-    __device__ auto tree_of_chunks(int i)
+    __device__ auto tree_of_warp_tiles(int i)
     {
         constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::warps));
         return warp_tree<Acc, levels>(shared_.totals[i % stages * Shape::warps + lane_id() % Shape::warps],
                                       vectors_.op);
     }
 
-    __device__ void publish(int i, const board<Acc>& totals)
+    __device__ void publish(int i, const tile_states<Acc>& states)
     {
-        const Acc of_tile = tree_of_chunks(i).total;
+        const Acc of_tile = tree_of_warp_tiles(i).total;
         if (lane_id() == 0)
-            totals.publish(tile_of(i), of_tile);
+            states.publish(tile_of(i), of_tile);
     }
 
-    // The folds before and after each chunk of tile i, once the totals of all tiles before it are on the board.
+    // Looks back from tile i for the folds before and after each of its warp tiles.
     __device__ void fold(int i, look_back<Acc, Op>& folds)
     {
-        const auto tree = tree_of_chunks(i);
+        const auto tree = tree_of_warp_tiles(i);
         Acc after;
         const Acc before = folds.fold(tile_of(i), tree.total, after);
         const int first = i % stages * (Shape::warps + 1);
@@ -262,7 +266,7 @@ private:
             shared_.folds[first + Shape::warps] = after;
     }
 
-    // Writes the results of this warp's chunk of tile i; step i is what it waits for in between.
+    // Writes the results of this warp's part of tile i. The barrier of step i is in the middle.
     __device__ void scan(int i)
     {
         lane_vector<element, elements> values[Shape::rows];
@@ -308,10 +312,10 @@ private:
                 out_[to + j] = results[j];
     }
 
-    In in_;
+    Source in_;
     Out out_;
     std::uint64_t count_;
-    vector_scan<elements, Kind, Acc, In, Out, Op> vectors_;
+    vector_scan<elements, Kind, Acc, Source, Out, Op> vectors_;
     bool keep_results_; // in the second-level cache, and not the elements
     shared_memory& shared_;
     std::byte* ring_;
@@ -320,22 +324,22 @@ private:
     bool out_aligned_;
 };
 
-template <class Shape, scan_kind Kind, class Acc, class In, class Out, class Op>
+template <class Shape, scan_kind Kind, class Acc, class Source, class Out, class Op>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    scan_kernel(In in, Out out, std::uint64_t count, Op op, scan_start<Acc> start, bool keep_results,
-                board_memory memory)
+    scan_kernel(Source in, Out out, std::uint64_t count, Op op, scan_start<Acc> start, bool keep_results,
+                tile_state_memory memory)
 {
-    using block = scan_block<Shape, Kind, Acc, In, Out, Op>;
+    using block = scan_block<Shape, Kind, Acc, Source, Out, Op>;
     extern __shared__ uint4 ring[];
     __shared__ typename block::shared_memory shared;
     block self(in, out, count, op, start, keep_results, shared, reinterpret_cast<std::byte*>(ring));
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     if (warp < Shape::warps)
-        self.work();
+        self.scan_tiles();
     else if (warp == Shape::warps)
-        self.announce(memory);
+        self.publish_tiles(memory);
     else
-        self.listen(memory, warp - Shape::warps - 1);
+        self.look_back_from_tiles(memory, warp - Shape::warps - 1);
 }
 
 // What comes before all results: an inclusive scan takes nothing of the kind.
@@ -344,9 +348,9 @@ using scan_init = std::conditional_t<Kind == scan_kind::exclusive, const Acc*, s
 
 // Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array comes
 // with `before`, the fold of the elements before it: their number is a multiple of a power of two that exceeds `count`.
-template <scan_kind Kind, class Acc, class In, class Out, class Op>
-void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op, scan_init<Kind, Acc> init = nullptr,
-          const Acc* before = nullptr)
+template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op,
+          scan_init<Kind, Acc> init = nullptr, const Acc* before = nullptr)
 {
     const Acc* const first = init;
     const scan_start<Acc> start{before != nullptr ? *before : op.template identity<Acc>(),
@@ -354,27 +358,28 @@ void scan(const cuda& target, In in, Out out, std::uint64_t count, const Op& op,
                                 before != nullptr};
     if (count == 0)
         return;
-    using few = small_scan_shape<In, Out>;
-    constexpr auto kernel_of_few = small_scan_kernel<few, Kind, Acc, In, Out, Op>;
+    using few = small_scan_shape<Source, Out>;
+    constexpr auto kernel_of_few = small_scan_kernel<few, Kind, Acc, Source, Out, Op>;
     const unsigned resident = resident_blocks<kernel_of_few>(target, few::threads, 0);
-    const std::uint64_t most = resident < most_tile_folds ? resident : most_tile_folds;
+    const std::uint64_t most = resident < most_tiles_to_look_back ? resident : most_tiles_to_look_back;
     if (count <= few::tile * most) {
         const auto tiles = static_cast<unsigned>((count + few::tile - 1) / few::tile);
         launch(target, "scan", kernel_of_few, tiles, few::threads, 0, in, out, static_cast<unsigned>(count), op, start,
-               board_of(target, tiles, sizeof(Acc)));
+               tile_states_of(target, tiles, sizeof(Acc)));
         return;
     }
 
     const bool keep_results = count * sizeof(std::iter_value_t<Out>) <= target.workspace().cache_bytes();
     const auto with = [&]<class Shape>(Shape) {
-        constexpr auto kernel = scan_kernel<Shape, Kind, Acc, In, Out, Op>;
+        constexpr auto kernel = scan_kernel<Shape, Kind, Acc, Source, Out, Op>;
         const std::uint64_t tiles = (count + Shape::tile - 1) / Shape::tile;
         const std::uint64_t blocks = resident_blocks<kernel>(target, Shape::threads, Shape::shared_bytes);
         launch(target, "scan", kernel, static_cast<unsigned>(tiles < blocks ? tiles : blocks), Shape::threads,
-               Shape::shared_bytes, in, out, count, op, start, keep_results, board_of(target, tiles, sizeof(Acc)));
+               Shape::shared_bytes, in, out, count, op, start, keep_results,
+               tile_states_of(target, tiles, sizeof(Acc)));
     };
-    using large = large_scan_shape<Acc, In, Out, Op>;
-    using small = scan_shape<In, Out, 1, 3, 1, 1>;
+    using large = large_scan_shape<Acc, Source, Out, Op>;
+    using small = scan_shape<Source, Out, 1, 3, 1, 1>;
     // Large tiles once there are 2 MiB of them, which keep the GPU busy.
     constexpr std::uint64_t many = (std::uint64_t{2} << 20) / large::vector_bytes * large::elements;
     if (count >= many && large::shared_bytes + 4096 <= target.workspace().shared_bytes())

@@ -7,60 +7,57 @@
 #include <type_traits>
 
 #include <upsweep/fold_order.hpp>
-#include <upsweep/gpu/fold/striped.cuh>
-#include <upsweep/gpu/fold/tile_folds.cuh>
-#include <upsweep/gpu/fold/tile_states.cuh>
-#include <upsweep/gpu/fold/vector_scan.cuh>
-#include <upsweep/gpu/fold/vector_total.cuh>
+#include <upsweep/gpu/fold/look_back.cuh>
+#include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/op.hpp>
 
-// Scan of so few elements that each block has one tile and all blocks are there at once. The tile stays in registers; a block
-// puts its total on the board and reads those of all blocks before it. What takes time is the way to memory and back, the
+// Scan of so few elements that each block has one tile and all blocks are resident at once. The tile stays in registers; a block
+// publishes its total and looks back at those of all blocks before it. What takes time is the way to memory and back, the
 // exchange, and fetching instructions, each of which is used once: so there is little code.
 namespace upsweep::gpu {
 
 // 8 KiB a tile, and at least 4 MiB in one go on an H200. Twice as much a lane was slower up to 2^18 elements.
-template <class In, class Out, int Warps = 8, int Rows = 2, int Blocks = 4>
+template <class Source, class Out, int Warps = 8, int Rows = 2, int Blocks = 4>
 struct small_scan_shape {
     static constexpr int warps = Warps;
     static constexpr int threads = warps * lanes;
-    static constexpr int blocks = Blocks; // of a processor
-    static constexpr std::size_t largest = larger_element<In, Out>;
+    static constexpr int blocks = Blocks; // of a multiprocessor
+    static constexpr std::size_t largest = larger_element<Source, Out>;
     static constexpr int elements = vector_elements<largest>;
     static constexpr int rows = largest <= 16 ? Rows : 1; // vectors of a lane
     static constexpr int row = elements * lanes;
-    static constexpr int chunk = row * rows; // of a warp
-    static constexpr int tile = chunk * warps;
+    static constexpr int warp_tile = row * rows;
+    static constexpr int tile = warp_tile * warps;
 };
 
-template <class Shape, scan_kind Kind, class Acc, class In, class Out, class Op>
+template <class Shape, scan_kind Kind, class Acc, class Source, class Out, class Op>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
-    small_scan_kernel(In in, Out out, unsigned count, Op op, scan_start<Acc> start, board_memory memory)
+    small_scan_kernel(Source in, Out out, unsigned count, Op op, scan_start<Acc> start, tile_state_memory memory)
 {
     constexpr int elements = Shape::elements;
     constexpr int rows = Shape::rows;
     constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::warps));
-    using folds_of_tiles = tile_folds<Acc, Op, Shape::warps>;
-    using from = lane_vector<std::iter_value_t<In>, elements>;
+    using look_back_of_block = block_look_back<Acc, Op, Shape::warps>;
+    using from = lane_vector<std::iter_value_t<Source>, elements>;
     using to = lane_vector<std::iter_value_t<Out>, elements>;
     __shared__ raw_array<Acc, Shape::warps> of_warps;
-    __shared__ typename folds_of_tiles::memory of_tiles;
+    __shared__ typename look_back_of_block::memory of_tiles;
     using wider = std::conditional_t<(sizeof(from) > sizeof(to)), from, to>;
     __shared__ raw_array<wider, rows == 1 ? 1 : Shape::threads * rows> space; // to change the arrangement
 
     const unsigned tile = blockIdx.x * Shape::tile;
-    const unsigned chunk = tile + static_cast<unsigned>(warp_id() * Shape::chunk);
-    void* const space_of_chunk = &space[rows == 1 ? 0 : warp_id() * lanes * rows];
-    const vector_scan<elements, Kind, Acc, In, Out, Op> vectors{op, start};
+    const unsigned warp_tile = tile + static_cast<unsigned>(warp_id() * Shape::warp_tile);
+    void* const space_of_warp_tile = &space[rows == 1 ? 0 : warp_id() * lanes * rows];
+    const vector_scan<elements, Kind, Acc, Source, Out, Op> vectors{op, start};
     from values[rows];
-    load_striped(in, chunk, tile, count, values);
+    load_striped(in, warp_tile, tile, count, values);
     const bool alone = gridDim.x == 1;
-    folds_of_tiles folds(memory, of_tiles, op);
+    look_back_of_block folds(memory, of_tiles, op);
     if (!alone)
-        folds.expect();
-    striped_to_blocked(values, static_cast<from*>(space_of_chunk));
+        folds.prefetch();
+    striped_to_blocked(values, static_cast<from*>(space_of_warp_tile));
 
     Acc totals[rows];
 #pragma unroll
@@ -91,8 +88,8 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     for (int r = 0; r < rows; ++r)
         results[r] = vectors.results(values[r], before_rows[r], before_rows[r + 1],
                                      r == 0 && blockIdx.x == 0 && threadIdx.x == 0);
-    blocked_to_striped(results, static_cast<to*>(space_of_chunk));
-    store_striped(out, chunk, count, results);
+    blocked_to_striped(results, static_cast<to*>(space_of_warp_tile));
+    store_striped(out, warp_tile, count, results);
 }
 
 } // namespace upsweep::gpu

@@ -14,13 +14,13 @@
 // the vectors of a warp; a warp has several consecutive rows in flight.
 namespace upsweep::gpu {
 
-// Bytes of an element of In or of Out, whichever has more.
-template <class In, class Out>
-inline constexpr std::size_t larger_element = sizeof(std::iter_value_t<In>) < sizeof(std::iter_value_t<Out>)
+// The bytes of an element of Source or of Out, whichever has more.
+template <class Source, class Out>
+inline constexpr std::size_t larger_element = sizeof(std::iter_value_t<Source>) < sizeof(std::iter_value_t<Out>)
                                                   ? sizeof(std::iter_value_t<Out>)
-                                                  : sizeof(std::iter_value_t<In>);
+                                                  : sizeof(std::iter_value_t<Source>);
 
-// Elements in a lane's vector, a power of two, where the largest type involved has that many bytes.
+// The number of elements in a lane's vector, a power of two, where the largest type involved has that many bytes.
 template <std::size_t Bytes>
 inline constexpr int vector_elements = static_cast<int>(std::bit_floor(Bytes < 16 ? 16 / Bytes : 1));
 
@@ -36,7 +36,7 @@ using word_t = std::conditional_t<
 template <int Count, class T>
 inline constexpr bool are_word = sizeof(T) * Count <= 16 && std::has_single_bit(sizeof(T));
 
-// A lane's vector as it is in memory. It is kept in words, of which elements are cut out where they are used.
+// A lane's vector as it lies in memory. It is kept in machine words, out of which elements are cut where they are used.
 template <class T, int Count>
 struct lane_vector {
     static constexpr bool is_word = are_word<Count, T>;
@@ -53,17 +53,18 @@ struct lane_vector {
     }
 };
 
-// To an aligned place.
+// Stores a vector at an aligned place.
 template <int Count, class T>
 __device__ void store_vector(T* to, const lane_vector<T, Count>& from)
 {
     *reinterpret_cast<word_t<Count * sizeof(T)>*>(to) = from.memory;
 }
 
-// A warp's chunk is `Rows` vectors a lane. Memory is read and written at its full width in the striped arrangement: a lane has
-// the vectors lane, 32 + lane, 64 + lane and so on. In the blocked one it has vectors that follow one another.
+// A warp tile is `Rows` vectors a lane. Memory is read and written at its full width in the striped arrangement: a lane has the
+// vectors lane, 32 + lane, 64 + lane and so on. In the blocked arrangement it has vectors that follow one another.
 //
-// Where a vector lies in shared memory: such that in both arrangements the lanes do not meet in a bank.
+// These are the places of a lane's vectors in shared memory. They are swizzled, so that in neither arrangement two lanes meet in a
+// bank.
 template <int Rows>
 __device__ int blocked(int r, int lane = lane_id())
 {
@@ -77,7 +78,7 @@ __device__ int striped(int r)
     return blocked<Rows>(vector % Rows, vector / Rows);
 }
 
-// From one arrangement to the other by way of the shared memory of the warp.
+// From one arrangement to the other by way of shared memory that the warp has for itself.
 template <class Vector, int Rows>
 __device__ void striped_to_blocked(Vector (&vectors)[Rows], Vector* shared)
 {

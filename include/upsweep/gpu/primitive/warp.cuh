@@ -7,7 +7,7 @@
 
 #include <upsweep/op.hpp>
 
-// The canonical order among the lanes of a warp: each lane holds the total of a block, lanes in the order of the array.
+// The canonical order among the lanes of a warp: each lane holds the total of an aligned block, and lanes are in the order of the array.
 namespace upsweep::gpu {
 
 inline constexpr int lanes = 32;
@@ -54,7 +54,7 @@ __device__ T shuffle_down(const T& value)
     return exchange_words(value, [](std::uint32_t word) { return __shfl_down_sync(all_lanes, word, 1); });
 }
 
-// Conditional moves, by value: a conditional expression would choose between addresses, and what has an address is not
+// Conditional moves. They take values: a conditional expression would choose between addresses, and what has an address is not
 // kept in registers.
 template <class T>
 __device__ void replace_if(bool condition, T& a, T b)
@@ -82,7 +82,7 @@ __device__ T combine(const Op& op, T mine, T theirs, bool mine_is_right)
         return swap_if(mine_is_right, mine, theirs), op(mine, theirs);
 }
 
-// The total of Rows * 32 blocks, of which this lane holds number 32 r + lane in totals[r]. While there are several rows,
+// The total of Rows * 32 aligned blocks, of which this lane holds number 32 r + lane in totals[r]. While there are several rows,
 // a step halves the rows that a lane keeps, so that eight rows take 12 exchanges and not 40. Every lane gets the total.
 template <int Rows, class T, class Op>
 __device__ T warp_total(T (&totals)[Rows], const Op& op)
@@ -111,7 +111,7 @@ __device__ T warp_total(T (&totals)[Rows], const Op& op)
     return total;
 }
 
-// The tree over the lanes of a warp, each of which holds the total of one block.
+// The tree over the lanes of a warp, each of which holds the total of one aligned block.
 template <class T, int Levels = lane_levels>
 struct warp_tree {
     T sibling[Levels]; // [k]: the total of the 2^k lanes that join this lane's 2^k lanes at the next level
@@ -164,5 +164,12 @@ __device__ void lane_folds(const T& before, const T* elements, T* folds, const O
                               op);
     }
 }
+
+// An array in shared memory of values whose type may have a constructor, which would not be allowed there.
+template <class T, int Count>
+struct raw_array {
+    alignas(T) alignas(16) unsigned char bytes[Count * sizeof(T)];
+    __device__ T& operator[](int i) { return reinterpret_cast<T*>(bytes)[i]; }
+};
 
 } // namespace upsweep::gpu

@@ -88,4 +88,49 @@ __device__ std::uint64_t elements_before_alignment(Source source, std::uint64_t 
     }
 }
 
+// A warp loads and stores its part of a tile, which begins at element `first`, at the full width of memory: in the striped
+// arrangement of vector.cuh. In place of elements behind the end a lane gets others of the tile, which begins at `tile`: the results
+// of a scan do not depend on what follows them.
+template <class Source, class T, int Count, int Rows>
+__device__ void load_striped(Source in, unsigned first, unsigned tile, unsigned count,
+                             lane_vector<T, Count> (&vectors)[Rows])
+{
+    const unsigned mine = first + static_cast<unsigned>(lane_id() * Count);
+    const bool has_whole = is_aligned<Count>(in) && tile + Count <= count;
+    if (has_whole)
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+            const unsigned from = mine + r * Count * lanes;
+            vectors[r] = load_vector<Count>(in + (from + Count <= count ? from : tile));
+        }
+    if (!has_whole || count % Count != 0)
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+            const unsigned from = mine + r * Count * lanes;
+            if (has_whole && (from >= count || from + Count <= count))
+                continue;
+            vectors[r] = gather_within<Count>(in, count, from);
+        }
+}
+
+template <class Out, class T, int Count, int Rows>
+__device__ void store_striped(Out out, unsigned first, unsigned count, const lane_vector<T, Count> (&vectors)[Rows])
+{
+    const bool aligned = is_aligned<Count>(out);
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+        const unsigned to = first + static_cast<unsigned>((r * lanes + lane_id()) * Count);
+        if constexpr (has_words<Count, Out>) {
+            if (aligned && to + Count <= count) {
+                store_vector<Count>(out + to, vectors[r]);
+                continue;
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < Count; ++j)
+            if (to + j < count)
+                out[to + j] = vectors[r][j];
+    }
+}
+
 } // namespace upsweep::gpu

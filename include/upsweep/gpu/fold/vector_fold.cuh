@@ -1,0 +1,201 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <type_traits>
+
+#include <upsweep/fold_order.hpp>
+#include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/source/array.cuh>
+#include <upsweep/op.hpp>
+
+// What a lane makes of a vector of elements: its total, or its results in a scan.
+namespace upsweep::gpu {
+
+// --- sums of narrow integers ------------------------------------------------------------------------------------------
+//
+// Sums of 8- and 16-bit integers wrap, and are computed by arithmetic on the 32-bit words that hold several of them: a vector of
+// 16 bytes has too many elements to add them one at a time at the speed of the memory.
+
+template <class Op, class Acc>
+inline constexpr bool is_packed =
+    !std::is_same_v<Acc, bool> && std::is_same_v<Op, plus> && std::is_integral_v<Acc> && sizeof(Acc) <= 2;
+
+// The sum of the elements in four words, modulo 2^8 or 2^16.
+template <class T>
+__device__ T packed_total(const uint4& word)
+{
+    if constexpr (sizeof(T) == 1) {
+        constexpr unsigned ones = 0x01010101U;
+        return static_cast<T>(
+            __dp4a(word.x, ones, __dp4a(word.y, ones, __dp4a(word.z, ones, __dp4a(word.w, ones, 0U)))));
+    } else {
+        const unsigned low = word.x + word.y + word.z + word.w;
+        const unsigned high = (word.x >> 16) + (word.y >> 16) + (word.z >> 16) + (word.w >> 16);
+        return static_cast<T>(low + high);
+    }
+}
+
+// before + the sum of the bytes in four words, signed or not as Sum is.
+template <class Sum>
+__device__ Sum add_bytes(const uint4& word, Sum before)
+{
+    constexpr Sum ones = 0x01010101;
+    before = __dp4a(static_cast<Sum>(word.x), ones, before);
+    before = __dp4a(static_cast<Sum>(word.y), ones, before);
+    before = __dp4a(static_cast<Sum>(word.z), ones, before);
+    return __dp4a(static_cast<Sum>(word.w), ones, before);
+}
+
+// The running sums of the elements of a word, after `before`, which becomes the last of them.
+template <class T>
+__device__ unsigned packed_scan(unsigned word, unsigned& before)
+{
+    if constexpr (sizeof(T) == 1) {
+        // Two sums of 16 bits in a word, of which the lower 8 count: those of the even bytes and those of the odd ones.
+        constexpr unsigned lower = 0x00ff00ffU;
+        const unsigned even = word & lower;
+        const unsigned pairs = even + ((word >> 8) & lower);
+        const unsigned carry = pairs << 16;
+        const unsigned both = (before & 0xffU) * 0x00010001U;
+        const unsigned odd_sums = pairs + carry + both;
+        before = odd_sums >> 16;
+        return ((even + carry + both) & lower) | (odd_sums & lower) << 8;
+    } else {
+        const unsigned first = word + before;
+        const unsigned second = (word >> 16) + first;
+        before = second;
+        return __byte_perm(first, second, 0x5410);
+    }
+}
+
+// The same for four words. In an exclusive scan a sum does not include the element itself.
+template <class T, scan_kind Kind>
+__device__ uint4 packed_scan(const uint4& word, T before)
+{
+    unsigned last = static_cast<std::make_unsigned_t<T>>(before);
+    const unsigned first = last << (32 - 8 * sizeof(T)); // where the element before a word is, seen from the word
+    uint4 sums;
+    sums.x = packed_scan<T>(word.x, last);
+    sums.y = packed_scan<T>(word.y, last);
+    sums.z = packed_scan<T>(word.z, last);
+    sums.w = packed_scan<T>(word.w, last);
+    if constexpr (Kind == scan_kind::exclusive) {
+        constexpr unsigned bits = 8 * sizeof(T);
+        sums.w = __funnelshift_l(sums.z, sums.w, bits);
+        sums.z = __funnelshift_l(sums.y, sums.z, bits);
+        sums.y = __funnelshift_l(sums.x, sums.y, bits);
+        sums.x = __funnelshift_l(first, sums.x, bits);
+    }
+    return sums;
+}
+
+// --- reduce -----------------------------------------------------------------------------------------------------------
+
+// Whether every order of the operands gives the same bits, so that the cheapest may be taken.
+template <class Op, class Acc>
+inline constexpr bool is_any_order = detail::is_exact<Op, Acc> ||
+                                     (detail::is_extremum<Op> && std::is_floating_point_v<Acc>);
+
+// The type in which a lane adds up its elements of a warp tile: sums of narrow integers fit into 32 bits there.
+template <class Op, class Acc, class T>
+using lane_accumulator_t =
+    std::conditional_t<std::is_same_v<Op, plus> && std::is_integral_v<T> && sizeof(T) <= 2,
+                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>, Acc>;
+
+// The total of a vector, in the type in which a lane adds up where any order will do.
+template <class Acc, class T, int Count, class Op>
+__device__ auto vector_total(const lane_vector<T, Count>& vector, const Op& op)
+{
+    using partial = std::conditional_t<is_any_order<Op, Acc>, lane_accumulator_t<Op, Acc, T>, Acc>;
+    if constexpr (!std::is_same_v<partial, Acc> && sizeof(T) == 1) {
+        return add_bytes(vector.memory, partial{});
+    } else {
+        partial values[Count];
+#pragma unroll
+        for (int j = 0; j < Count; ++j)
+            values[j] = convert<partial>(vector[j]);
+        return lane_total<Count>(values, op);
+    }
+}
+
+// --- scan -------------------------------------------------------------------------------------------------------------
+
+// What a scan begins with.
+template <class Acc>
+struct scan_start {
+    Acc before;    // the fold of the elements before the first one, or the identity
+    Acc first;     // the first result of an exclusive scan
+    bool has_init; // whether the result is init (+) the fold, where init is `first`
+    bool is_piece; // whether there are elements before the first one
+};
+
+// Makes results of the vectors of a lane.
+template <int Elements, scan_kind Kind, class Acc, class Source, class Out, class Op>
+struct vector_scan {
+    using element = std::iter_value_t<Source>;
+    using result = std::iter_value_t<Out>;
+    // Whether sums of narrow integers are computed word by word.
+    static constexpr bool packed = is_packed<Op, Acc> && std::is_same_v<element, Acc> && std::is_same_v<result, Acc> &&
+                                   has_words<Elements, Source> && has_words<Elements, Out>;
+    Op op;
+    scan_start<Acc> start;
+
+    __device__ Acc total(const lane_vector<element, Elements>& vector) const
+    {
+        if constexpr (packed) {
+            return packed_total<Acc>(vector.memory);
+        } else {
+            Acc values[Elements];
+            convert_all(vector, values);
+            return lane_total<Elements>(values, op);
+        }
+    }
+
+    // The results, where `before` is the fold of all elements before the vector, and `after` that of those up to its end.
+    __device__ lane_vector<result, Elements> results(const lane_vector<element, Elements>& vector, const Acc& before,
+                                                     const Acc& after, bool is_first) const
+    {
+        if constexpr (packed) {
+            return {packed_scan<Acc, Kind>(vector.memory, after_init(before))};
+        } else {
+            Acc values[Elements];
+            Acc folds[Elements + 1]; // before each element, and after the last
+            convert_all(vector, values);
+            lane_folds<Elements>(before, values, folds, op);
+            folds[Elements] = after;
+            typename lane_vector<result, Elements>::elements all;
+#pragma unroll
+            for (int j = 0; j < Elements; ++j)
+                all.element[j] = convert<result>(after_init(folds[Kind == scan_kind::inclusive ? j + 1 : j]));
+            if constexpr (Kind == scan_kind::exclusive)
+                if (is_first && !start.is_piece)
+                    all.element[0] = convert<result>(start.first);
+            lane_vector<result, Elements> packed_results;
+            std::memcpy(static_cast<void*>(&packed_results.memory), &all, sizeof(all));
+            return packed_results;
+        }
+    }
+
+private:
+    __device__ static void convert_all(const lane_vector<element, Elements>& vector, Acc (&values)[Elements])
+    {
+#pragma unroll
+        for (int j = 0; j < Elements; ++j)
+            values[j] = convert<Acc>(vector[j]);
+    }
+
+    // init (+) a fold, where an exclusive scan has an init.
+    __device__ Acc after_init(const Acc& fold) const
+    {
+        if constexpr (Kind == scan_kind::exclusive)
+            if (start.has_init)
+                return op(start.first, fold);
+        return fold;
+    }
+};
+
+} // namespace upsweep::gpu
