@@ -1,15 +1,18 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include <upsweep/cpu/reduce.hpp>
-#include <upsweep/error.hpp>
 #include <upsweep/fold_order.hpp>
 #include <upsweep/op.hpp>
 #include <upsweep/range.hpp>
 #include <upsweep/target.hpp>
+#include <upsweep/verb/reduce.hpp>
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/fold/reduce.cuh>
+#endif
 
 namespace upsweep {
 
@@ -21,10 +24,7 @@ namespace upsweep {
 template <class T, class Op = plus>
 class reducer {
 public:
-    using accumulator = accumulator_t<Op, T>;
-    static_assert(
-        monoid_over<Op, accumulator>,
-        "the operator is not a monoid over the element type: it needs op(a, b) and an identity (see up::monoid)");
+    using accumulator = typename detail::reduce_accumulator<Op, T>::type;
 
     explicit reducer(cpu target, Op op = {}) : target_(target), op_(op), stack_(op) {}
 
@@ -38,16 +38,11 @@ public:
     // How many elements have been fed.
     std::uint64_t count() const { return stack_.count(); }
 
-    // The fold of everything fed so far. Of nothing: the operator's identity (+0.0 for a sum of floating-point numbers);
-    // minimum and maximum have none and throw.
+    // The fold of everything that has been fed so far; of nothing, as up::reduce says.
     result_t<Op, T> result() const
     {
-        if (stack_.count() != 0)
-            return convert<result_t<Op, T>>(stack_.fold());
-        if constexpr (detail::is_extremum<Op>)
-            throw error(error_kind::invalid_argument, "reduce", "minimum and maximum of no elements do not exist",
-                        "check that the input is not empty");
-        return convert<result_t<Op, T>>(fold_of_nothing<accumulator>(op_));
+        detail::check_fold_exists<Op>(stack_.count());
+        return convert<result_t<Op, T>>(cpu_engine::fold_of(stack_, op_));
     }
 
 private:
@@ -56,26 +51,4 @@ private:
     fold_stack<accumulator, Op> stack_;
 };
 
-// in[0] (+) in[1] (+) ... (+) in[n - 1], in the canonical order: the same bits for every target and number of threads.
-// The result has the type result_t<Op, T>. n - 1 operations, one pass over the input, no copy of it.
-// Of no elements: see reducer::result.
-template <input_range R, class Op = plus>
-[[nodiscard]] auto reduce(cpu target, R&& in, Op op = {})
-{
-    reducer<std::ranges::range_value_t<R>, Op> fold(target, op);
-    fold.feed(in);
-    return fold.result();
-}
-
-// The same with the result written to *result, converted to its type (integers modulo 2^k).
-template <input_range R, class Result, class Op>
-void reduce(cpu target, R&& in, Result* result, Op op)
-{
-    *result = convert<Result>(reduce(target, in, op));
-}
-
 } // namespace upsweep
-
-#ifdef __CUDACC__
-#include <upsweep/gpu/fold/reduce.cuh>
-#endif

@@ -42,7 +42,7 @@ TEST(gpu_scan_of, monoids_of_the_user)
 
 // Of a larger array that is cut at multiples of `length`, a power of two, all but the last result of each piece.
 template <scan_kind Kind, class T, class Op>
-void expect_pieces(std::size_t count, std::size_t length, const Op& op, up::gpu::scan_init<Kind, T> init = nullptr)
+void expect_pieces(std::size_t count, std::size_t length, const Op& op, const T* init = nullptr)
 {
     auto random = generator();
     const host_array<T> values = random_array<T>(random, count);

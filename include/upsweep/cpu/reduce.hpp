@@ -9,7 +9,10 @@
 
 #include <upsweep/cpu/block.hpp>
 #include <upsweep/cpu/parallel.hpp>
+#include <upsweep/engine.hpp>
 #include <upsweep/fold_order.hpp>
+#include <upsweep/op.hpp>
+#include <upsweep/target.hpp>
 
 namespace upsweep::cpu_engine {
 
@@ -83,4 +86,26 @@ void fold_onto(const cpu& target, fold_stack<Acc, Op>& stack, In in, std::size_t
     fold_serially(stack, in + grains * grain, count - head - grains * grain, op);
 }
 
+// The fold of what is on the stack, which may be nothing.
+template <class Acc, class Op>
+Acc fold_of(const fold_stack<Acc, Op>& stack, const Op& op)
+{
+    return stack.count() != 0 ? stack.fold() : fold_of_nothing<Acc>(op);
+}
+
 } // namespace upsweep::cpu_engine
+
+namespace upsweep::detail {
+
+template <>
+struct engine<cpu, verb::reduce> {
+    template <class Acc, class In, class Op, class Result>
+    static void fold(const cpu& target, In first, std::size_t count, const Op& op, Result* result)
+    {
+        fold_stack<Acc, Op> stack(op);
+        cpu_engine::fold_onto(target, stack, first, count, op);
+        *result = convert<Result>(cpu_engine::fold_of(stack, op));
+    }
+};
+
+} // namespace upsweep::detail

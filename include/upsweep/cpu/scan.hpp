@@ -5,13 +5,18 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <iterator>
 #include <type_traits>
 
 #include <upsweep/cpu/block.hpp>
 #include <upsweep/cpu/parallel.hpp>
 #include <upsweep/cpu/reduce.hpp>
 #include <upsweep/cpu/store.hpp>
+#include <upsweep/engine.hpp>
 #include <upsweep/fold_order.hpp>
+#include <upsweep/op.hpp>
+#include <upsweep/range.hpp>
+#include <upsweep/target.hpp>
 
 namespace upsweep::cpu_engine {
 
@@ -186,4 +191,34 @@ void scan_onto(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, st
     stream_fence();
 }
 
+// Writes the results of a piece of an array, the first one or the next, and folds its elements onto the stack.
+template <class Acc, class Op, class In, class Out>
+void scan_piece(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, std::size_t count, const Op& op,
+                scan_kind kind, const Acc* init)
+{
+    constexpr std::size_t stream_threshold = std::size_t{32} << 20; // about a last-level cache
+    using result = std::iter_value_t<Out>;
+    if (count == 0)
+        return;
+    const bool is_first = stack.count() == 0;
+    const bool is_large = count * sizeof(result) >= stream_threshold && !detail::same_elements(in, out);
+    scan_onto(target, stack, in, out, count, op, {kind, is_large ? store_kind::streamed : store_kind::cached, init});
+    if (is_first && kind == scan_kind::exclusive)
+        *out = convert<result>(init != nullptr ? *init : fold_of_nothing<Acc>(op));
+}
+
 } // namespace upsweep::cpu_engine
+
+namespace upsweep::detail {
+
+template <>
+struct engine<cpu, verb::scan> {
+    template <scan_kind Kind, class Acc, class In, class Out, class Op>
+    static void scan(const cpu& target, In in, Out out, std::size_t count, const Op& op, const Acc* init)
+    {
+        fold_stack<Acc, Op> stack(op);
+        cpu_engine::scan_piece(target, stack, in, out, count, op, Kind, init);
+    }
+};
+
+} // namespace upsweep::detail

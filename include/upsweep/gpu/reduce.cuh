@@ -3,3 +3,4 @@
 
 // For files that need the GPU alone: without the CPU engine they compile in half of the time.
 #include <upsweep/gpu/fold/reduce.cuh>
+#include <upsweep/verb/reduce.hpp>

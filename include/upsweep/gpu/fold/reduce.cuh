@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <upsweep/engine.hpp>
 #include <upsweep/gpu/fold/look_back.cuh>
 #include <upsweep/gpu/fold/small_reduce.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
@@ -12,7 +13,6 @@
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/op.hpp>
-#include <upsweep/range.hpp>
 
 // Reduce in one pass and one kernel. Blocks have two roles:
 //
@@ -363,38 +363,18 @@ void reduce(const cuda& target, Source in, std::uint64_t count, const Op& op, Re
 
 } // namespace upsweep::gpu
 
-namespace upsweep {
+namespace upsweep::detail {
 
-// The same on a GPU, with the result in memory that the GPU can write, in order of the stream: the call does not wait.
-// One kernel, one pass over the input.
-template <input_range R, class Result, class Op>
-void reduce(const cuda& target, R&& in, Result* result, Op op)
-{
-    using element = std::ranges::range_value_t<R>;
-    using accumulator = accumulator_t<Op, element>;
-    static_assert(
-        monoid_over<Op, accumulator>,
-        "the operator is not a monoid over the element type: it needs op(a, b) and an identity (see up::monoid)");
-    const std::size_t count = detail::size_of(in);
-    if constexpr (detail::is_extremum<Op>)
-        if (count == 0)
-            throw error(error_kind::invalid_argument, "reduce", "minimum and maximum of no elements do not exist",
-                        "check that the input is not empty");
-    const gpu::current_device current(target.device());
-    gpu::check_place(target, "reduce", detail::first_of(in), count);
-    gpu::check_place(target, "reduce", result, 1);
-    gpu::reduce<accumulator>(target, detail::first_of(in), count, op, result);
-}
+template <>
+struct engine<cuda, verb::reduce> {
+    template <class Acc, class Source, class Op, class Result>
+    static void fold(const cuda& target, Source in, std::size_t count, const Op& op, Result* result)
+    {
+        const gpu::current_device current(target.device());
+        gpu::check_place(target, "reduce", in, count);
+        gpu::check_place(target, "reduce", result, 1);
+        gpu::reduce<Acc>(target, in, count, op, result);
+    }
+};
 
-// The same with the result returned: waits for the stream.
-template <input_range R, class Op = plus>
-[[nodiscard]] auto reduce(const cuda& target, R&& in, Op op = {})
-{
-    using result = result_t<Op, std::ranges::range_value_t<R>>;
-    auto* const to = static_cast<result*>(target.workspace().result(sizeof(result)));
-    reduce(target, in, to, op);
-    gpu::check("reduce", cudaStreamSynchronize(target.stream()));
-    return *to;
-}
-
-} // namespace upsweep
+} // namespace upsweep::detail

@@ -7,6 +7,7 @@
 
 #include <cuda_pipeline.h>
 
+#include <upsweep/engine.hpp>
 #include <upsweep/fold_order.hpp>
 #include <upsweep/gpu/fold/look_back.cuh>
 #include <upsweep/gpu/fold/small_scan.cuh>
@@ -16,7 +17,6 @@
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/op.hpp>
-#include <upsweep/range.hpp>
 
 // Scan in one pass and one kernel. A block takes tile after tile through a ring of stages in shared memory. Its warps have three
 // roles, and meet at one barrier a tile; what happens in the step of a block's tile i is
@@ -342,20 +342,14 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         self.look_back_from_tiles(memory, warp - Shape::warps - 1);
 }
 
-// What comes before all results: an inclusive scan takes nothing of the kind.
-template <scan_kind Kind, class Acc>
-using scan_init = std::conditional_t<Kind == scan_kind::exclusive, const Acc*, std::nullptr_t>;
-
 // Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array comes
 // with `before`, the fold of the elements before it: their number is a multiple of a power of two that exceeds `count`.
 template <scan_kind Kind, class Acc, class Source, class Out, class Op>
-void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op,
-          scan_init<Kind, Acc> init = nullptr, const Acc* before = nullptr)
+void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr,
+          const Acc* before = nullptr)
 {
-    const Acc* const first = init;
     const scan_start<Acc> start{before != nullptr ? *before : op.template identity<Acc>(),
-                                first != nullptr ? *first : fold_of_nothing<Acc>(op), first != nullptr,
-                                before != nullptr};
+                                init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr, before != nullptr};
     if (count == 0)
         return;
     using few = small_scan_shape<Source, Out>;
@@ -390,50 +384,18 @@ void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op&
 
 } // namespace upsweep::gpu
 
-namespace upsweep {
+namespace upsweep::detail {
 
-namespace detail {
+template <>
+struct engine<cuda, verb::scan> {
+    template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+    static void scan(const cuda& target, Source in, Out out, std::size_t count, const Op& op, const Acc* init)
+    {
+        const gpu::current_device current(target.device());
+        gpu::check_place(target, "scan", in, count);
+        gpu::check_place(target, "scan", out, count);
+        gpu::scan<Kind, Acc>(target, in, out, count, op, init);
+    }
+};
 
-template <scan_kind Kind, class In, class Out, class Op, class... Init>
-void scan(const cuda& target, In&& in, Out&& out, const Op& op, const Init&... init)
-{
-    using accumulator = scan_accumulator_t<Op, std::ranges::range_value_t<Out>>;
-    static_assert(
-        monoid_over<Op, accumulator>,
-        "the operator is not a monoid over the result type: it needs op(a, b) and an identity (see up::monoid)");
-    const std::size_t count = size_of(in);
-    if (size_of(out) < count)
-        throw error(error_kind::invalid_argument, "scan", "the output is shorter than the input",
-                    "make room for one result an element");
-    const auto from = first_of(in);
-    const auto to = first_of(out);
-    check_overlap("scan", from, to, count);
-    const gpu::current_device current(target.device());
-    gpu::check_place(target, "scan", from, count);
-    gpu::check_place(target, "scan", to, count);
-    gpu::scan<Kind, accumulator>(target, from, to, count, op, static_cast<const accumulator*>(&init)...);
-}
-
-} // namespace detail
-
-// The same on a GPU, in order of the stream: the call does not wait. One kernel, one pass over the input.
-template <input_range In, output_range Out, class Op = plus>
-void inclusive_scan(const cuda& target, In&& in, Out&& out, Op op = {})
-{
-    detail::scan<scan_kind::inclusive>(target, in, out, op);
-}
-
-template <input_range In, output_range Out, class Op = plus>
-void exclusive_scan(const cuda& target, In&& in, Out&& out, Op op = {})
-{
-    detail::scan<scan_kind::exclusive>(target, in, out, op);
-}
-
-template <input_range In, output_range Out, class Op, class Init>
-void exclusive_scan(const cuda& target, In&& in, Out&& out, Op op, const Init& init)
-{
-    using accumulator = scan_accumulator_t<Op, std::ranges::range_value_t<Out>>;
-    detail::scan<scan_kind::exclusive>(target, in, out, op, convert<accumulator>(init));
-}
-
-} // namespace upsweep
+} // namespace upsweep::detail
