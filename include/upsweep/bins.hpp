@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
-#include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -22,11 +22,13 @@
 #include <upsweep/qualifiers.hpp>
 #include <upsweep/types.hpp>
 
-// How samples are assigned to bins. docs/histogram.md states the bin finders.
+// The kinds of bins, and the bin finders of the CPU engine, which tell in which bin a sample is. docs/histogram.md
+// defines the bins; a GPU finds the same ones by other arithmetic.
 namespace upsweep {
 
 // `count` bins of equal width over [lo, hi]; the last one is closed. The edges are those of NumPy's linspace in double,
-// rounded to float for samples of f32, f16 and bf16; a sample is in bin k where edges[k] <= sample < edges[k + 1], exactly.
+// rounded to float for samples of f32, f16 and bf16; a sample is in bin k where edges[k] <= sample < edges[k + 1],
+// exactly.
 struct even_bins {
     double lo = 0;
     double hi = 1;
@@ -49,7 +51,8 @@ struct integer_bins {
     std::size_t count = 256;
 };
 
-// Bin f(sample), an integer; results below 0 and from `count` on count as outside.
+// A sample is in bin f(sample), an integer. It counts as below all bins where the result is negative, as above where it
+// is `count` or more.
 template <class F>
 struct bins_by {
     F f;
@@ -69,14 +72,14 @@ inline void check_bin_count(std::size_t count)
                     "ask for fewer bins");
 }
 
-// The shortest text that stands for the number: 1e-09, where std::to_string has 0.000000.
+// Returns the shortest text that stands for the number: 1e-09, where std::to_string has 0.000000.
 inline std::string printed(double number)
 {
     std::array<char, 32> text;
     return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 
-// Edge k of even bins, by the arithmetic of NumPy's linspace.
+// Computes edge k of even bins by the arithmetic of NumPy's linspace.
 struct even_edge {
     double lo;
     double hi;
@@ -110,7 +113,7 @@ inline std::vector<double> even_edges(const even_bins& bins)
 template <class T>
 using edge_t = std::conditional_t<sub_word_float<T> || std::same_as<T, float>, float, double>;
 
-// Bins by a search among the edges, O(log count) a sample.
+// Finds bins by a binary search among the edges, in O(log count) steps a sample.
 template <class E>
 class edge_search {
 public:
@@ -120,32 +123,33 @@ public:
 
     bin_index operator()(E x) const
     {
-        std::array<bin_index, 1> slots;
-        search<1>(&x, slots.data());
-        return slots[0];
+        bin_index bin;
+        search<1>(&x, &bin);
+        return bin;
     }
 
-    // The bins of Count samples, which are searched for together: a step of one does not wait for the last step of another.
+    // Finds the bins of Count samples together: the memory accesses of one search are under way while another waits for
+    // its own.
     template <std::size_t Count>
-    void search(const E* __restrict samples, bin_index* __restrict slots) const
+    void search(const E* __restrict samples, bin_index* __restrict bins) const
     {
         const E* const edges = edges_.data();
-        const auto bins = static_cast<bin_index>(count());
-        std::fill_n(slots, Count, bin_index{0});
-        // Halving: the bin stays in [bin, bin + length).
-        for (bin_index length = bins; length > 1;) {
+        const auto bin_count = static_cast<bin_index>(count());
+        std::fill_n(bins, Count, bin_index{0});
+        // The bin of sample j, if it has one, is always among the `length` bins from bins[j] on.
+        for (bin_index length = bin_count; length > 1;) {
             const bin_index half = length / 2;
             for (std::size_t j = 0; j < Count; ++j)
-                slots[j] += edges[slots[j] + half] <= samples[j] ? half : 0;
+                bins[j] += edges[bins[j] + half] <= samples[j] ? half : 0;
             length -= half;
         }
         const E lo = edges_.front();
         const E hi = edges_.back();
         for (std::size_t j = 0; j < Count; ++j) {
             const E x = samples[j];
-            const bin_index out_of_range = x < lo ? bins : x > hi ? bins + 1 : bins + 2;
+            const bin_index out_of_range = x < lo ? bin_count : x > hi ? bin_count + 1 : bin_count + 2;
             const bool inside = (x >= lo) & (x <= hi);
-            slots[j] = inside ? slots[j] : out_of_range;
+            bins[j] = inside ? bins[j] : out_of_range;
         }
     }
 
@@ -153,13 +157,14 @@ private:
     std::vector<E> edges_;
 };
 
-// A guess at the bin of a sample among even bins: the right one for samples outside, else the right bin or the one below.
+// Guesses the bin of a sample among even bins, by arithmetic. The guess is right for samples out of range; for others
+// it is the right bin or the one below.
 template <class E>
 struct even_guess {
     E lo;
     E hi;
-    E scale; // bins a unit
-    E bias;
+    E scale; // how many bins are as wide as 1
+    E bias;  // is subtracted so that no guess is too high
     std::int32_t bins;
 
     explicit even_guess(const even_bins& even)
@@ -169,10 +174,10 @@ struct even_guess {
     {
     }
 
-    // More than the guess can be too high by, in bins. With u the unit roundoff and m the largest magnitude, the ends and the
-    // edges are off by at most 4 u m, and the difference, the product and the scale by u (hi - lo) each, all times the scale:
-    // together below 8 u m scale. Twice that is subtracted, so the guess is never too high and, while it is a quarter of a
-    // bin at most, never more than one too low.
+    // The bias, in bins, is twice the largest error that the arithmetic can make. With u the unit roundoff and m the
+    // largest magnitude, the ends and the edges are off by at most 4 u m, and the difference, the product and the scale
+    // by u (hi - lo) each, all times the scale: together below 8 u m scale. With the bias subtracted the guess is never
+    // too high and, while the bias is a quarter of a bin at most, never more than one too low.
     static E bias_of(const even_bins& even)
     {
         const double u = static_cast<double>(std::numeric_limits<E>::epsilon()) / 2;
@@ -191,13 +196,14 @@ struct even_guess {
         return static_cast<std::int32_t>(position(x, lo, hi, E(bins), E(bins) + 1, E(bins) + 2));
     }
 
-    // The same for a vector of samples; vectors of 32-bit integers have as many lanes, not as many bytes. `highest` is raised
-    // to the parts of a bin that truncation dropped: below certain() the guesses are right.
+    // Guesses the bins of a vector of samples. Each lane of `highest` is raised to the part of a bin that truncation
+    // dropped there: while all lanes are below certain(), the guesses are right.
     template <class V>
     auto of_vector(const V& x, V& highest) const
     {
         const V none{};
         const E beyond = E(bins);
+        // As many lanes as the vector of samples has, whatever the size of a sample.
         typedef std::int32_t ints __attribute__((vector_size(sizeof(V) / sizeof(E) * sizeof(std::int32_t))));
         const V where = position(x, none + lo, none + hi, none + beyond, none + (beyond + 1), none + (beyond + 2));
         const ints guesses = __builtin_convertvector(where, ints);
@@ -206,11 +212,11 @@ struct even_guess {
         return guesses;
     }
 
-    // The guess is too low only where the sample lies less than twice the bias below the next edge.
+    // A guess is too low only where the sample lies less than twice the bias, in bins, below the next edge.
     UPSWEEP_HOST_DEVICE E certain() const { return 1 - 2 * bias; }
 
 private:
-    // Where a sample lies, in bins from lo; towards zero it is never negative.
+    // How many bins above lo a sample lies, less the bias. It is above -1, so that truncation never makes it negative.
     template <class V>
     V position(const V& x, const V& low, const V& high, const V& below, const V& above, const V& nan) const
     {
@@ -221,14 +227,15 @@ private:
     }
 };
 
-// Bins of even bins: the guess, put right by one comparison with the upper edge of the guessed bin.
+// Finds even bins by a guess, which one comparison with the upper edge of the guessed bin puts right.
 template <class E>
 class even_arithmetic {
 public:
     even_arithmetic(const even_bins& bins, const std::vector<double>& edges)
         : guess_(bins), uppers_(bins.count + out_of_range_bins, std::numeric_limits<E>::quiet_NaN())
     {
-        // NaN stays for the last bin, which is closed, and for the bins behind it: nothing is moved up from there.
+        // NaN stays the upper edge of the last bin, which is closed, and of the out-of-range bins: no sample is moved
+        // up from there.
         std::transform(edges.begin() + 1, edges.end() - 1, uppers_.begin(),
                        [](double edge) { return static_cast<E>(edge); });
     }
@@ -245,7 +252,7 @@ private:
     std::vector<E> uppers_; // the upper edge of each bin
 };
 
-// An integer as std::cmp_less takes it: bool, characters and enumerations are promoted.
+// Returns the value as an integer that std::cmp_less takes: bool, characters and enumerations are promoted.
 template <class T>
 UPSWEEP_HOST_DEVICE constexpr auto promoted(T x)
 {
@@ -255,7 +262,8 @@ UPSWEEP_HOST_DEVICE constexpr auto promoted(T x)
         return +x;
 }
 
-// Bins by the distance from the first integer, modulo 2^32 or 2^64: one comparison tells whether a sample has a bin.
+// Finds integer bins by the distance from the first integer, modulo 2^32 or 2^64: one comparison tells whether a sample
+// is in range.
 template <class T>
 class integer_offset {
     using number = decltype(promoted(T{}));
@@ -271,7 +279,9 @@ public:
         const std::uint64_t skipped = static_cast<std::uint64_t>(begin_) - static_cast<std::uint64_t>(bins.first);
         const std::uint64_t beyond = static_cast<std::uint64_t>(highest) - static_cast<std::uint64_t>(begin_);
         const bool all_below = std::cmp_greater(bins.first, highest);
-        if (all_below || skipped >= bins.count) { // no sample can have a bin: the lowest is given its bin by hand
+        if (all_below || skipped >= bins.count) {
+            // All samples are below the bins, or all are above: every one gets the same out-of-range bin, which is
+            // above_ here. The lowest, at distance 0, gets it as bin_of_begin_.
             above_ -= all_below ? 1 : 0;
             begin_ = lowest;
             bin_of_begin_ = above_;
@@ -329,7 +339,8 @@ private:
     std::size_t count_;
 };
 
-// check_bins(bins) refuses bins that are none. It needs no memory, however many they claim to be.
+// check_bins(bins) refuses a description of bins that makes no sense. It allocates no memory, however many bins are
+// asked for.
 inline void check_bins(const edges& bins)
 {
     const std::vector<double>& values = bins.values;
@@ -365,7 +376,7 @@ void check_bins(const Bins& bins)
     check_bin_count(bins.count);
 }
 
-// How many bins they are.
+// bin_count(bins) is the number of bins, without the out-of-range ones.
 inline std::size_t bin_count(const edges& bins) { return bins.values.size() - 1; }
 template <class Bins>
 std::size_t bin_count(const Bins& bins)
@@ -373,7 +384,7 @@ std::size_t bin_count(const Bins& bins)
     return bins.count;
 }
 
-// Refuses bins that are none, and counters of which there is not one a bin.
+// Refuses bins that make no sense, and counters of which there is not one a bin.
 template <class Bins>
 void check_counters(const Bins& bins, std::size_t counters)
 {
@@ -384,11 +395,12 @@ void check_counters(const Bins& bins, std::size_t counters)
                     "pass one counter a bin");
 }
 
-// with_slots(bins, f) calls f(bin function of samples of type T).
+// with_bin_finder<T>(bins, f) calls f with the bin finder for samples of type T: an object whose operator() returns the
+// bin of a sample.
 template <class T, class F>
 auto with_bin_finder(const edges& bins, F f)
 {
-    // Compared in double, whatever the samples: the edges are the user's and are not rounded.
+    // Samples of any type are compared in double, because the edges of the user are not rounded.
     return f(edge_search<double>(bins.values));
 }
 

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <type_traits>
 
-// How a verb finds what carries it out. Each verb is one public template for all targets: it checks its arguments, once, and
-// calls the engine of its target. A new target declares itself with is_target and specialises engine for each verb that it can
-// carry out; the verbs, their documentation and their checks stay as they are.
+// How a verb finds what carries it out. Each verb is one public template for all targets: it checks its arguments,
+// once, and calls the engine of its target. A new target declares itself with is_target and specialises engine for each
+// verb that it can carry out; the verbs, their documentation and their checks stay as they are.
 namespace upsweep {
 
 // Whether a type says where to run. The headers of the targets specialise it.
@@ -34,8 +34,8 @@ struct weighted_histogram;
 template <class Target, class Verb>
 struct engine;
 
-// How a verb returns a value that its engine writes to memory. This is the way of targets whose calls are done when they return,
-// with results in memory of the host; a target of another kind specialises it.
+// How a verb returns a value that its engine writes to memory. This is the way of targets whose calls are done when
+// they return, with results in memory of the host; a target of another kind specialises it.
 template <class Target>
 struct returned {
     static constexpr bool is_in_host_memory = true;

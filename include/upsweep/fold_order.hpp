@@ -16,8 +16,8 @@
 //                               into, largest first, combined from left to right
 //   reduce = fold(n)    inclusive_scan[i] = fold(i + 1)    exclusive_scan[i] = fold(i)
 //
-// It is the tree of Blelloch's scan (1990): totals are its up-sweep, folds its down-sweep. It depends on the count alone,
-// so tiles, warps, vectors, threads and devices of any power-of-two size give the same bits.
+// It is the tree of Blelloch's scan (1990): totals are its up-sweep, folds its down-sweep. It depends on the count
+// alone, so tiles, warps, vectors, threads and devices of any power-of-two size give the same bits.
 namespace upsweep {
 
 // Whether the result at an element includes the element.

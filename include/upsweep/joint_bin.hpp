@@ -6,12 +6,14 @@
 
 namespace upsweep::detail {
 
-// The bin of a point, from the bins of its coordinates: the table is that of all combinations of bins, the last dimension
-// varying fastest, and three bins for points beside it.
+// Computes the bin of a point from the bins of its coordinates, which are added one after the other. The bins of points
+// are all combinations of the coordinates' bins, the last dimension varying fastest, and three out-of-range bins behind
+// them.
 struct joint_bin {
     bin_index bin = 0;
-    bin_index out_of_range = 0; // 1 below, 2 above, 3 NaN, 0 within: the greatest of any coordinate
+    bin_index out_of_range = 0; // the greatest of any coordinate: 0 in a bin, 1 below, 2 above, 3 NaN
 
+    // Adds a coordinate that is in bin k of a dimension with so many bins.
     UPSWEEP_HOST_DEVICE constexpr void add(bin_index k, bin_index bins)
     {
         const bool inside = k < bins;
@@ -19,6 +21,7 @@ struct joint_bin {
         bin = bin * bins + (inside ? k : 0);
         out_of_range = here > out_of_range ? here : out_of_range;
     }
+    // The number of the point's bin, where there are so many combinations.
     UPSWEEP_HOST_DEVICE constexpr bin_index among(bin_index bins) const
     {
         return out_of_range == 0 ? bin : bins + out_of_range - 1;

@@ -12,9 +12,9 @@
 
 namespace upsweep {
 
-// Rows of elements in memory, a part of an image for one: row r begins r * pitch bytes after `data`. The pitch is at
-// least a row, and a multiple of alignof(T), or the calls refuse it (invalid_argument). What lies between the rows is
-// not read.
+// Names rows of elements in memory, a part of an image for one: row r begins r * pitch bytes after `data`. The pitch is
+// at least the bytes of a row, and a multiple of alignof(T); calls refuse another one (invalid_argument). What lies
+// between the rows is not read.
 template <class T>
 struct matrix {
     using value_type = T;
@@ -24,7 +24,7 @@ struct matrix {
     std::size_t columns;
     std::size_t pitch;
 
-    // Rows without gaps.
+    // Without a pitch there are no gaps between the rows.
     constexpr matrix(const T* first, std::size_t row_count, std::size_t column_count)
         : matrix(first, row_count, column_count, column_count * sizeof(T))
     {

@@ -301,8 +301,8 @@ inline constexpr bool is_exact = (std::integral<T> && is_builtin<Op>);
 
 } // namespace detail
 
-// The type in which elements of type T are reduced: 64-bit integers for sums and products of integers, float for f16 and
-// bf16, bool for the logical operators, the monoid's own type for a monoid of the user, else T.
+// The type in which elements of type T are reduced: 64-bit integers for sums and products of integers, float for f16
+// and bf16, bool for the logical operators, the monoid's own type for a monoid of the user, else T.
 template <class Op, class T>
 using accumulator_t = typename detail::accumulator<Op, T>::type;
 

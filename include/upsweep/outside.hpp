@@ -6,7 +6,7 @@
 
 namespace upsweep {
 
-// Samples that belong to no bin.
+// How many samples are in no bin: below the first one, above the last one, or NaN.
 struct outside {
     std::uint64_t below = 0;
     std::uint64_t above = 0;
@@ -17,9 +17,9 @@ struct outside {
 
 namespace detail {
 
-// Where a sample goes: a bin, or one of three counters behind the last bin.
+// The number of a bin. Engines count samples in no bin as well, in three out-of-range bins behind the last bin.
 using bin_index = std::uint32_t;
-inline constexpr std::size_t out_of_range_bins = 3; // below, above, NaN, in this order
+inline constexpr std::size_t out_of_range_bins = 3; // for samples below, above and NaN, in this order
 
 } // namespace detail
 } // namespace upsweep

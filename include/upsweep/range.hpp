@@ -11,8 +11,8 @@
 
 namespace upsweep {
 
-// The concepts of ranges come with <span>, which is made of them. <ranges> would bring the views, too: with nvcc, that takes
-// as long as a kernel.
+// The concepts of ranges come with <span>, which is made of them. <ranges> would bring the views, too: with nvcc, that
+// takes as long as a kernel.
 
 // What a fold reads: a span, a vector, an array, or any sized random-access range, a transform view for one.
 template <class R>
@@ -24,7 +24,8 @@ concept output_range = input_range<R> && std::ranges::output_range<R, std::range
 
 namespace detail {
 
-// The beginning of a range: a pointer where the elements are contiguous, so that the engines need not know the container.
+// The beginning of a range: a pointer where the elements are contiguous, so that the engines need not know the
+// container.
 template <input_range R>
 auto first_of(R&& range)
 {

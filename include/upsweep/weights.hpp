@@ -7,14 +7,14 @@
 
 namespace upsweep {
 
-// The type of the sums of weights: 64-bit integers of integers, modulo 2^64; double of doubles; float of f16, bf16 and
-// float.
+// The type in which weights of type W are summed: a 64-bit integer for integers, modulo 2^64, double for double, and
+// float for f16, bf16 and float.
 template <class W>
 using weight_sum_t =
     std::conditional_t<std::is_integral_v<W>, std::conditional_t<std::is_signed_v<W>, std::int64_t, std::uint64_t>,
                        std::conditional_t<std::same_as<W, double>, double, float>>;
 
-// The weights of the samples that belong to no bin.
+// The sums of the weights of samples that are in no bin: below the first one, above the last one, or NaN.
 template <class Sum>
 struct weight_outside {
     Sum below{};

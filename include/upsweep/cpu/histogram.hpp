@@ -25,22 +25,28 @@
 #include <upsweep/range.hpp>
 #include <upsweep/target.hpp>
 
+// Counts samples on the cores of a CPU. The technique is privatization, as in the histogram ladder of the lab: every
+// thread counts in a table of its own, without atomic operations, and the tables are added up at the end.
 namespace upsweep::cpu_engine {
 
-// The counters of one thread. Several copies side by side let increments of the same bin follow one another without
-// waiting for the store of the last one, so that constant data is as fast as random data; they stay in the first- or
-// second-level cache. This is the privatisation of the lab's histogram ladder, for cores instead of blocks.
-class private_table {
+// The privatized table of a thread: a counter for each bin, the out-of-range bins among them. The table holds several
+// copies of itself, which take the samples in turn. Without them an increment would wait for the store of the one
+// before wherever two samples in a row are in the same bin, and constant data would be slower than random data. All
+// copies together fit the first- or the second-level cache.
+class thread_table {
 public:
     using counter = std::uint32_t;
-    static constexpr std::size_t most_samples = std::size_t{1} << 31; // before a counter could wrap
+    static constexpr std::size_t most_samples = std::size_t{1} << 31; // No counter wraps within so many samples.
 
-    explicit private_table(std::size_t slots) : slots_(slots), copies_(copies_for(slots)), counters_(slots * copies_) {}
+    explicit thread_table(std::size_t all_bins)
+        : all_bins_(all_bins), copies_(copies_for(all_bins)), counters_(all_bins * copies_)
+    {
+    }
 
-    static std::size_t copies_for(std::size_t slots) { return slots <= 1024 ? 8 : slots <= 16384 ? 4 : 1; }
-    static std::size_t bytes_for(std::size_t slots) { return slots * copies_for(slots) * sizeof(counter); }
+    static std::size_t copies_for(std::size_t all_bins) { return all_bins <= 1024 ? 8 : all_bins <= 16384 ? 4 : 1; }
+    static std::size_t bytes_for(std::size_t all_bins) { return all_bins * copies_for(all_bins) * sizeof(counter); }
 
-    // Adds one to slot_of(j) for each j < Count.
+    // Adds one to the counter of bin_of(j) for each j < Count.
     template <std::size_t Count, class F>
     void count(F bin_of)
     {
@@ -55,8 +61,8 @@ public:
     void add_to(std::span<std::uint64_t> totals) const
     {
         for (std::size_t copy = 0; copy < copies_; ++copy)
-            for (std::size_t k = 0; k < slots_; ++k)
-                totals[k] += counters_[copy * slots_ + k];
+            for (std::size_t k = 0; k < all_bins_; ++k)
+                totals[k] += counters_[copy * all_bins_ + k];
     }
 
 private:
@@ -65,43 +71,44 @@ private:
     {
         std::array<counter*, Copies> tables;
         for (std::size_t copy = 0; copy < Copies; ++copy)
-            tables[copy] = counters_.data() + copy * slots_;
+            tables[copy] = counters_.data() + copy * all_bins_;
         for (std::size_t j = 0; j < Count; j += Copies)
             for (std::size_t copy = 0; copy < Copies; ++copy)
                 ++tables[copy][bin_of(j + copy)];
     }
 
-    std::size_t slots_;
+    std::size_t all_bins_;
     std::size_t copies_;
     std::vector<counter> counters_;
 };
 
-inline constexpr std::size_t histogram_block = 256;
-inline constexpr std::size_t histogram_grain = std::size_t{1} << 18;
+inline constexpr std::size_t histogram_batch = 256;                  // samples whose bins are found together
+inline constexpr std::size_t histogram_grain = std::size_t{1} << 18; // samples that a thread takes at a time
 
-// The bins of one block. Those that cost arithmetic are computed for the whole block before any is counted, in loops without
-// memory accesses that depend on the samples: those vectorise, the increments cannot.
-template <class T, class In, class Slots>
-void bins_of_block(In in, const Slots& slots, detail::bin_index* __restrict block)
+// Finds the bins of a batch of samples. All of them are found before any sample is counted: the loops that find them
+// access no memory at addresses that depend on the samples, so compilers vectorise them, which they cannot do with
+// increments.
+template <class T, class In, class Finder>
+void find_bins_of_batch(In in, const Finder& finder, detail::bin_index* __restrict bins)
 {
-    for (std::size_t j = 0; j < histogram_block; ++j)
-        block[j] = slots(load<T>(in, j));
+    for (std::size_t j = 0; j < histogram_batch; ++j)
+        bins[j] = finder(load<T>(in, j));
 }
 
 template <class T, class In, class E>
-void bins_of_block(In in, const detail::edge_search<E>& slots, detail::bin_index* __restrict block)
+void find_bins_of_batch(In in, const detail::edge_search<E>& finder, detail::bin_index* __restrict bins)
 {
-    std::array<E, histogram_block> buffer;
-    slots.template search<histogram_block>(load_block<histogram_block>(in, buffer.data()), block);
+    std::array<E, histogram_batch> buffer;
+    finder.template search<histogram_batch>(load_block<histogram_batch>(in, buffer.data()), bins);
 }
 
-// The guesses of one block, and whether they are all right.
+// Guesses the bins of a batch of samples. Returns true where all guesses are known to be right.
 template <class E>
-bool guess_block(const E* samples, const detail::even_guess<E>& guess, std::int32_t* guesses)
+bool guess_batch(const E* samples, const detail::even_guess<E>& guess, std::int32_t* guesses)
 {
     constexpr std::size_t lanes = vector_bytes / sizeof(E);
     vector_t<E> highest{};
-    for (std::size_t j = 0; j < histogram_block; j += lanes) {
+    for (std::size_t j = 0; j < histogram_batch; j += lanes) {
         const auto k = guess.of_vector(load_vector(samples + j), highest);
         std::memcpy(guesses + j, &k, lanes * sizeof(std::int32_t));
     }
@@ -112,121 +119,123 @@ bool guess_block(const E* samples, const detail::even_guess<E>& guess, std::int3
 }
 
 template <class T, class In, class E>
-void bins_of_block(In in, const detail::even_arithmetic<E>& slots, detail::bin_index* __restrict block)
+void find_bins_of_batch(In in, const detail::even_arithmetic<E>& finder, detail::bin_index* __restrict bins)
 {
-    std::array<E, histogram_block> buffer;
-    std::array<std::int32_t, histogram_block> guesses;
-    const E* const samples = load_block<histogram_block>(in, buffer.data());
-    const bool certain = guess_block(samples, slots.guess(), guesses.data());
-    for (std::size_t j = 0; j < histogram_block; ++j)
-        block[j] = static_cast<detail::bin_index>(guesses[j]);
+    std::array<E, histogram_batch> buffer;
+    std::array<std::int32_t, histogram_batch> guesses;
+    const E* const samples = load_block<histogram_batch>(in, buffer.data());
+    const bool certain = guess_batch(samples, finder.guess(), guesses.data());
+    for (std::size_t j = 0; j < histogram_batch; ++j)
+        bins[j] = static_cast<detail::bin_index>(guesses[j]);
     if (!certain)
-        for (std::size_t j = 0; j < histogram_block; ++j)
-            block[j] = slots.corrected(block[j], samples[j]);
+        for (std::size_t j = 0; j < histogram_batch; ++j)
+            bins[j] = finder.corrected(bins[j], samples[j]);
 }
 
-// Counts one block.
-template <class T, class In, class Slots>
-void count_block(private_table& table, In in, const Slots& slots)
+template <class T, class In, class Finder>
+void count_batch(thread_table& table, In in, const Finder& finder)
 {
-    std::array<detail::bin_index, histogram_block> block;
-    bins_of_block<T>(in, slots, block.data());
-    table.count<histogram_block>([&](std::size_t j) { return block[j]; });
+    std::array<detail::bin_index, histogram_batch> bins;
+    find_bins_of_batch<T>(in, finder, bins.data());
+    table.count<histogram_batch>([&](std::size_t j) { return bins[j]; });
 }
 
+// Nearly always the guesses of a batch are all right, and are counted without being copied.
 template <class T, class In, class E>
-void count_block(private_table& table, In in, const detail::even_arithmetic<E>& slots)
+void count_batch(thread_table& table, In in, const detail::even_arithmetic<E>& finder)
 {
-    constexpr std::size_t size = histogram_block;
+    constexpr std::size_t size = histogram_batch;
     std::array<E, size> buffer;
     std::array<std::int32_t, size> guesses;
     const E* const samples = load_block<size>(in, buffer.data());
-    if (guess_block(samples, slots.guess(), guesses.data()))
+    if (guess_batch(samples, finder.guess(), guesses.data()))
         table.count<size>([&](std::size_t j) { return static_cast<detail::bin_index>(guesses[j]); });
     else
         table.count<size>(
-            [&](std::size_t j) { return slots.corrected(static_cast<detail::bin_index>(guesses[j]), samples[j]); });
+            [&](std::size_t j) { return finder.corrected(static_cast<detail::bin_index>(guesses[j]), samples[j]); });
 }
 
-template <class T, class In, class Slots>
-void count_samples(private_table& table, In in, std::size_t count, const Slots& slots)
+template <class T, class In, class Finder>
+void count_samples(thread_table& table, In in, std::size_t count, const Finder& finder)
 {
     std::size_t i = 0;
-    for (; i + histogram_block <= count; i += histogram_block) {
-        const block_elements<histogram_block, In> elements(in + static_cast<std::iter_difference_t<In>>(i));
-        count_block<T>(table, elements.first, slots);
+    for (; i + histogram_batch <= count; i += histogram_batch) {
+        const block_elements<histogram_batch, In> elements(in + static_cast<std::iter_difference_t<In>>(i));
+        count_batch<T>(table, elements.first, finder);
     }
     for (; i < count; ++i)
-        table.count(slots(load<T>(in, i)));
+        table.count(finder(load<T>(in, i)));
 }
 
-// Calls body(table, first, size) for pieces of [0, count) on all threads and adds the threads' tables to `totals`.
-// Memory: one table a thread.
-template <class Body>
-void for_each_piece(const cpu& target, std::size_t count, std::span<std::uint64_t> totals, Body body)
+// Calls count_piece(table, first, size) for pieces of [0, count) on all threads, each with a table of its own, and adds
+// the tables to `totals`, which have an element for each bin. Memory: one table a thread. The tables are emptied before
+// a counter could wrap.
+template <class CountPiece>
+void for_each_piece(const cpu& target, std::size_t count, std::span<std::uint64_t> totals, CountPiece count_piece)
 {
-    const std::size_t slots = totals.size();
+    const std::size_t all_bins = totals.size();
     if (count < 2 * histogram_grain || thread_count(target) == 1) {
-        for (std::size_t first = 0; first < count; first += private_table::most_samples) {
-            private_table table(slots);
-            body(table, first, std::min(private_table::most_samples, count - first));
+        for (std::size_t first = 0; first < count; first += thread_table::most_samples) {
+            thread_table table(all_bins);
+            count_piece(table, first, std::min(thread_table::most_samples, count - first));
             table.add_to(totals);
         }
         return;
     }
-    for (std::size_t batch = 0; batch < count; batch += private_table::most_samples) {
-        const std::size_t size = std::min(private_table::most_samples, count - batch);
-        tbb::enumerable_thread_specific<private_table> tables([&] { return private_table(slots); });
+    for (std::size_t begin = 0; begin < count; begin += thread_table::most_samples) {
+        const std::size_t size = std::min(thread_table::most_samples, count - begin);
+        tbb::enumerable_thread_specific<thread_table> tables([&] { return thread_table(all_bins); });
         for_each_index(target, (size + histogram_grain - 1) / histogram_grain, [&](std::size_t grain) {
             const std::size_t first = grain * histogram_grain;
-            body(tables.local(), batch + first, std::min(histogram_grain, size - first));
+            count_piece(tables.local(), begin + first, std::min(histogram_grain, size - first));
         });
-        for (const private_table& table : tables)
+        for (const thread_table& table : tables)
             table.add_to(totals);
     }
 }
 
-// Adds the samples to totals[0, bins) and the ones outside to the three bins behind them. count_piece(table, first, size,
-// bins) counts a piece of them.
-template <class T, class Slots, class CountPiece>
-void histogram_pieces(const cpu& target, std::size_t count, const Slots& slots, std::span<std::uint64_t> totals,
+// Adds to `totals` the numbers of samples in each bin and in the three out-of-range bins behind them.
+// count_piece(table, first, size, finder) counts a piece of the samples.
+template <class T, class Finder, class CountPiece>
+void histogram_pieces(const cpu& target, std::size_t count, const Finder& finder, std::span<std::uint64_t> totals,
                       CountPiece count_piece)
 {
     if constexpr (std::integral<T> && sizeof(T) == 1) {
-        if (count >= 1024) { // bytes are counted as they are; each of the 256 values is assigned to its bin afterwards
+        if (count >= 1024) { // Bytes are counted by value; each of the 256 values is given its bin afterwards.
             std::array<std::uint64_t, 256> by_value{};
-            const auto identity = [](T value) {
+            const auto by_own_value = [](T value) {
                 return static_cast<detail::bin_index>(static_cast<std::uint8_t>(value));
             };
-            for_each_piece(target, count, by_value, [&](private_table& table, std::size_t first, std::size_t size) {
-                count_piece(table, first, size, identity);
+            for_each_piece(target, count, by_value, [&](thread_table& table, std::size_t first, std::size_t size) {
+                count_piece(table, first, size, by_own_value);
             });
             for (std::size_t value = 0; value < by_value.size(); ++value)
                 if (by_value[value] != 0)
-                    totals[slots(static_cast<T>(value))] += by_value[value];
+                    totals[finder(static_cast<T>(value))] += by_value[value];
             return;
         }
     }
-    for_each_piece(target, count, totals, [&](private_table& table, std::size_t first, std::size_t size) {
-        count_piece(table, first, size, slots);
+    for_each_piece(target, count, totals, [&](thread_table& table, std::size_t first, std::size_t size) {
+        count_piece(table, first, size, finder);
     });
 }
 
-template <class In, class Slots>
-void histogram_onto(const cpu& target, In in, std::size_t count, const Slots& slots, std::span<std::uint64_t> totals)
+template <class In, class Finder>
+void histogram_onto(const cpu& target, In in, std::size_t count, const Finder& finder, std::span<std::uint64_t> totals)
 {
     if constexpr (detail::strided_iterator<In>)
         if (in.is_contiguous())
-            return histogram_onto(target, in.address(), count, slots, totals);
+            return histogram_onto(target, in.address(), count, finder, totals);
     using sample = std::iter_value_t<In>;
     histogram_pieces<sample>(
-        target, count, slots, totals,
-        [&](private_table& table, std::size_t first, std::size_t size, const auto& slots_of_piece) {
-            count_samples<sample>(table, in + static_cast<std::iter_difference_t<In>>(first), size, slots_of_piece);
+        target, count, finder, totals,
+        [&](thread_table& table, std::size_t first, std::size_t size, const auto& finder_of_piece) {
+            count_samples<sample>(table, in + static_cast<std::iter_difference_t<In>>(first), size, finder_of_piece);
         });
 }
 
-// Calls f(row, column, size) for the stretches of rows that are the elements [first, first + size), row by row.
+// Elements are numbered row by row. Calls f(row, column, size) for each row's part of the elements [first, first +
+// size).
 template <class T, class F>
 void for_each_stretch(const matrix<T>& in, std::size_t first, std::size_t size, F f)
 {
@@ -237,34 +246,36 @@ void for_each_stretch(const matrix<T>& in, std::size_t first, std::size_t size, 
     }
 }
 
-template <class T, class Slots>
-void histogram_onto(const cpu& target, const matrix<T>& in, const Slots& slots, std::span<std::uint64_t> totals)
+template <class T, class Finder>
+void histogram_onto(const cpu& target, const matrix<T>& in, const Finder& finder, std::span<std::uint64_t> totals)
 {
     if (!in.has_gaps())
-        return histogram_onto(target, in.data, in.size(), slots, totals);
-    histogram_pieces<T>(target, in.size(), slots, totals,
-                        [&](private_table& table, std::size_t first, std::size_t size, const auto& slots_of_piece) {
+        return histogram_onto(target, in.data, in.size(), finder, totals);
+    histogram_pieces<T>(target, in.size(), finder, totals,
+                        [&](thread_table& table, std::size_t first, std::size_t size, const auto& finder_of_piece) {
                             for_each_stretch(in, first, size, [&](std::size_t row, std::size_t column, std::size_t n) {
-                                count_samples<T>(table, in.row(row) + column, n, slots_of_piece);
+                                count_samples<T>(table, in.row(row) + column, n, finder_of_piece);
                             });
                         });
 }
 
-// Calls count(), which needs `tables` of so many 64-bit counters, and one of 32-bit counters for each thread.
+// Calls count(), which needs memory for `tables` tables of 64-bit counters and for a table of each thread, and says how
+// much where there is not enough.
 template <class Count>
-void with_counters(const cpu& target, std::string_view call, std::size_t tables, std::size_t slots, Count count)
+void with_counters(const cpu& target, std::string_view call, std::size_t tables, std::size_t all_bins, Count count)
 {
     try {
         count();
     } catch (const std::bad_alloc&) {
-        const std::size_t bytes = tables * slots * sizeof(std::uint64_t) +
-                                  private_table::bytes_for(slots) * static_cast<std::size_t>(thread_count(target));
+        const std::size_t bytes = tables * all_bins * sizeof(std::uint64_t) +
+                                  thread_table::bytes_for(all_bins) * static_cast<std::size_t>(thread_count(target));
         throw error(error_kind::out_of_memory, call, "no memory for " + std::to_string(bytes) + " bytes of counters",
                     "ask for fewer bins or fewer threads");
     }
 }
 
-// Splits the bins of one histogram into its counters and the samples outside, which are overwritten or added to.
+// Overwrites the caller's counters of one histogram, and its out-of-range bins, with the totals, or adds the totals to
+// them.
 inline void put_totals(std::span<const std::uint64_t> totals, std::uint64_t* counts, outside& out_of_range,
                        bool accumulates)
 {
@@ -277,7 +288,7 @@ inline void put_totals(std::span<const std::uint64_t> totals, std::uint64_t* cou
     put(out_of_range.nan, totals[bins + 2]);
 }
 
-// Puts what count_onto(totals) counts. Nothing is written where there is no memory for the totals.
+// The same with the totals that count_onto(totals) counts. Nothing is written where there is no memory for them.
 template <class CountOnto>
 void put_counts(const cpu& target, std::string_view call, std::span<std::uint64_t> counts, outside* out_of_range,
                 bool accumulates, CountOnto count_onto)
@@ -304,17 +315,16 @@ struct engine<cpu, verb::histogram> {
     static void count(const cpu& target, In& in, const Bins& bins, std::span<std::uint64_t> counts,
                       outside* out_of_range, bool accumulates)
     {
-        cpu_engine::put_counts(target, "histogram", counts, out_of_range, accumulates,
-                               [&](std::span<std::uint64_t> totals) {
-                                   if constexpr (is_matrix<std::remove_const_t<In>>)
-                                       with_bin_finder<typename In::value_type>(bins, [&](const auto& slots) {
-                                           cpu_engine::histogram_onto(target, in, slots, totals);
-                                       });
-                                   else
-                                       with_bin_finder<std::ranges::range_value_t<In>>(bins, [&](const auto& slots) {
-                                           cpu_engine::histogram_onto(target, first_of(in), size_of(in), slots, totals);
-                                       });
-                               });
+        cpu_engine::put_counts(
+            target, "histogram", counts, out_of_range, accumulates, [&](std::span<std::uint64_t> totals) {
+                if constexpr (is_matrix<std::remove_const_t<In>>)
+                    with_bin_finder<typename In::value_type>(
+                        bins, [&](const auto& finder) { cpu_engine::histogram_onto(target, in, finder, totals); });
+                else
+                    with_bin_finder<std::ranges::range_value_t<In>>(bins, [&](const auto& finder) {
+                        cpu_engine::histogram_onto(target, first_of(in), size_of(in), finder, totals);
+                    });
+            });
     }
 };
 

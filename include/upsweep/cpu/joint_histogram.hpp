@@ -20,47 +20,47 @@
 
 namespace upsweep::cpu_engine {
 
-// One dimension of a joint histogram. The bins of a block of samples are asked for at a time, so that neither the call nor the
-// kind of the bins shows in the time.
+// One dimension of a joint histogram. find_bins finds the bins of `count` samples from number `first` on, of a batch at
+// most: the cost of the indirect call is shared by all samples of the batch.
 struct dimension {
-    std::function<void(std::size_t first, std::size_t count, detail::bin_index* slots)> slots_of; // at most a block
+    std::function<void(std::size_t first, std::size_t count, detail::bin_index* bins)> find_bins;
     detail::bin_index bins;
 };
 
 template <class T, class In, class Bins>
 dimension dimension_of(In in, const Bins& bins)
 {
-    return detail::with_bin_finder<T>(bins, [&](auto slots) {
-        const auto slots_of = [in, slots](std::size_t first, std::size_t count, detail::bin_index* block) {
-            if (count == histogram_block) {
-                const block_elements<histogram_block, In> samples(in + static_cast<std::iter_difference_t<In>>(first));
-                bins_of_block<T>(samples.first, slots, block);
+    return detail::with_bin_finder<T>(bins, [&](auto finder) {
+        const auto find_bins = [in, finder](std::size_t first, std::size_t count, detail::bin_index* found) {
+            if (count == histogram_batch) {
+                const block_elements<histogram_batch, In> samples(in + static_cast<std::iter_difference_t<In>>(first));
+                find_bins_of_batch<T>(samples.first, finder, found);
             } else {
                 for (std::size_t j = 0; j < count; ++j)
-                    block[j] = slots(load<T>(in, first + j));
+                    found[j] = finder(load<T>(in, first + j));
             }
         };
-        return dimension{slots_of, static_cast<detail::bin_index>(detail::bin_count(bins))};
+        return dimension{find_bins, static_cast<detail::bin_index>(detail::bin_count(bins))};
     });
 }
 
-// Adds the points to totals[0, bins) and the ones outside to the three bins behind them.
+// Adds to `totals` the numbers of points in each bin and in the three out-of-range bins behind them.
 inline void joint_histogram_onto(const cpu& target, std::size_t count, std::span<const dimension> dimensions,
                                  std::span<std::uint64_t> totals)
 {
     const auto bins = static_cast<detail::bin_index>(totals.size() - detail::out_of_range_bins);
-    for_each_piece(target, count, totals, [&](private_table& table, std::size_t first, std::size_t size) {
-        for (std::size_t i = 0; i < size; i += histogram_block) {
-            const std::size_t n = std::min(histogram_block, size - i);
-            std::array<detail::joint_bin, histogram_block> points{};
-            std::array<detail::bin_index, histogram_block> block{};
+    for_each_piece(target, count, totals, [&](thread_table& table, std::size_t first, std::size_t size) {
+        for (std::size_t i = 0; i < size; i += histogram_batch) {
+            const std::size_t n = std::min(histogram_batch, size - i);
+            std::array<detail::joint_bin, histogram_batch> points{};
+            std::array<detail::bin_index, histogram_batch> found{};
             for (const dimension& each : dimensions) {
-                each.slots_of(first + i, n, block.data());
-                for (std::size_t j = 0; j < histogram_block; ++j)
-                    points[j].add(block[j], each.bins);
+                each.find_bins(first + i, n, found.data());
+                for (std::size_t j = 0; j < histogram_batch; ++j)
+                    points[j].add(found[j], each.bins);
             }
-            if (n == histogram_block)
-                table.count<histogram_block>([&](std::size_t j) { return points[j].among(bins); });
+            if (n == histogram_batch)
+                table.count<histogram_batch>([&](std::size_t j) { return points[j].among(bins); });
             else
                 for (std::size_t j = 0; j < n; ++j)
                     table.count(points[j].among(bins));

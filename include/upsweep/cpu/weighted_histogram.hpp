@@ -26,11 +26,16 @@
 #include <upsweep/target.hpp>
 #include <upsweep/weights.hpp>
 
+// Adds up weights on the cores of a CPU. The technique is privatization: every thread adds to sums of its own, which
+// are added up at the end. The sums have no rounding error (exact_sum.hpp), so that the result does not depend on which
+// thread adds what.
 namespace upsweep::cpu_engine {
 
-// An exact sum in the memory of one thread: a word that grows too large is carried at once.
+// An exact sum in the memory of one thread. A word that grows too large is carried at once. The functions are compiled
+// for the device, too, which never calls them, because nvcc asks for it where functions of host and device are given
+// such a sum.
 template <class Sum>
-struct thread_sum { // nvcc wants its functions for the device, too, which never calls them
+struct thread_sum {
     std::int64_t* words;
 
     UPSWEEP_HOST_DEVICE void add(int i, std::int64_t value) const
@@ -54,47 +59,49 @@ struct thread_sum { // nvcc wants its functions for the device, too, which never
     UPSWEEP_HOST_DEVICE std::int64_t operator()(int i) const { return words[i]; }
 };
 
-// The sums of one thread, in copies side by side, so that weights of one bin need not wait for one another.
+// A word for each bin, in several copies, which take the samples in turn: an addition need not wait for the store of
+// the one before where two samples in a row are in the same bin.
 template <class Word>
 class summand_table {
 public:
-    explicit summand_table(std::size_t slots)
-        : slots_(slots), copies_(slots <= 4096 ? most_copies : 1), sums_(slots * copies_)
+    explicit summand_table(std::size_t all_bins)
+        : all_bins_(all_bins), copies_(all_bins <= 4096 ? most_copies : 1), sums_(all_bins * copies_)
     {
     }
 
     static constexpr std::size_t most_copies = 4;
 
-    Word& at(detail::bin_index k, std::size_t sample) { return sums_[(sample & (copies_ - 1)) * slots_ + k]; }
+    Word& at(detail::bin_index k, std::size_t sample) { return sums_[(sample & (copies_ - 1)) * all_bins_ + k]; }
     Word total(detail::bin_index k) const
     {
         Word sum = 0;
         for (std::size_t copy = 0; copy < copies_; ++copy)
-            sum += sums_[copy * slots_ + k];
+            sum += sums_[copy * all_bins_ + k];
         return sum;
     }
 
 private:
-    std::size_t slots_;
+    std::size_t all_bins_;
     std::size_t copies_;
     std::vector<Word> sums_;
 };
 
 __extension__ typedef __int128 int128;
 
-// The floats that are added as 128-bit integers, in units of bit number `position` of an exact sum: those whose lowest
-// bit is that one or one of the next ones. 2^40 of them do not overflow.
+// Which floating-point numbers are added as 128-bit integers, whose lowest bit is bit number `position` of an exact
+// sum: those whose own lowest bit is that one or one of the next most_shift. 2^40 of such numbers do not overflow.
 template <class F>
 struct weight_window {
     using format = detail::float_format<F>;
     static constexpr int most_shift = 127 - 40 - (format::fraction_bits + 1);
-    // The highest position of which 128 bits fit into an exact sum. No infinity and no NaN is in a window then.
+    // From no higher position do 128 bits fit into an exact sum. Infinities and NaN are therefore in no window.
     static constexpr int highest = 32 * (detail::sum_format<F>::digits - 5) - 1;
     static_assert(highest + most_shift < format::special_exponent - 1);
 
     int position = 0;
 
-    // For weights like these, and some that are 2^8 times as large.
+    // The window for the weights, chosen by at most 4096 of them. Weights 2^8 times as large as the largest of these
+    // are in it, too.
     template <class It>
     static weight_window around(It weights, std::size_t count)
     {
@@ -109,12 +116,16 @@ struct weight_window {
     }
 };
 
-// The sums of floats of one thread. The few that are outside the window are added to exact sums, which take room only
-// then.
+// The privatized table of a thread, for floating-point weights. Weights in the window are added to the 128-bit integer
+// of their bin. The few others are added to exact sums, for which memory is allocated when the first such weight is
+// met.
 template <class Sum>
 class weight_table {
 public:
-    weight_table(std::size_t slots, weight_window<Sum> window) : slots_(slots), window_(window), sums_(slots) {}
+    weight_table(std::size_t all_bins, weight_window<Sum> window)
+        : all_bins_(all_bins), window_(window), sums_(all_bins)
+    {
+    }
 
     void add(detail::bin_index k, Sum weight, std::size_t sample)
     {
@@ -150,21 +161,21 @@ private:
 
     void add_exactly(detail::bin_index k, Sum weight)
     {
-        exact_.resize(slots_ * words);
+        exact_.resize(all_bins_ * words);
         detail::add_exactly(weight, thread_sum<Sum>{exact_.data() + k * words});
     }
 
-    std::size_t slots_;
+    std::size_t all_bins_;
     weight_window<Sum> window_;
     summand_table<int128> sums_;
     std::vector<std::int64_t> exact_;
 };
 
-// The sums of integers of one thread.
+// The privatized table of a thread, for integer weights.
 template <std::integral Sum>
 class weight_table<Sum> {
 public:
-    explicit weight_table(std::size_t slots) : sums_(slots) {}
+    explicit weight_table(std::size_t all_bins) : sums_(all_bins) {}
 
     void add(detail::bin_index k, Sum weight, std::size_t sample)
     {
@@ -179,57 +190,57 @@ private:
     summand_table<std::uint64_t> sums_;
 };
 
-// The bins of a block of samples.
-template <class T, class In, class Slots>
-void find_bins(In in, const Slots& slots, detail::bin_index* block)
+template <class T, class In, class Finder>
+void find_bins(In in, const Finder& finder, detail::bin_index* bins)
 {
-    for (std::size_t j = 0; j < histogram_block; ++j)
-        block[j] = slots(load<T>(in, j));
+    find_bins_of_batch<T>(in, finder, bins);
 }
 
+// Even bins are found one by one: the additions of weights take so long that guesses in vectors gain nothing, and cost 8 %
+// with weights of double.
 template <class T, class In, class E>
-void find_bins(In in, const detail::edge_search<E>& slots, detail::bin_index* block)
+void find_bins(In in, const detail::even_arithmetic<E>& finder, detail::bin_index* bins)
 {
-    constexpr std::size_t size = histogram_block;
-    std::array<E, size> buffer;
-    slots.template search<size>(load_block<size>(in, buffer.data()), block);
+    for (std::size_t j = 0; j < histogram_batch; ++j)
+        bins[j] = finder(load<T>(in, j));
 }
 
-template <class Sum, class In, class Weights, class Slots>
-void add_weights(weight_table<Sum>& table, In in, Weights weights, std::size_t count, const Slots& slots)
+template <class Sum, class In, class Weights, class Finder>
+void add_weights(weight_table<Sum>& table, In in, Weights weights, std::size_t count, const Finder& finder)
 {
     using sample = std::iter_value_t<In>;
-    constexpr std::size_t size = histogram_block;
-    std::array<detail::bin_index, size> block;
+    constexpr std::size_t size = histogram_batch;
+    std::array<detail::bin_index, size> bins;
     std::array<Sum, size> buffer;
     std::size_t i = 0;
     for (; i + size <= count; i += size) {
         const block_elements<size, In> samples(in + static_cast<std::iter_difference_t<In>>(i));
-        find_bins<sample>(samples.first, slots, block.data());
+        find_bins<sample>(samples.first, finder, bins.data());
         const Sum* const summands =
             load_block<size>(weights + static_cast<std::iter_difference_t<Weights>>(i), buffer.data());
         for (std::size_t j = 0; j < size; ++j)
-            table.add(block[j], summands[j], j);
+            table.add(bins[j], summands[j], j);
     }
     for (; i < count; ++i)
-        table.add(slots(load<sample>(in, i)), load<Sum>(weights, i), i);
+        table.add(finder(load<sample>(in, i)), load<Sum>(weights, i), i);
 }
 
-// Calls put(k, sum) for every bin with the exact sum of its weights, on all threads. Memory: one table a thread.
-template <class Sum, class In, class Weights, class Slots, class Put>
-void weighted_histogram(const cpu& target, In in, Weights weights, std::size_t count, const Slots& slots, Put put)
+// Calls put(k, sum) for every bin k with the exact sum of its weights; the threads share the bins. Memory: one table a
+// thread.
+template <class Sum, class In, class Weights, class Finder, class Put>
+void weighted_histogram(const cpu& target, In in, Weights weights, std::size_t count, const Finder& finder, Put put)
 {
-    const std::size_t size = slots.count() + detail::out_of_range_bins;
+    const std::size_t all_bins = finder.count() + detail::out_of_range_bins;
     const auto new_table = [&] {
         if constexpr (std::integral<Sum>)
-            return weight_table<Sum>(size);
+            return weight_table<Sum>(all_bins);
         else
-            return weight_table<Sum>(size, weight_window<Sum>::around(weights, count));
+            return weight_table<Sum>(all_bins, weight_window<Sum>::around(weights, count));
     };
     const weight_table<Sum> empty = new_table();
-    const auto add_piece = [&](weight_table<Sum>& table, std::size_t first, std::size_t pieces) {
+    const auto add_piece = [&](weight_table<Sum>& table, std::size_t first, std::size_t size) {
         add_weights(table, in + static_cast<std::iter_difference_t<In>>(first),
-                    weights + static_cast<std::iter_difference_t<Weights>>(first), pieces, slots);
+                    weights + static_cast<std::iter_difference_t<Weights>>(first), size, finder);
     };
     tbb::enumerable_thread_specific<weight_table<Sum>> of_threads(empty);
     if (count < 2 * histogram_grain || thread_count(target) == 1)
@@ -239,8 +250,8 @@ void weighted_histogram(const cpu& target, In in, Weights weights, std::size_t c
             const std::size_t first = grain * histogram_grain;
             add_piece(of_threads.local(), first, std::min(histogram_grain, count - first));
         });
-    for_each_index(target, (size + histogram_block - 1) / histogram_block, [&](std::size_t block) {
-        for (std::size_t k = block * histogram_block; k < std::min(size, (block + 1) * histogram_block); ++k) {
+    for_each_index(target, (all_bins + histogram_batch - 1) / histogram_batch, [&](std::size_t piece) {
+        for (std::size_t k = piece * histogram_batch; k < std::min(all_bins, (piece + 1) * histogram_batch); ++k) {
             std::array<std::int64_t, detail::sum_format<Sum>::words> words{};
             const thread_sum<Sum> sum{words.data()};
             for (const weight_table<Sum>& table : of_threads)
@@ -275,8 +286,8 @@ struct engine<cpu, verb::weighted_histogram> {
             to = rounded_sum<Sum>(sum);
         };
         try {
-            with_bin_finder<std::ranges::range_value_t<In>>(bins, [&](const auto& slots) {
-                cpu_engine::weighted_histogram<Sum>(target, first_of(in), first_of(weights), size_of(in), slots, put);
+            with_bin_finder<std::ranges::range_value_t<In>>(bins, [&](const auto& finder) {
+                cpu_engine::weighted_histogram<Sum>(target, first_of(in), first_of(weights), size_of(in), finder, put);
             });
         } catch (const std::bad_alloc&) {
             throw error(error_kind::out_of_memory, "weighted_histogram",

@@ -16,10 +16,11 @@
 
 // The histogram, for every target. engine<Target, verb::histogram> has
 //
-//     static void count(const Target&, In& in, const Bins&, std::span<Counter> counts, outside* out_of_range, bool accumulates);
+//     static void count(const Target&, In& in, const Bins&, std::span<Counter> counts, outside* out_of_range,
+//                       bool accumulates);
 //
-// which overwrites the counters and *out_of_range, or adds to them. The input is a range or a matrix; that there is one counter a
-// bin has been checked, that the target reaches the memory has not.
+// which overwrites the counters and *out_of_range, or adds to them. The input is a range or a matrix; that there is one
+// counter a bin has been checked, that the target reaches the memory has not.
 namespace upsweep {
 
 namespace detail {
@@ -54,13 +55,13 @@ void count(const Target& target, In& in, const Bins& bins, std::span<Counter> co
 
 } // namespace detail
 
-// Counts the samples of `in`, a range or a matrix (a part of an image, for one), in bins: even_bins, edges, integer_bins or
-// bins_by. `counts` has one element a bin and is overwritten; samples outside every bin, and NaN, are counted apart and returned.
-// Counters are std::uint64_t, or std::uint32_t on a GPU, which are filled modulo 2^32.
+// Counts the samples of `in`, a range or a matrix (a part of an image, for one), in bins: even_bins, edges,
+// integer_bins or bins_by. `counts` has one element a bin and is overwritten; samples outside every bin, and NaN, are
+// counted apart and returned. Counters are std::uint64_t, or std::uint32_t on a GPU, which are filled modulo 2^32.
 //
-// One pass over the input, which is not copied. Temporary memory on a CPU: a 64-bit counter a bin, and for each thread a 32-bit one
-// (four of them up to 16,384 bins, eight up to 1024); on a GPU see docs/histogram.md. Errors, after which nothing is written: no
-// bins, counts of another number, a matrix that is none (invalid_argument), and out_of_memory.
+// One pass over the input, which is not copied. Temporary memory on a CPU: a 64-bit counter a bin, and for each thread
+// a 32-bit one (four of them up to 16,384 bins, eight up to 1024); on a GPU see docs/histogram.md. Errors, after which
+// nothing is written: no bins, counts of another number, a matrix that is none (invalid_argument), and out_of_memory.
 template <target Target, detail::countable In, class Bins, class Counts = std::span<std::uint64_t>>
 outside histogram(const Target& target, In&& in, const Bins& bins, Counts&& counts)
 {
@@ -69,8 +70,9 @@ outside histogram(const Target& target, In&& in, const Bins& bins, Counts&& coun
     });
 }
 
-// The same with the samples outside every bin counted in *out_of_range. On a GPU the samples, the counters and *out_of_range are in
-// memory that it reaches, and the call does not wait: the kernels are carried out in order of the stream.
+// The same with the samples outside every bin counted in *out_of_range. On a GPU the samples, the counters and
+// *out_of_range are in memory that it reaches, and the call does not wait: the kernels are carried out in order of the
+// stream.
 template <target Target, detail::countable In, class Bins, class Counts = std::span<std::uint64_t>>
 void histogram(const Target& target, In&& in, const Bins& bins, Counts&& counts, outside* out_of_range)
 {

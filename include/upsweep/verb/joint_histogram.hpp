@@ -19,17 +19,17 @@
 
 // The joint histogram, for every target. engine<Target, verb::joint_histogram> has
 //
-//     static void count(const Target&, const std::tuple<Ins...>& in, std::size_t points, const std::tuple<Bins...>& bins,
+//     static void count(const Target&, const std::tuple<Ins...>& in, std::size_t points, const std::tuple<Bins...>&,
 //                       std::span<Counter> counts, outside* out_of_range, bool accumulates);
 //
-// which overwrites the counters and *out_of_range, or adds to them. That all inputs have as many elements as there are points, and
-// that there is a counter for each combination of bins, has been checked.
+// which overwrites the counters and *out_of_range, or adds to them. That all inputs have as many elements as there are
+// points, and that there is a counter for each combination of bins, has been checked.
 namespace upsweep {
 
 namespace detail {
 
-// Refuses inputs of different lengths, bins that are none, and counters of which there is not one for each combination of bins.
-// Returns how many points there are.
+// Refuses inputs of different lengths, bins that are none, and counters of which there is not one for each combination
+// of bins. Returns how many points there are.
 template <class... Ins, class... Bins>
 std::size_t check_joint(const std::tuple<Ins...>& in, const std::tuple<Bins...>& bins, std::size_t counters)
 {
@@ -72,12 +72,13 @@ void count_joint(const Target& target, const std::tuple<Ins...>& in, const std::
 } // namespace detail
 
 // Counts the points whose coordinates are the elements of several inputs: joint_histogram(target, std::tuple{xs, ys},
-// std::tuple{bins_x, bins_y}, counts) counts (xs[i], ys[i]) for all i. The bins of each dimension are of any kind; `counts` has one
-// element for each combination, the last dimension varying fastest, and is overwritten. A point of which a coordinate is in no bin
-// is counted once, apart: as NaN if one is NaN, else as above if one is above its bins, else as below.
+// std::tuple{bins_x, bins_y}, counts) counts (xs[i], ys[i]) for all i. The bins of each dimension are of any kind;
+// `counts` has one element for each combination, the last dimension varying fastest, and is overwritten. A point of
+// which a coordinate is in no bin is counted once, apart: as NaN if one is NaN, else as above if one is above its bins,
+// else as below.
 //
-// One pass over each input. Where two inputs are bytes, a GPU calls bin functions for all 256 values. Errors and temporary memory:
-// as of histogram with as many bins; inputs of different lengths are invalid_argument.
+// One pass over each input. Where two inputs are bytes, a GPU calls bin functions for all 256 values. Errors and
+// temporary memory: as of histogram with as many bins; inputs of different lengths are invalid_argument.
 template <target Target, class... Ins, class... Bins, class Counts = std::span<std::uint64_t>>
 outside joint_histogram(const Target& target, const std::tuple<Ins...>& in, const std::tuple<Bins...>& bins,
                         Counts&& counts)
@@ -87,8 +88,8 @@ outside joint_histogram(const Target& target, const std::tuple<Ins...>& in, cons
     });
 }
 
-// The same with the points in no bin counted in *out_of_range. On a GPU everything is in memory that it reaches, and the call does
-// not wait: the kernels are carried out in order of the stream.
+// The same with the points in no bin counted in *out_of_range. On a GPU everything is in memory that it reaches, and
+// the call does not wait: the kernels are carried out in order of the stream.
 template <target Target, class... Ins, class... Bins, class Counts = std::span<std::uint64_t>>
 void joint_histogram(const Target& target, const std::tuple<Ins...>& in, const std::tuple<Bins...>& bins,
                      Counts&& counts, outside* out_of_range)

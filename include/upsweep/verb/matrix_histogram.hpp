@@ -20,8 +20,8 @@
 //     static void count(const Target&, const matrix<T>&, const Bins&, std::span<Counter> counts,
 //                       std::span<outside> out_of_range, bool accumulates);
 //
-// and engine<Target, verb::histogram_channels> the same with the number of channels behind the matrix. They overwrite the counters
-// or add to them; the numbers of all have been checked.
+// and engine<Target, verb::histogram_channels> the same with the number of channels behind the matrix. They overwrite
+// the counters or add to them; the numbers of all have been checked.
 namespace upsweep {
 
 namespace detail {
@@ -112,13 +112,13 @@ void count_channels(const Target& target, const matrix<T>& in, std::size_t chann
 
 } // namespace detail
 
-// A histogram of each row: `counts` has the counters of the first row, of the second one, and so on; out_of_range[row] counts the
-// row's samples that are in no bin. Both are overwritten. On a GPU all three are in memory that it reaches, and the call does not
-// wait.
+// A histogram of each row: `counts` has the counters of the first row, of the second one, and so on; out_of_range[row]
+// counts the row's samples that are in no bin. Both are overwritten. On a GPU all three are in memory that it reaches,
+// and the call does not wait.
 //
-// One pass over the input, from millions of short rows to a few long ones. Temporary memory on a CPU: for each thread two tables of
-// a row, of 64-bit and of 32-bit counters. Errors: what histogram refuses, and out_of_range of another number than there are rows
-// (invalid_argument), with nothing written; after out_of_memory some rows may have been.
+// One pass over the input, from millions of short rows to a few long ones. Temporary memory on a CPU: for each thread
+// two tables of a row, of 64-bit and of 32-bit counters. Errors: what histogram refuses, and out_of_range of another
+// number than there are rows (invalid_argument), with nothing written; after out_of_memory some rows may have been.
 template <target Target, class T, class Bins, class Counts = std::span<std::uint64_t>>
 void histogram_rows(const Target& target, const matrix<T>& in, const Bins& bins, Counts&& counts,
                     std::span<outside> out_of_range)
@@ -134,16 +134,17 @@ void histogram_rows_accumulate(const Target& target, const matrix<T>& in, const 
     detail::count_rows(target, in, bins, detail::counters_of<Counts>(counts), out_of_range, true);
 }
 
-// A histogram of each channel of an image whose pixels are `channels` elements side by side: the matrix has as many columns as a
-// row of pixels has elements. `bins` are those of all channels, or a sized range, such as
-// std::array{up::even_bins{0, 1, 100}, up::even_bins{-1, 1, 50}}, that has those of each, all of one kind. `counts` has the
-// counters of the first channel, right behind them those of the second one, and so on, however many bins each has;
-// out_of_range[channel] counts its samples that are in no bin. Both are overwritten. On a GPU all three are in memory that it
-// reaches, and the call does not wait.
+// A histogram of each channel of an image whose pixels are `channels` elements side by side: the matrix has as many
+// columns as a row of pixels has elements. `bins` are those of all channels, or a sized range, such as
+// std::array{up::even_bins{0, 1, 100}, up::even_bins{-1, 1, 50}}, that has those of each, all of one kind. `counts` has
+// the counters of the first channel, right behind them those of the second one, and so on, however many bins each has;
+// out_of_range[channel] counts its samples that are in no bin. Both are overwritten. On a GPU all three are in memory
+// that it reaches, and the call does not wait.
 //
-// One pass over the input. Temporary memory on a CPU: as of histogram with as many bins as all channels have; with bins of each
-// channel's own also 256 elements a channel for each thread. Errors, after which nothing is written: what histogram refuses, rows
-// that are not of whole pixels, bins or out_of_range of another number of channels (invalid_argument), and out_of_memory.
+// One pass over the input. Temporary memory on a CPU: as of histogram with as many bins as all channels have; with bins
+// of each channel's own also 256 elements a channel for each thread. Errors, after which nothing is written: what
+// histogram refuses, rows that are not of whole pixels, bins or out_of_range of another number of channels
+// (invalid_argument), and out_of_memory.
 template <target Target, class T, class Bins, class Counts = std::span<std::uint64_t>>
 void histogram_channels(const Target& target, const matrix<T>& in, std::size_t channels, const Bins& bins,
                         Counts&& counts, std::span<outside> out_of_range)

@@ -16,7 +16,8 @@
 //     static void add_up(const Target&, In& in, Weights& weights, const Bins&, std::span<Sum> sums,
 //                        weight_outside<Sum>* out_of_range, bool accumulates);
 //
-// which overwrites the sums and *out_of_range, or adds to them. That there are a weight a sample and a sum a bin has been checked.
+// which overwrites the sums and *out_of_range, or adds to them. That there are a weight a sample and a sum a bin has
+// been checked.
 namespace upsweep {
 
 namespace detail {
@@ -38,15 +39,16 @@ void add_up_weights(const Target& target, In& in, Weights& weights, const Bins& 
 
 } // namespace detail
 
-// Adds up, for each bin, the weights of the samples in it: bins as for histogram, one weight a sample, one sum a bin; the weights of
-// samples outside every bin, and NaN, are returned. Sums of integers are 64-bit, modulo 2^64. A sum of floating-point numbers is the
-// sum of the real numbers, rounded once to nearest even, to double for doubles and to float otherwise: it has no error of its own
-// and depends on neither order, threads nor device. NaN, or infinities of both signs, make the sum of their bin NaN; no weights at
-// all, or zeros of any sign, make +0.
+// Adds up, for each bin, the weights of the samples in it: bins as for histogram, one weight a sample, one sum a bin;
+// the weights of samples outside every bin, and NaN, are returned. Sums of integers are 64-bit, modulo 2^64. A sum of
+// floating-point numbers is the sum of the real numbers, rounded once to nearest even, to double for doubles and to
+// float otherwise: it has no error of its own and depends on neither order, threads nor device. NaN, or infinities of
+// both signs, make the sum of their bin NaN; no weights at all, or zeros of any sign, make +0.
 //
-// One pass over the input. Temporary memory on a CPU: for each thread a sum of 64 bits a bin, of 128 for floating-point weights (four
-// of them up to 4096 bins), and where such weights differ by far more than 2^60, sums of 88 (f64: 544) bytes a bin. Errors, after
-// which nothing is written: what histogram refuses, weights of another number than samples (invalid_argument), and out_of_memory.
+// One pass over the input. Temporary memory on a CPU: for each thread a sum of 64 bits a bin, of 128 for floating-point
+// weights (four of them up to 4096 bins), and where such weights differ by far more than 2^60, sums of 88 (f64: 544)
+// bytes a bin. Errors, after which nothing is written: what histogram refuses, weights of another number than samples
+// (invalid_argument), and out_of_memory.
 template <target Target, input_range In, input_range Weights, class Bins, class Sum = detail::sum_of_weights_t<Weights>>
 weight_outside<Sum> weighted_histogram(const Target& target, In&& in, Weights&& weights, const Bins& bins,
                                        std::span<detail::sum_of_weights_t<Weights>> sums)
@@ -57,8 +59,8 @@ weight_outside<Sum> weighted_histogram(const Target& target, In&& in, Weights&& 
         });
 }
 
-// The same with the weights of samples outside every bin added up in *out_of_range. On a GPU everything is in memory that it
-// reaches, and the call does not wait: there is one kernel for each 2^30 samples, in order of the stream.
+// The same with the weights of samples outside every bin added up in *out_of_range. On a GPU everything is in memory
+// that it reaches, and the call does not wait: there is one kernel for each 2^30 samples, in order of the stream.
 template <target Target, input_range In, input_range Weights, class Bins, class Sum>
 void weighted_histogram(const Target& target, In&& in, Weights&& weights, const Bins& bins,
                         std::span<detail::sum_of_weights_t<Weights>> sums, weight_outside<Sum>* out_of_range)
