@@ -12,7 +12,8 @@
 
 #include "element_type.hpp"
 
-// The library with types erased. Each element type is instantiated in a file of its own under dtypes/.
+// The CPU engine behind virtual functions, so that the element type and the operator can be chosen at run time. The files
+// under dtypes/ instantiate it for the element types.
 namespace upsweep::runtime {
 
 class any_reducer {
@@ -20,7 +21,9 @@ public:
     virtual ~any_reducer() = default;
     virtual void feed(const void* in, std::size_t count) = 0;
     virtual void result(void* to) = 0;
-    virtual void limit_memory(std::uint64_t) {} // of the GPU, before anything is fed
+    // Limits what elements on their way take of the GPU's memory. To be called before anything is fed; the CPU needs no
+    // limit.
+    virtual void limit_memory(std::uint64_t) {}
 };
 
 class any_scanner {
@@ -34,12 +37,13 @@ class any_counter {
 public:
     virtual ~any_counter() = default;
     virtual void feed(const void* in, std::size_t count) = 0;
-    // Overwrites them with the counts of everything fed so far.
-    virtual void result(std::span<std::uint64_t> counts, outside& beside) = 0;
+    // Overwrites both with the numbers of samples, of everything fed so far, in each bin and in none.
+    virtual void result(std::span<std::uint64_t> counts, outside& out_of_range) = 0;
     virtual void limit_memory(std::uint64_t) {}
 };
 
-// The CPU engine takes elements of the output's type or, where that differs, of the type it accumulates in.
+// A scan on the CPU. feed takes elements of the type of the results, feed_accumulators takes those of the type in which the
+// scan folds.
 class cpu_scanner : public any_scanner {
 public:
     virtual void feed_accumulators(const void* in, void* out, std::size_t count) = 0;
@@ -48,15 +52,16 @@ public:
 struct scan_request {
     cpu target;
     scan_kind kind;
-    const void* init; // of the output's type, or null
+    const void* init; // a value of the type of the results, or null
 };
 
-// Null where the operator is not defined for the type.
+// Both return null where the operator is not defined for the type.
 using make_reducer = std::unique_ptr<any_reducer> (*)(upsweep_op op, cpu target);
 using make_scanner = std::unique_ptr<cpu_scanner> (*)(upsweep_op op, const scan_request& request);
+// Adds the numbers of samples in each bin and in none.
 template <class Bins>
 using add_samples = void (*)(cpu target, const void* in, std::size_t count, const Bins& bins,
-                             std::span<std::uint64_t> counts, outside& beside);
+                             std::span<std::uint64_t> counts, outside& out_of_range);
 
 struct dtype_engine {
     make_reducer reducer;
@@ -68,7 +73,7 @@ struct dtype_engine {
 template <class T>
 const dtype_engine& engine_of();
 
-// The operator object of an upsweep_op, for f(op).
+// Calls f with the operator object that an upsweep_op stands for.
 template <class F>
 auto with_op(upsweep_op op, F f)
 {

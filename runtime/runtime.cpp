@@ -37,7 +37,7 @@ upsweep_status status_of(error_kind kind)
     return UPSWEEP_INTERNAL;
 }
 
-// Exceptions end here: C knows none.
+// Calls f and turns what it throws into a status: no exception may leave a function that C calls.
 template <class F>
 upsweep_status guarded(F f) noexcept
 {
@@ -62,14 +62,14 @@ void require(bool condition, const char* call, const char* reason, const char* r
         throw error(error_kind::invalid_argument, call, reason, remedy);
 }
 
-// The CPU's part in the target: all of it, or what brings the elements to the GPU.
+// Returns the threads of the CPU that the target has. They do all of the work, or bring the elements to the GPU.
 cpu cpu_of(upsweep_target target)
 {
     require(target.threads >= 0, "upsweep", "the number of threads is negative", "pass 0 for all cores");
     return cpu{target.threads};
 }
 
-// What a caller passes for a dtype may be any integer.
+// Returns the engine for a dtype, which is checked because a caller may pass any integer for it.
 const dtype_engine& engine(upsweep_dtype dtype)
 {
     const auto number = static_cast<int>(dtype);
@@ -104,7 +104,7 @@ upsweep_dtype result_dtype_of(upsweep_op op, upsweep_dtype dtype)
     }
 }
 
-// The type that elements are converted to before a scan with results of `out` folds them.
+// Returns the type in which a scan with results of type `out` folds, and to which its elements are converted.
 upsweep_dtype scan_accumulator_dtype(upsweep_op op, upsweep_dtype out)
 {
     if (op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR)
@@ -130,7 +130,7 @@ bool is_convertible(upsweep_dtype from, upsweep_dtype to)
     return from < UPSWEEP_F16 || to >= UPSWEEP_F16 || to == UPSWEEP_BOOL;
 }
 
-// Calls `add` for each piece.
+// A counter on the CPU, which adds the samples of each piece to its counts at once.
 template <class Bins>
 class cpu_counter final : public any_counter {
 public:
@@ -146,11 +146,11 @@ public:
         }
     }
 
-    void feed(const void* in, std::size_t count) override { add_(target_, in, count, bins_, counts_, beside_); }
-    void result(std::span<std::uint64_t> counts, outside& beside) override
+    void feed(const void* in, std::size_t count) override { add_(target_, in, count, bins_, counts_, out_of_range_); }
+    void result(std::span<std::uint64_t> counts, outside& out_of_range) override
     {
         std::ranges::copy(counts_, counts.begin());
-        beside = beside_;
+        out_of_range = out_of_range_;
     }
 
 private:
@@ -158,10 +158,10 @@ private:
     cpu target_;
     Bins bins_;
     std::vector<std::uint64_t> counts_;
-    outside beside_;
+    outside out_of_range_;
 };
 
-// Groups of letters, in either case.
+// Assigns letters, large and small ones alike, to groups of `group` neighbours in the alphabet. Other bytes are in none.
 struct letter_groups {
     std::uint64_t group;
 
@@ -176,12 +176,13 @@ struct letter_groups {
 using letter_bins = bins_by<letter_groups>;
 
 void add_letters(cpu target, const void* in, std::size_t count, const letter_bins& bins,
-                 std::span<std::uint64_t> counts, outside& beside)
+                 std::span<std::uint64_t> counts, outside& out_of_range)
 {
-    histogram_accumulate(target, std::span(static_cast<const std::uint8_t*>(in), count), bins, counts, beside);
+    histogram_accumulate(target, std::span(static_cast<const std::uint8_t*>(in), count), bins, counts, out_of_range);
 }
 
-// Bytes are counted by value; bytes that are no letters are below all bins.
+// Counts letters on a GPU. A counter of bytes by value does the work; each of the 256 values is given its group when the
+// result is asked for. Bytes that are no letters count as below all bins.
 class letters_of_bytes final : public any_counter {
 public:
     letters_of_bytes(std::unique_ptr<any_counter> bytes, letter_groups groups)
@@ -191,16 +192,16 @@ public:
 
     void feed(const void* in, std::size_t count) override { bytes_->feed(in, count); }
     void limit_memory(std::uint64_t bytes) override { bytes_->limit_memory(bytes); }
-    void result(std::span<std::uint64_t> counts, outside& beside) override
+    void result(std::span<std::uint64_t> counts, outside& out_of_range) override
     {
         std::array<std::uint64_t, 256> of_values{};
         outside none;
         bytes_->result(of_values, none);
         std::ranges::fill(counts, 0);
-        beside = {};
+        out_of_range = {};
         for (std::size_t value = 0; value < of_values.size(); ++value) {
             const int group = groups_(static_cast<std::uint8_t>(value));
-            (group < 0 ? beside.below : counts[static_cast<std::size_t>(group)]) += of_values[value];
+            (group < 0 ? out_of_range.below : counts[static_cast<std::size_t>(group)]) += of_values[value];
         }
     }
 
@@ -209,7 +210,8 @@ private:
     letter_groups groups_;
 };
 
-// Converts elements to the type in which they are folded, before the CPU engine sees them.
+// A scan on the CPU of elements of another type than its results. The threads convert a part of the elements each to the
+// type in which the scan folds, and the CPU engine scans the converted elements before the next ones are converted.
 class converting_scanner final : public any_scanner {
 public:
     converting_scanner(cpu target, std::unique_ptr<cpu_scanner> scan, upsweep_dtype from, upsweep_dtype accumulator,
@@ -240,7 +242,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t part = std::size_t{1} << 17; // elements for a thread, which stay in its cache
+    static constexpr std::size_t part = std::size_t{1} << 17; // elements: so many stay in the cache of a thread
 
     cpu target_;
     std::unique_ptr<cpu_scanner> scan_;
@@ -285,7 +287,7 @@ upsweep_scanner make_scanner_for(upsweep_target target, upsweep_op op, bool excl
 {
     const cpu host = cpu_of(target);
     const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
-    engine(in_dtype); // is it a dtype?
+    engine(in_dtype); // It throws where the number is no dtype.
     std::unique_ptr<cpu_scanner> scan = engine(out_dtype).scanner(op, {host, kind, init});
     if (!scan)
         throw_undefined(op, out_dtype);
@@ -307,7 +309,7 @@ void check_input(const char* call, const void* in, std::uint64_t count)
     require(in != nullptr || count == 0, call, "the input is a null pointer", "pass a pointer to the elements");
 }
 
-// What counts samples or letters, and how the CPU does so.
+// What a histogram counts: its bins, the type of its samples, and the function by which the CPU adds samples to counts.
 template <class Bins>
 struct counting {
     Bins bins;
@@ -356,13 +358,13 @@ upsweep_counter make_counter_for(upsweep_target target, const counting<Bins>& wh
     return {std::make_unique<cpu_counter<Bins>>(what.add, host, what.bins), what.bin_count()};
 }
 
-void check_counts(const void* counts, const void* beside)
+void check_counts(const void* counts, const void* out_of_range)
 {
-    require(counts != nullptr && beside != nullptr, "histogram", "a result is a null pointer",
+    require(counts != nullptr && out_of_range != nullptr, "histogram", "a result is a null pointer",
             "pass room for the counts");
 }
 
-// Adds the samples to `counts` and returns those beside the bins.
+// Adds the samples to `counts` and returns how many are in no bin.
 template <class Bins>
 outside count_at_once(upsweep_target target, const counting<Bins>& what, const void* in, std::uint64_t count,
                       std::uint64_t* counts)
@@ -370,24 +372,24 @@ outside count_at_once(upsweep_target target, const counting<Bins>& what, const v
     check_input("histogram", in, count);
     const cpu host = cpu_of(target);
     const std::span all(counts, what.bin_count());
-    outside beside;
+    outside out_of_range;
     if (target.place != UPSWEEP_CUDA) {
-        what.add(host, in, count, what.bins, all, beside);
-        return beside;
+        what.add(host, in, count, what.bins, all, out_of_range);
+        return out_of_range;
     }
     const std::unique_ptr<any_counter> counter = what.gpu_counter(host);
     counter->feed(in, count);
     std::vector<std::uint64_t> counted(all.size());
-    counter->result(counted, beside);
+    counter->result(counted, out_of_range);
     std::ranges::transform(all, counted, all.begin(), std::plus{});
-    return beside;
+    return out_of_range;
 }
 
-void add(upsweep_outside& beside, const outside& more)
+void add(upsweep_outside& out_of_range, const outside& more)
 {
-    beside.below += more.below;
-    beside.above += more.above;
-    beside.nan += more.nan;
+    out_of_range.below += more.below;
+    out_of_range.above += more.above;
+    out_of_range.nan += more.nan;
 }
 
 } // namespace
@@ -458,7 +460,7 @@ upsweep_status upsweep_scan(upsweep_target target, upsweep_op op, bool exclusive
     return guarded([&] {
         check_input("scan", in, count);
         check_input("scan", out, count);
-        // Pieces are converted on their way, so an overlap is checked for the whole spans, here.
+        // The scan may see converted copies of the elements, which overlap with nothing, so the spans are checked here.
         const auto* in_bytes = static_cast<const std::byte*>(in);
         const auto* out_bytes = static_cast<const std::byte*>(out);
         const bool same = in == out && in_dtype == out_dtype;
@@ -604,9 +606,9 @@ upsweep_status upsweep_counter_result(const upsweep_counter* counter, uint64_t* 
     return guarded([&] {
         require(counter != nullptr, "histogram", "the counter is a null pointer", "create it first");
         check_counts(counts, outside);
-        upsweep::outside beside;
-        counter->samples->result(std::span(counts, counter->bins), beside);
-        *outside = {beside.below, beside.above, beside.nan};
+        upsweep::outside out_of_range;
+        counter->samples->result(std::span(counts, counter->bins), out_of_range);
+        *outside = {out_of_range.below, out_of_range.above, out_of_range.nan};
     });
 }
 

@@ -7,7 +7,7 @@
 
 #include "../engine.hpp"
 
-// Everything that libupsweep does for one element type. Included by the files of this folder only.
+// Everything that libupsweep does for one element type. The files of this folder include it, and no others.
 namespace upsweep::runtime {
 
 template <class T, class Op>
@@ -57,7 +57,8 @@ private:
     upsweep::scanner<T, Op> scan_;
 };
 
-// Sums, products and bits of signed integers are those of unsigned ones, as long as nothing is widened.
+// The type as which elements of type T are folded. In two's complement the sums, products and bits of signed integers are
+// those of unsigned ones, as long as nothing is widened, so one instantiation serves both.
 template <class T, class Op>
 struct same_bits {
     using type = T;
@@ -72,7 +73,7 @@ template <class T>
 std::unique_ptr<any_reducer> make_typed_reducer(upsweep_op op, cpu target)
 {
     return with_op(op, [&]<class Op>(Op) -> std::unique_ptr<any_reducer> {
-        // A sum widens, so the sign matters unless T is as wide as the accumulator.
+        // A sum or product has 64 bits, so the sign matters unless T has as many.
         constexpr bool widens = detail::is_arithmetic<Op> && sizeof(T) < 8;
         using element = std::conditional_t<widens, T, typename same_bits<T, Op>::type>;
         if constexpr (is_defined<Op, T>)
@@ -95,9 +96,9 @@ std::unique_ptr<cpu_scanner> make_typed_scanner(upsweep_op op, const scan_reques
 
 template <class T, class Bins>
 void add_typed_histogram(cpu target, const void* in, std::size_t count, const Bins& bins,
-                         std::span<std::uint64_t> counts, outside& beside)
+                         std::span<std::uint64_t> counts, outside& out_of_range)
 {
-    histogram_accumulate(target, std::span(static_cast<const T*>(in), count), bins, counts, beside);
+    histogram_accumulate(target, std::span(static_cast<const T*>(in), count), bins, counts, out_of_range);
 }
 
 template <class T>

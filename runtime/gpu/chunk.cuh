@@ -16,16 +16,18 @@
 
 #include "elements.cuh"
 
-// How an array comes to the GPU: in chunks, by way of page-locked memory, several of them under way at a time, so that the
-// host copies one while the bus carries another and the GPU folds a third.
+// An array comes to the GPU in chunks, by way of page-locked memory. Several chunks are under way at a time: the host copies
+// one while the bus carries another and the GPU folds a third.
 namespace upsweep::runtime::gpu {
 
 inline constexpr int chunks_under_way = 3;
 inline constexpr std::uint64_t default_memory = std::uint64_t{64} << 20;
-// What is less than the smallest block is not worth a launch: the host folds it, to the same bits.
+// The GPU folds aligned blocks of at least 2^smallest_level elements. Less is not worth a launch: the host folds it, to the
+// same bits.
 inline constexpr int smallest_level = 10;
 
-// Elements of a chunk, a power of two, where each takes so many bytes of the GPU's memory.
+// Returns how many elements a chunk has, a power of two, where each takes element_bytes and all chunks together at most
+// `memory` bytes of the GPU.
 inline std::uint64_t chunk_elements(std::uint64_t memory, std::uint64_t element_bytes)
 {
     const std::uint64_t least = chunks_under_way * element_bytes << smallest_level;
@@ -55,7 +57,7 @@ inline void check_memory(cudaError_t code, const char* whose, std::size_t bytes,
 
 inline constexpr const char* remedy_for_chunks = "free some, or allow the GPU engine less memory";
 
-// Memory of the GPU.
+// Owns memory of the GPU.
 class device_memory {
 public:
     explicit device_memory(std::size_t bytes, const char* remedy = remedy_for_chunks)
@@ -72,7 +74,7 @@ private:
     void* data_ = nullptr;
 };
 
-// Page-locked memory of the host, which the GPU reads and writes by itself.
+// Owns page-locked memory of the host, which the GPU reads and writes without the CPU.
 class host_memory {
 public:
     explicit host_memory(std::size_t bytes)
@@ -96,7 +98,7 @@ public:
     stream& operator=(const stream&) = delete;
     ~stream()
     {
-        cudaStreamSynchronize(stream_); // what is still under way needs memory that is given back next
+        cudaStreamSynchronize(stream_); // Work that is still under way uses memory that is freed next.
         cudaStreamDestroy(stream_);
     }
 
@@ -107,13 +109,15 @@ private:
     cudaStream_t stream_ = nullptr;
 };
 
-// The totals of the blocks that a chunk is cut into by the binary digits of its length, on their way from the GPU.
+// The totals of the aligned blocks into which the binary digits of its length cut a chunk (docs/fold-order.md). Kernels
+// write them to page-locked memory of the host.
 template <class Acc>
 class chunk_totals {
 public:
     chunk_totals() : memory_(64 * sizeof(Acc)) {}
 
-    // The blocks of the first `count` elements, but for what is less than the smallest block.
+    // Starts a reduction for each aligned block of the first `count` elements, except for a rest of less than the smallest
+    // block.
     template <class Op>
     void launch(const cuda& target, const typed_input<Acc>& in, std::uint64_t count, const Op& op)
     {
@@ -123,7 +127,8 @@ public:
         });
     }
 
-    // The same blocks and then the rest, which is read from `in`. After the stream has come so far.
+    // Pushes the totals of these blocks and then the elements of the rest, which the host reads from `in`. The reductions
+    // must have finished.
     template <class Op>
     void push(fold_stack<Acc, Op>& stack, const typed_input<Acc>& in, std::uint64_t count) const
     {
@@ -147,12 +152,12 @@ private:
     host_memory memory_;
 };
 
-// A chunk on its way: gathered in memory of the host, copied to memory of the GPU, folded there on a stream of its own.
+// A chunk is gathered in memory of the host, copied to memory of the GPU, and folded there, on a stream of its own.
 template <class Acc>
 struct chunk {
     explicit chunk(std::size_t bytes) : host(bytes), device(bytes) {}
 
-    // Starts to copy what has been gathered, `bytes` that are the elements `there`, and to fold it.
+    // Starts to copy the `bytes` that have been gathered to the GPU, where they are the elements `there`, and to fold them.
     template <class Op>
     void send(std::size_t bytes, const typed_input<Acc>& there, const Op& op)
     {
@@ -169,7 +174,7 @@ struct chunk {
     std::uint64_t count = 0; // elements gathered
 };
 
-// memcpy by all threads.
+// Copies bytes as memcpy does, by all threads of the host.
 inline void copy(const cpu& host, void* to, const void* from, std::size_t bytes)
 {
     constexpr std::size_t part = std::size_t{1} << 20;

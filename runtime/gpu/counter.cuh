@@ -62,7 +62,7 @@ public:
         if (count == 0)
             return;
         check_is_whole();
-        free_chunk(); // without memory for it nothing has been counted yet
+        free_chunk(); // Where there is no memory for a chunk this throws, before anything has been counted.
         is_whole_ = false;
         for (const auto* from = static_cast<const std::byte*>(in); count != 0;) {
             chunk_of_samples& to = free_chunk();
@@ -77,12 +77,12 @@ public:
         is_whole_ = true;
     }
 
-    void result(std::span<std::uint64_t> counts, outside& beside) override
+    void result(std::span<std::uint64_t> counts, outside& out_of_range) override
     {
         check_is_whole();
         if (work_ == nullptr) { // nothing was fed
             std::ranges::fill(counts, 0);
-            beside = {};
+            out_of_range = {};
             return;
         }
         const upsweep::gpu::current_device current(device_);
@@ -102,7 +102,7 @@ public:
         };
         for (std::size_t k = 0; k < counts.size(); ++k)
             counts[k] = counted(k);
-        beside = {counted(counts.size()), counted(counts.size() + 1), counted(counts.size() + 2)};
+        out_of_range = {counted(counts.size()), counted(counts.size() + 1), counted(counts.size() + 2)};
     }
 
 private:
@@ -115,7 +115,8 @@ private:
         std::uint64_t count = 0; // samples gathered
     };
 
-    // Made for the first samples. The counters, and behind them those of the samples beside all bins.
+    // What is allocated when the first samples are fed. The table has the counters of the bins and, behind them, those of
+    // the three out-of-range bins.
     struct work {
         explicit work(std::size_t counters)
             : bins(counters), table_bytes(counters * sizeof(std::uint64_t) + sizeof(outside)),
@@ -128,15 +129,19 @@ private:
         std::size_t table_bytes;
         device_memory table;
         std::array<std::unique_ptr<chunk_of_samples>, chunks_under_way> chunks;
-        gpu::stream stream; // is through before the memory above is given back
+        gpu::stream stream; // is destroyed first, so that it has finished when the memory above is freed
         cuda target{stream.get()};
         std::size_t next = 0;
 
         std::span<std::uint64_t> counts() const { return {reinterpret_cast<std::uint64_t*>(table.data()), bins}; }
-        outside* beside() const { return reinterpret_cast<outside*>(table.data() + bins * sizeof(std::uint64_t)); }
+        outside* out_of_range() const
+        {
+            return reinterpret_cast<outside*>(table.data() + bins * sizeof(std::uint64_t));
+        }
     };
 
-    // After a failure on the way nobody knows which samples have been counted.
+    // After a call that failed halfway it is not known which samples have been counted, so that all further calls are
+    // refused.
     void check_is_whole() const
     {
         if (!is_whole_)
@@ -149,10 +154,11 @@ private:
         return std::make_unique<chunk_of_samples>(chunk_ * sample_bytes_);
     }
 
-    // The chunk that is being filled.
+    // Returns the chunk that is being filled, or an empty one. One that is being counted is waited for.
     chunk_of_samples& free_chunk()
     {
-        if (work_ == nullptr) { // work without a chunk would be a counter that has been fed
+        if (work_ == nullptr) {
+            // Where there is no memory for the first chunk, work_ must stay null: the counter has not been fed then.
             auto first = std::make_unique<work>(detail::bin_count(bins_));
             first->chunks[0] = new_chunk();
             work_ = std::move(first);
@@ -170,11 +176,11 @@ private:
         upsweep::gpu::check("cudaMemcpyAsync",
                             cudaMemcpyAsync(full.device.data(), full.host.data(), full.count * sample_bytes_,
                                             cudaMemcpyHostToDevice, work_->stream.get()));
-        const upsweep::gpu::histogram_result<std::uint64_t> result{work_->counts().data(), work_->beside(),
+        const upsweep::gpu::histogram_result<std::uint64_t> result{work_->counts().data(), work_->out_of_range(),
                                                                    static_cast<detail::bin_index>(work_->bins), true};
-        upsweep::gpu::with_bin_finder<Sample>(work_->target, bins_, [&](const auto& rule) {
+        upsweep::gpu::with_bin_finder<Sample>(work_->target, bins_, [&](const auto& finder) {
             upsweep::gpu::histogram(work_->target, typed_input<Sample>(full.device.data(), request_.dtype), full.count,
-                                    rule, result);
+                                    finder, result);
         });
         full.counted.record(work_->stream);
         full.count = 0;
@@ -187,7 +193,7 @@ private:
     std::uint64_t sample_bytes_;
     std::uint64_t chunk_;
     std::unique_ptr<work> work_;
-    bool is_whole_ = true; // else a call has failed on the way
+    bool is_whole_ = true; // false where a call has failed halfway
 };
 
 template <class Sample, class Bins>

@@ -12,12 +12,13 @@
 
 #include "../element_type.hpp"
 
-// Elements of a type that is known at run time, converted as a kernel reads and writes them. So one kernel serves all
-// integers, in 64 bits: what limits it is the way to the GPU, which they take as they are.
+// Elements whose type is chosen at run time are converted when a kernel reads and writes them. One kernel therefore serves
+// integers of all widths, in 64 bits. That costs no time: the copy to the GPU, where elements have their own size, takes
+// longer than the kernel.
 namespace upsweep::runtime::gpu {
 
-// Reads elements of type `from` as the Acc in which they are folded; integers by way of integers of `bits` bits, since a
-// minimum of elements that wrap is not the minimum, wrapped.
+// Reads elements of type `from` as the type Acc in which they are folded. Integers are wrapped to `bits` bits, the width of
+// the results, before they are folded: the minimum of wrapped integers is not the wrapped minimum.
 template <class Acc>
 class typed_input {
 public:
@@ -66,7 +67,7 @@ UPSWEEP_HOST_DEVICE void store(void* elements, upsweep_dtype to, std::ptrdiff_t 
         to, [elements, i, value]<class T>(std::type_identity<T>) { static_cast<T*>(elements)[i] = convert<T>(value); });
 }
 
-// Takes folds and writes results: init (+) the fold, where there is an init, as an element of type `to`.
+// Takes folds and writes results, which are init (+) the fold where there is an init, as elements of type `to`.
 template <class Acc, class Op>
 class typed_output {
 public:

@@ -11,7 +11,7 @@ namespace upsweep::runtime::gpu {
 
 namespace {
 
-// The type in which elements are folded, and by which operator.
+// How the GPU folds: the type in which it does so, and the operator, which may be another one than the caller's.
 enum class folded_in { truth, u64, i64, f32, f64 };
 struct fold {
     folded_in type;
@@ -22,7 +22,7 @@ fold fold_of_truth(upsweep_op op)
 {
     switch (op) {
     case UPSWEEP_BIT_XOR: return {folded_in::truth, op};
-    case UPSWEEP_PLUS: // which wraps, so that true + true is true
+    case UPSWEEP_PLUS: // A sum that is converted to bool is true where any element is.
     case UPSWEEP_MAXIMUM:
     case UPSWEEP_BIT_OR:
     case UPSWEEP_LOGICAL_OR: return {folded_in::truth, UPSWEEP_LOGICAL_OR};
@@ -30,8 +30,8 @@ fold fold_of_truth(upsweep_op op)
     }
 }
 
-// Of elements that have been converted to `dtype`. Integers are folded in 64 bits whatever their width, since all
-// operators but minimum and maximum are the same modulo 2^k, and these are exact.
+// Returns how elements are folded that have been converted to `dtype`. Integers are folded in 64 bits whatever their width,
+// since all operators but minimum and maximum are the same modulo 2^k, and these are exact.
 fold fold_of(upsweep_op op, upsweep_dtype dtype)
 {
     const bool is_signed = dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_I64;
@@ -59,7 +59,7 @@ void check_device()
                     "use the target cpu");
 }
 
-// Integers are compared with edges in double, whatever their width, floats of 16 bits in float.
+// Makes a counter. f16, bf16 and f32 are compared with edges in float, all other types in double.
 template <class Bins>
 std::unique_ptr<any_counter> make_counter_by(const counter_request& request, const Bins& bins)
 {

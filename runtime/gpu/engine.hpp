@@ -7,13 +7,15 @@
 
 #include "../engine.hpp"
 
-// The GPU engine with types erased. A build without CUDA has none.cpp in its place, where every call throws no_device.
+// The GPU engine behind virtual functions, so that the element type and the operator can be chosen at run time. A build
+// without CUDA has none.cpp in its place, where every call throws no_device.
 namespace upsweep::runtime::gpu {
 
-// The current device of the calling thread.
+// Returns the name of the calling thread's current device.
 std::string device_name();
 
-// Elements of type `in`, results of type `out`. Null where the operator is not defined. `host` copies the elements.
+// Elements have type `in`, results have type `out`; the threads of `host` copy the elements. make_reducer and make_scanner
+// return null where the operator is not defined.
 struct reduce_request {
     upsweep_op op;
     upsweep_dtype in;
@@ -27,19 +29,19 @@ struct scan_request {
     upsweep_dtype in;
     upsweep_dtype out;
     scan_kind kind;
-    const void* init; // of type `out`, or null
+    const void* init; // a value of type `out`, or null
     cpu host;
 };
 std::unique_ptr<any_scanner> make_scanner(const scan_request& request);
 
-// Samples of type `dtype`. Counts are those of the CPU.
+// Samples have type `dtype`. The counts are those that the CPU finds.
 struct counter_request {
     upsweep_dtype dtype;
     cpu host;
 };
 std::unique_ptr<any_counter> make_counter(const counter_request& request, const even_bins& bins);
 std::unique_ptr<any_counter> make_counter(const counter_request& request, const edges& bins);
-// How often each of the 256 values of a byte occurs.
+// Makes a counter of bytes whose bins are their 256 values.
 std::unique_ptr<any_counter> make_byte_counter(cpu host);
 
 } // namespace upsweep::runtime::gpu

@@ -8,14 +8,14 @@
 
 namespace upsweep::runtime::gpu {
 
-// The reduction or scan whose elements are folded in type Acc by the operator `op`, which may be another than the
-// request's. Null where Acc has none of that name. Each Acc is instantiated in a file of its own under folds/.
+// Makes a reduction or scan that folds in type Acc by the operator `op`, which may be another one than the request's.
+// Returns null where Acc has no such operator. Each Acc is instantiated in a file of its own under folds/.
 template <class Acc>
 std::unique_ptr<any_reducer> make_reducer_in(upsweep_op op, const reduce_request& request);
 template <class Acc>
 std::unique_ptr<any_scanner> make_scanner_in(upsweep_op op, const scan_request& request);
 
-// The histogram whose samples are compared with edges in type Sample.
+// Makes a histogram whose samples are compared with edges in type Sample.
 template <class Sample, class Bins>
 std::unique_ptr<any_counter> make_counter_of(const counter_request& request, const Bins& bins);
 

@@ -10,7 +10,8 @@
 
 namespace upsweep::runtime::gpu {
 
-// Gathers elements into chunks, which begin at multiples of their size: a chunk's fold is the total of an aligned block.
+// Gathers elements into chunks. A chunk begins at a multiple of its size, a power of two, so that a full one is an aligned
+// block of the canonical order and its fold is the block's total.
 template <class Acc, class Op>
 class chunk_reducer final : public any_reducer {
 public:
@@ -52,7 +53,8 @@ public:
                 oldest != nullptr && oldest->count == chunk_)
                 collect(*oldest);
         fold_stack<Acc, Op> all = stack_;
-        if (chunk* const last = chunks_[next_].get(); last != nullptr && last->count != 0) { // it may grow later
+        if (chunk* const last = chunks_[next_].get(); last != nullptr && last->count != 0) {
+            // More elements may still be fed to the last chunk, so its blocks are pushed to a copy of the stack.
             send(*last);
             last->stream.wait();
             last->totals.push(all, elements(last->host), last->count);
@@ -66,7 +68,7 @@ public:
 private:
     using chunk = gpu::chunk<Acc>;
 
-    // The chunk that is being filled.
+    // Returns the chunk that is being filled, or an empty one. One that was on the GPU is waited for.
     chunk& free_chunk()
     {
         std::unique_ptr<chunk>& next = chunks_[next_];
@@ -96,7 +98,7 @@ private:
     int device_ = 0;
     std::uint64_t element_bytes_;
     std::uint64_t chunk_;
-    fold_stack<Acc, Op> stack_; // of the chunks that have come back
+    fold_stack<Acc, Op> stack_; // the totals of the chunks that the GPU has folded
     std::array<std::unique_ptr<chunk>, chunks_under_way> chunks_;
     std::size_t next_ = 0;
 };

@@ -13,8 +13,9 @@
 
 namespace upsweep::runtime::gpu {
 
-// Cuts what it is fed into aligned blocks. A block's total comes first, so that the block after it need not wait for the
-// results; these follow while the next block is on its way.
+// Scans an array that comes in pieces, as aligned blocks of the canonical order. The GPU computes the total of a block
+// before its results: as soon as the total is known, the results of the block after it can be computed, too. Results are
+// computed and copied back while the next block is on its way to the GPU.
 template <class Acc, class Op>
 class block_scanner final : public any_scanner {
 public:
@@ -38,8 +39,8 @@ public:
         const upsweep::gpu::current_device current(device_);
         const auto* from = static_cast<const std::byte*>(in);
         auto* to = static_cast<std::byte*>(out);
-        block* uploaded = nullptr; // its total is on its way
-        block* scanned = nullptr;  // its results are
+        block* uploaded = nullptr; // the block whose total is on its way
+        block* scanned = nullptr;  // the block whose results are on their way
         std::uint64_t position = stack_.count();
         const auto advance = [&](block* next) {
             if (uploaded != nullptr)
@@ -73,11 +74,12 @@ private:
         block(std::size_t in_bytes, std::size_t out_bytes) : out_host(out_bytes), out_device(out_bytes), in(in_bytes) {}
         host_memory out_host;
         device_memory out_device;
-        chunk<Acc> in;            // its stream is through before the memory above is given back
-        std::byte* out = nullptr; // the caller's
+        chunk<Acc> in;            // is destroyed first, so that its stream has finished when the memory above is freed
+        std::byte* out = nullptr; // where the caller wants the results
     };
 
-    // The largest block that begins at `position`, or what is to be done before or instead of the smallest one.
+    // Returns the size of the largest aligned block that begins at `position`. Where that is smaller than the smallest block
+    // of the GPU, returns how many elements the host scans, up to where such a block may begin.
     std::uint64_t next_size(std::uint64_t position, std::uint64_t count) const
     {
         constexpr std::uint64_t smallest = std::uint64_t{1} << smallest_level;
@@ -103,8 +105,9 @@ private:
         b.in.send(size * in_bytes_, elements(b.in.device.data()), Op{});
     }
 
-    // The results of a block, but for the one that needs no kernel: the first of an exclusive scan, the last of an
-    // inclusive one, where larger blocks than this one may end.
+    // Starts to compute the results of a block, except for one that the host writes: the first of an exclusive scan, or the
+    // last of an inclusive one. At the last element aligned blocks may end that are larger than this one, whose totals the
+    // host has.
     void scan(block& b)
     {
         b.in.stream.wait();
@@ -144,7 +147,7 @@ private:
         }
     }
 
-    // Result i is the fold of everything so far.
+    // Writes the fold of everything so far as result number i.
     void store_fold(std::byte* results, std::uint64_t i) const
     {
         if (stack_.count() != 0)
@@ -155,7 +158,7 @@ private:
             store_nothing(results);
     }
 
-    // The first result of an exclusive scan: the identity of the results' own type.
+    // Writes the first result of an exclusive scan, which is the identity of the type of the results.
     void store_nothing(std::byte* results) const
     {
         with_type(request_.out, [results]<class T>(std::type_identity<T>) {
@@ -174,7 +177,7 @@ private:
     int device_ = 0;
     std::uint64_t in_bytes_;
     std::uint64_t out_bytes_;
-    std::uint64_t largest_; // block, in elements
+    std::uint64_t largest_; // the elements of the largest block
     std::optional<Acc> init_;
     fold_stack<Acc, Op> stack_;
     std::array<std::unique_ptr<block>, chunks_under_way> blocks_;

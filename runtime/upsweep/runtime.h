@@ -113,8 +113,8 @@ UPSWEEP_API upsweep_status upsweep_reducer_create(upsweep_target target, upsweep
 UPSWEEP_API upsweep_status upsweep_reducer_feed(upsweep_reducer* reducer, const void* in, uint64_t count);
 /* The fold of everything fed so far; more may be fed afterwards. */
 UPSWEEP_API upsweep_status upsweep_reducer_result(const upsweep_reducer* reducer, void* result);
-/* How much of a GPU's memory the elements on their way may take, before the first are fed; 64 MiB by default. An array
- * of any size passes through. No effect on the CPU. */
+/* Limits how much of a GPU's memory the elements on their way take, which is 64 MiB by default: an array of any size
+ * passes through. To be called before the first elements are fed. No effect on the CPU. */
 UPSWEEP_API upsweep_status upsweep_reducer_limit_gpu_memory(upsweep_reducer* reducer, uint64_t bytes);
 UPSWEEP_API void upsweep_reducer_destroy(upsweep_reducer* reducer);
 
@@ -127,14 +127,14 @@ UPSWEEP_API upsweep_status upsweep_scanner_feed(upsweep_scanner* scanner, const 
 UPSWEEP_API upsweep_status upsweep_scanner_limit_gpu_memory(upsweep_scanner* scanner, uint64_t bytes);
 UPSWEEP_API void upsweep_scanner_destroy(upsweep_scanner* scanner);
 
-/* Samples that belong to no bin. */
+/* How many samples are in no bin: below the first one, above the last one, or NaN. */
 typedef struct upsweep_outside {
     uint64_t below;
     uint64_t above;
     uint64_t nan;
 } upsweep_outside;
 
-/* Counts samples in `bins` bins of equal width over [lo, hi], the last bin closed: NumPy's rule (docs/histogram.md).
+/* Counts samples in `bins` bins of equal width over [lo, hi], the last bin closed, as numpy.histogram does (docs/histogram.md).
  * Adds to counts[0..bins) and to *outside, so that an array may come in pieces: the caller clears them first. On a GPU
  * each call allocates as much for samples on their way, and as large a table, as a counter does (below): feed pieces to
  * one of those. UPSWEEP_INVALID_ARGUMENT: no bins, an empty range, or on a GPU more bins than it counts (below). */
@@ -183,7 +183,7 @@ UPSWEEP_API upsweep_status upsweep_counter_result(const upsweep_counter* counter
  * UPSWEEP_INVALID_ARGUMENT after the first samples were fed, or where a GPU needs more: 3 * 1024 samples. No effect on
  * the CPU. */
 UPSWEEP_API upsweep_status upsweep_counter_limit_gpu_memory(upsweep_counter* counter, uint64_t bytes);
-/* NULL is allowed. */
+/* `counter` may be NULL. */
 UPSWEEP_API void upsweep_counter_destroy(upsweep_counter* counter);
 
 #ifdef __cplusplus

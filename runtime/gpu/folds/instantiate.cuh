@@ -8,7 +8,7 @@
 #include "../reducer.cuh"
 #include "../scanner.cuh"
 
-// All kernels of libupsweep that fold in one type. Included by the files of this folder only.
+// All kernels of libupsweep that fold in one type. The files of this folder include it, and no others.
 namespace upsweep::runtime::gpu {
 
 // Which operators there are for elements that are folded as Acc (fold_of in engine.cu).
