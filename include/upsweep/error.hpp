@@ -15,7 +15,8 @@ enum class error_kind {
     device, // the GPU or its driver failed
 };
 
-// Every failure of the library: which call failed, why, and what to do about it. Nothing has been written.
+// What the library throws, whatever fails. It says which call failed, why, and what to do about it; the call has written
+// nothing.
 class error : public std::runtime_error {
 public:
     error(error_kind kind, std::string_view call, std::string_view reason, std::string_view remedy)

@@ -9,9 +9,9 @@
 
 #include <upsweep/qualifiers.hpp>
 
-// Sums of floating-point numbers without an error: fixed-point numbers as wide as the whole range of the type, as in
-// Kulisch's accumulator. A sum is kept as digits of 32 bits in words of 64, so that numbers of either sign are added to
-// three words at most, in any order, by anybody, and no carry is waited for. It is rounded once, when it is read.
+// Sums of floating-point numbers without an error. A sum is a fixed-point number as wide as the whole range of the type,
+// which is Kulisch's accumulator. It is kept as digits of 32 bits in words of 64: a number of either sign is added to three
+// words at most, threads may add in any order, and nobody waits for a carry. The sum is rounded once, when it is read.
 namespace upsweep::detail {
 
 template <class F>
@@ -19,8 +19,9 @@ struct float_format {
     using bits = std::conditional_t<std::same_as<F, float>, std::uint32_t, std::uint64_t>;
     static constexpr int fraction_bits = std::numeric_limits<F>::digits - 1;
     static constexpr bits fraction_mask = (bits{1} << fraction_bits) - 1;
-    static constexpr int special_exponent = 2 * std::numeric_limits<F>::max_exponent - 1; // infinity or NaN
-    // The lowest bit that a number can have stands for 2^-lowest; bits are counted from it.
+    static constexpr int special_exponent =
+        2 * std::numeric_limits<F>::max_exponent - 1; // the field of infinity and NaN
+    // Bits are counted from the lowest one that a number of this type can have, which stands for 2^-lowest.
     static constexpr int lowest = fraction_bits + std::numeric_limits<F>::max_exponent - 2;
     static constexpr int highest = fraction_bits + special_exponent - 2;
 };
@@ -51,28 +52,28 @@ UPSWEEP_HOST_DEVICE float_parts parts_of(F x)
             bits >> (8 * sizeof(F) - 1) != 0};
 }
 
-// What a sum that no number can express has been given.
+// What has been added to a sum that no finite number expresses, as bits of one word.
 inline constexpr std::uint64_t given_nan = 1;
 inline constexpr std::uint64_t given_plus_infinity = 2;
 inline constexpr std::uint64_t given_minus_infinity = 4;
 
-// The words of a sum: its digits, lowest first, and one for what cannot be expressed.
+// How many words a sum has: its digits, the lowest one first, and one word for the NaN and infinities it has been given.
 template <class F>
 struct sum_format {
     static constexpr int digits = (float_format<F>::highest + 1) / 32 + 2;
     static constexpr int words = digits + 1;
 };
 
-// Integers have one word, modulo 2^64.
+// The sum of integers is one word, modulo 2^64.
 template <std::integral I>
 struct sum_format<I> {
     static constexpr int words = 1;
 };
 
-// How many numbers of any size may be added before the digits of a sum must be carried.
+// So many numbers of any size may be added before the digits of a sum must be carried.
 inline constexpr std::uint64_t most_summands = std::uint64_t{1} << 31;
 
-// Adds x. Words has add(i, value), which adds to word number i of the sum, and mark(given).
+// Adds x to a sum. Words has add(i, value), which adds to word number i of the sum, and mark(given) for NaN and infinities.
 template <std::floating_point F, class Words>
 UPSWEEP_HOST_DEVICE void add_exactly(F x, const Words& words)
 {
@@ -95,7 +96,7 @@ UPSWEEP_HOST_DEVICE void add_exactly(I x, const Words& words)
     words.add(0, static_cast<std::int64_t>(x));
 }
 
-// Adds whole * 2^32 + fraction, in units of bit number `position`.
+// Adds the number whole * 2^32 + fraction to a sum, in units of bit number `position`.
 template <class Words>
 UPSWEEP_HOST_DEVICE void add_fixed_point(std::int64_t whole, std::uint32_t fraction, int position, const Words& words)
 {
@@ -112,8 +113,8 @@ UPSWEEP_HOST_DEVICE void add_fixed_point(std::int64_t whole, std::uint32_t fract
     words.add(digit + 3, upper >> 32);
 }
 
-// The number with this sign whose highest bit is number `top`: its upper 64 bits, and whether there is anything below
-// them. Rounded to nearest, ties to even.
+// Returns a number rounded to nearest, ties to even. It is given by its sign, the number of its highest bit, its upper 64
+// bits, and whether there is any more below these.
 template <class F>
 UPSWEEP_HOST_DEVICE F rounded(bool negative, std::uint64_t upper, bool more, int top)
 {
@@ -129,7 +130,7 @@ UPSWEEP_HOST_DEVICE F rounded(bool negative, std::uint64_t upper, bool more, int
         const std::uint64_t rest = upper << kept;
         constexpr std::uint64_t half = std::uint64_t{1} << 63;
         if (rest > half || (rest == half && (more || mantissa % 2 != 0)))
-            ++mantissa; // which may carry into the exponent
+            ++mantissa; // The carry into the exponent, where there is one, is right.
         const int exponent = top - format::fraction_bits;
         magnitude = exponent >= format::special_exponent
                         ? infinity
@@ -139,8 +140,8 @@ UPSWEEP_HOST_DEVICE F rounded(bool negative, std::uint64_t upper, bool more, int
     return std::bit_cast<F>(static_cast<bits>(static_cast<bits>(negative) << (8 * sizeof(F) - 1) | magnitude));
 }
 
-// Carries the digits, so that there is room for as many numbers again. word(i) is word number i of the sum, set(i,
-// value) replaces it.
+// Carries the digits of a sum, so that most_summands may be added again. word(i) is word number i of the sum, set(i, value)
+// replaces it.
 template <std::floating_point F, class Word, class Set>
 UPSWEEP_HOST_DEVICE void carry_digits(const Word& word, const Set& set)
 {
@@ -154,7 +155,7 @@ UPSWEEP_HOST_DEVICE void carry_digits(const Word& word, const Set& set)
     set(last, word(last) + carry);
 }
 
-// A sum, rounded once; zero is +0. word(i) is word number i of the sum.
+// Returns a sum, rounded once. A sum of zero is +0. word(i) is word number i of the sum.
 template <std::floating_point F, class Word>
 UPSWEEP_HOST_DEVICE F rounded_sum(const Word& word)
 {
@@ -171,10 +172,11 @@ UPSWEEP_HOST_DEVICE F rounded_sum(const Word& word)
         carry = (word(i) + carry) >> 32;
     const bool negative = carry < 0;
 
-    // The digits of the magnitude, of which the highest that is not zero and the two after it matter.
+    // The result has its bits from the highest digit of the magnitude that is not zero and the two digits below it. The loop
+    // goes upwards through the digits and remembers the last two; below those it only matters whether any was not zero.
     std::uint32_t one_before = 0;
     std::uint32_t two_before = 0;
-    std::uint32_t before = 0; // all before these
+    std::uint32_t before = 0; // the bits of all digits before these, together
     std::uint32_t first = 0;
     std::uint64_t after = 0;
     bool more = false;

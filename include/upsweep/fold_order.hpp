@@ -23,7 +23,8 @@ namespace upsweep {
 // Whether the result at an element includes the element.
 enum class scan_kind { inclusive, exclusive };
 
-// The elements seen so far as the totals of their aligned blocks: a binary counter whose digits are totals.
+// Holds the elements seen so far as the totals of their aligned blocks. It is a binary counter: where digit k of the count
+// is one, it has the total of a block of 2^k elements, and pushing a block carries as adding to a counter does.
 template <class T, class Op>
 class fold_stack {
 public:
@@ -31,17 +32,18 @@ public:
 
     UPSWEEP_HOST_DEVICE constexpr std::uint64_t count() const { return count_; }
 
-    // Appends a block of 2^level elements. The count must be a multiple of 2^level. Amortised: one (+).
+    // Appends a block of 2^level elements by its total. The count must be a multiple of 2^level. The amortised cost is one
+    // (+).
     UPSWEEP_HOST_DEVICE constexpr void push(T total, int level)
     {
-        const int full = std::countr_one(count_ >> level); // the carry runs through the digits that are one
+        const int full = std::countr_one(count_ >> level); // how many digits the carry runs through
         for (int k = level; k < level + full; ++k)
             total = op_(totals_[static_cast<std::size_t>(k)], total);
         totals_[static_cast<std::size_t>(level + full)] = total;
         count_ += std::uint64_t{1} << level;
     }
 
-    // before (+) fold(count), combined from left to right. At most 64 (+), one a digit of the count.
+    // Returns before (+) fold(count), combined from left to right, by at most 64 (+), one for each digit of the count.
     UPSWEEP_HOST_DEVICE constexpr T fold_after(T before) const
     {
         for (std::uint64_t digits = count_; digits != 0;) {
@@ -52,7 +54,7 @@ public:
         return before;
     }
 
-    // fold(count); the identity where nothing has been pushed.
+    // Returns fold(count), or the identity where nothing has been pushed.
     UPSWEEP_HOST_DEVICE constexpr T fold() const { return fold_after(op_.template identity<T>()); }
 
 private:

@@ -10,16 +10,17 @@
 #include <upsweep/qualifiers.hpp>
 #include <upsweep/types.hpp>
 
-// The monoids: an associative operator with its identity. Every fold of the library is one of them over an array.
+// A monoid is an associative operator with an identity. Every fold of the library applies one to the elements of an array,
+// as Blelloch (1990) defines reduce and scan.
 //
-// An identity must be neutral to the bit, op(x, identity) == x, because engines pad with it. That is why the sum of
-// floating-point numbers has the identity -0.0: adding +0.0 would turn -0.0 into +0.0.
+// An identity must be neutral to the bit, op(x, identity) == x, because engines fill up vectors and tiles with it. That is
+// why the sum of floating-point numbers has the identity -0.0: adding +0.0 would turn -0.0 into +0.0.
 namespace upsweep {
 
 namespace detail {
 
-// Signed integers wrap modulo 2^k like unsigned ones. Types narrower than int are widened to unsigned first, since the
-// language would promote them to int, where a product can overflow.
+// The type in which integers of type T are added and multiplied: an unsigned one, so that signed integers wrap modulo 2^k as
+// unsigned ones do. The language would promote types narrower than int to int, where a product can overflow.
 template <std::integral T>
 using wrapping_t = std::conditional_t<(sizeof(T) <= sizeof(std::uint32_t)), std::uint32_t, std::uint64_t>;
 
@@ -46,8 +47,8 @@ using bits_t = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint3
 
 } // namespace detail
 
-// Whether operands may be swapped. No engine swaps them: the fold order is fixed. The tag tells which algorithms beyond
-// reduce and scan (a histogram's weights, say) an operator may be used with.
+// A monoid of the user says with one of these tags whether its operands may be swapped. Reduce and scan never swap them,
+// because the fold order is fixed.
 struct commutative_t {};
 struct ordered_t {};
 inline constexpr commutative_t commutative{};
@@ -88,7 +89,7 @@ struct multiplies {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 namespace detail {
 
-// The GPU has an instruction for each, with the same results but for the payload of a NaN.
+// A GPU has an instruction for the minimum and for the maximum, whose results differ only in the payload of a NaN.
 __device__ inline float device_minimum(float a, float b)
 {
     float lesser;
@@ -105,7 +106,7 @@ __device__ inline float device_maximum(float a, float b)
 } // namespace detail
 #endif
 
-// The lesser of two; NaN if either is NaN; -0.0 is less than +0.0.
+// The lesser of two operands, or NaN if either is NaN. -0.0 is less than +0.0.
 struct minimum {
     template <class T>
     UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
@@ -119,7 +120,7 @@ struct minimum {
             // Equal operands differ at most in the sign of zero, so the union of their bits is the lesser one.
             using bits = detail::bits_t<T>;
             const T both = std::bit_cast<T>(static_cast<bits>(std::bit_cast<bits>(a) | std::bit_cast<bits>(b)));
-            const T lesser = a < b ? a : b; // b where a or b is NaN
+            const T lesser = a < b ? a : b; // It is b where a or b is NaN.
             const T ordered = a == b ? both : lesser;
             return a != a ? a : ordered;
         } else {
@@ -133,7 +134,7 @@ struct minimum {
     }
 };
 
-// The greater of two; NaN if either is NaN; +0.0 is greater than -0.0.
+// The greater of two operands, or NaN if either is NaN. +0.0 is greater than -0.0.
 struct maximum {
     template <class T>
     UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
@@ -199,7 +200,7 @@ struct bit_xor {
     }
 };
 
-// Whether all elements are true; anything but zero is, NaN included.
+// Tells whether all elements are true. Everything but zero is true, NaN included.
 struct logical_and {
     UPSWEEP_HOST_DEVICE constexpr bool operator()(bool a, bool b) const { return a & b; }
     template <std::same_as<bool> T>
@@ -209,7 +210,7 @@ struct logical_and {
     }
 };
 
-// Whether any element is true.
+// Tells whether any element is true.
 struct logical_or {
     UPSWEEP_HOST_DEVICE constexpr bool operator()(bool a, bool b) const { return a | b; }
     template <std::same_as<bool> T>
@@ -219,7 +220,7 @@ struct logical_or {
     }
 };
 
-// A monoid of the user: `f(a, b)` of two T gives a T, is associative, and f(x, identity) == f(identity, x) == x.
+// A monoid of the user. f(a, b) takes and returns values of type T, is associative, and f(x, neutral) == f(neutral, x) == x.
 //
 //     up::monoid{[](affine f, affine g) { return compose(f, g); }, affine{1, 0}, up::ordered}
 template <class F, class T, class Order = ordered_t>

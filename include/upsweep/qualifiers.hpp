@@ -1,12 +1,14 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Operators and the fold order are shared by host and device code; nvcc needs to be told, other compilers do not.
+// Host and device code share the operators and the fold order. nvcc must be told which functions are compiled for both;
+// other compilers need not be.
 #ifdef __CUDACC__
 #define UPSWEEP_HOST_DEVICE __host__ __device__
 #else
 #define UPSWEEP_HOST_DEVICE
 #endif
 
-// For code that must not be called: vectors then stay in registers, and no store breaks a sequence of streamed ones.
+// Functions marked with it are inlined even where the compiler would rather call them: vectors stay in registers, and no
+// ordinary store comes between streamed ones.
 #define UPSWEEP_ALWAYS_INLINE [[gnu::always_inline]]

@@ -14,11 +14,12 @@ namespace upsweep {
 // The concepts of ranges come with <span>, which is made of them. <ranges> would bring the views, too: with nvcc, that
 // takes as long as a kernel.
 
-// What a fold reads: a span, a vector, an array, or any sized random-access range, a transform view for one.
+// What verbs read: a span, a vector, an array, or any other random-access range that knows its size, a transform view for
+// one.
 template <class R>
 concept input_range = std::ranges::random_access_range<R> && std::ranges::sized_range<R>;
 
-// What a scan writes: the same, with elements that can be assigned.
+// What a scan writes: such a range whose elements can be assigned.
 template <class R>
 concept output_range = input_range<R> && std::ranges::output_range<R, std::ranges::range_value_t<R>>;
 

@@ -15,7 +15,7 @@ namespace upsweep {
 namespace detail {
 
 #ifdef __CUDA_ARCH__
-// The GPU has instructions for them, with the same results but for the payload of a NaN.
+// A GPU has instructions for these conversions, whose results differ only in the payload of a NaN.
 __device__ inline float device_float_of_f16(std::uint16_t half)
 {
     float value;
@@ -44,7 +44,8 @@ UPSWEEP_HOST_DEVICE constexpr float float_of_f16(std::uint16_t half)
     if (!std::is_constant_evaluated())
         return device_float_of_f16(half);
 #endif
-    // Scaling by 2^112 turns the re-biased half, denormal or not, into the float it stands for.
+    // The bits of the half, in place, are those of a float that is too small by 2^112: the biases of the exponents differ by
+    // 112. The multiplication puts it right, denormals included.
     const std::uint32_t magnitude = static_cast<std::uint32_t>(half & 0x7fffU) << 13;
     const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16;
     const float scaled = std::bit_cast<float>(magnitude) * 0x1p112F;
@@ -63,9 +64,11 @@ UPSWEEP_HOST_DEVICE constexpr std::uint16_t f16_of_float(float value)
     const std::uint32_t sign = bits & 0x80000000U;
     const std::uint32_t magnitude = bits ^ sign;
 
-    // Normal: re-bias, then round to nearest even by adding just under half a unit, plus the odd bit.
+    // A normal result: the exponent's bias is changed, and adding just under half a unit, and the lowest bit that is kept,
+    // rounds to nearest even.
     const std::uint32_t normal = (magnitude - 0x38000000U + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
-    // Denormal: adding 0.5 aligns the mantissa so that the hardware's own rounding does the work.
+    // A denormal result: the addition of 0.5 shifts the mantissa to its place and rounds it, as the hardware rounds every
+    // sum.
     const std::uint32_t tiny = magnitude < 0x38800000U ? magnitude : 0U;
     const std::uint32_t denormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(tiny) + 0.5F) - 0x3f000000U;
 
@@ -129,7 +132,7 @@ struct bf16 {
 template <class T>
 concept sub_word_float = std::same_as<T, f16> || std::same_as<T, bf16>;
 
-// What a value of T becomes before an operator sees it.
+// Converts a value to the type in which an operator sees it, and a fold to the type of a result.
 template <class Accumulator, class T>
 UPSWEEP_HOST_DEVICE constexpr Accumulator convert(const T& value)
 {

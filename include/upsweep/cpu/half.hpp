@@ -9,8 +9,8 @@
 
 #include <upsweep/types.hpp>
 
-// Arrays of f16 to and from float, by the processor's own conversion where it has one. (bf16 needs none: compilers turn the
-// conversions of types.hpp into vector code.)
+// Converts arrays of f16 to float and back, by the processor's own instruction where it has one. For bf16 compilers turn the
+// conversions of types.hpp into vector code by themselves.
 namespace upsweep::cpu_engine {
 
 template <std::size_t Count>

@@ -17,9 +17,9 @@
 #include <thread>
 #include <vector>
 
-// oneTBB as distributions build it is opaque to ThreadSanitizer, which would report every task as a race. A program that
-// is compiled for ThreadSanitizer has its work done by plain threads instead, so that a report is a mistake of Upsweep's or
-// of the user's operator.
+// ThreadSanitizer cannot see into oneTBB as distributions build it, and would report every task as a race. In a program that
+// is compiled for ThreadSanitizer plain threads do the work instead, so that every report is a mistake of Upsweep or of the
+// user's operator.
 namespace upsweep::cpu_engine {
 
 template <class F>

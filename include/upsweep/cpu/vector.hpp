@@ -18,8 +18,8 @@
 #include <upsweep/fold_order.hpp>
 #include <upsweep/op.hpp>
 
-// The bottom levels of the fold order, in vector registers. Vectors are the compilers' own: g++ and clang lower them to
-// what the machine has, so that the code needs neither intrinsics nor a library, and means the same at every width.
+// The bottom levels of the fold order, in vector registers. The code uses the vector types of g++ and clang, which compile
+// them to what the machine has: it needs neither intrinsics nor a library, and gives the same results at every width.
 namespace upsweep::cpu_engine {
 
 #ifdef __AVX__
@@ -42,8 +42,8 @@ UPSWEEP_ALWAYS_INLINE inline vector_t<T> load_vector(const T* from)
     std::memcpy(&v, from, sizeof v);
     return v;
 }
-// How results are written. Streamed stores go around the caches: the lines of the destination are not read first, a third
-// less traffic, which pays where the destination is larger than the last-level cache and is not the source.
+// How results are written. Streamed stores go around the caches: the lines of the destination are not read first, which
+// saves a scan a third of its traffic where the destination is larger than the last-level cache and is not the source.
 enum class store_kind { cached, streamed };
 
 // Streamed stores need addresses that are multiples of this.
@@ -64,7 +64,7 @@ UPSWEEP_ALWAYS_INLINE inline void store_vector(vector_t<T> v, T* to)
     std::memcpy(to, &v, sizeof v);
 }
 
-// Makes streamed stores visible to whoever learns, by an ordinary store, that they are done.
+// Orders streamed stores before later ordinary ones: a thread that learns by an ordinary store that they are done sees them.
 inline void stream_fence()
 {
 #ifdef __SSE2__
@@ -72,13 +72,13 @@ inline void stream_fence()
 #endif
 }
 
-// Types and operators for which a vector operation is the operation of its lanes.
+// Whether the operator can be applied to whole vectors of elements of type T.
 template <class Op, class T>
 inline constexpr bool is_vector_monoid = std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8) &&
                                          (detail::is_arithmetic<Op> || detail::is_extremum<Op> ||
                                           (std::integral<T> && detail::is_bitwise<Op>));
 
-// The unsigned integer of the same size.
+// The unsigned integer type of the same size as T.
 template <class T>
 using unsigned_t =
     std::conditional_t<sizeof(T) == 1, std::uint8_t,
@@ -91,7 +91,7 @@ UPSWEEP_ALWAYS_INLINE inline vector_t<T> apply(vector_t<T> a, vector_t<T> b)
     using bits = vector_t<unsigned_t<T>>;
     if constexpr (std::same_as<Op, plus>) {
         if constexpr (std::integral<T>)
-            return (vector_t<T>)((bits)a + (bits)b); // unsigned, so that sums wrap
+            return (vector_t<T>)((bits)a + (bits)b); // Unsigned sums wrap.
         else
             return a + b;
     } else if constexpr (std::same_as<Op, multiplies>) {
@@ -107,7 +107,7 @@ UPSWEEP_ALWAYS_INLINE inline vector_t<T> apply(vector_t<T> a, vector_t<T> b)
         return a ^ b;
     } else if constexpr (std::integral<T>) {
         return std::same_as<Op, minimum> ? (a < b ? a : b) : (a > b ? a : b);
-    } else if constexpr (std::same_as<Op, minimum>) { // NaN and signed zeros as in op.hpp
+    } else if constexpr (std::same_as<Op, minimum>) { // op.hpp says how NaN and zeros of either sign compare.
         const vector_t<T> lesser = a < b ? a : b;
         const vector_t<T> ordered = a == b ? (vector_t<T>)((bits)a | (bits)b) : lesser;
         return a != a ? a : ordered;
@@ -118,13 +118,15 @@ UPSWEEP_ALWAYS_INLINE inline vector_t<T> apply(vector_t<T> a, vector_t<T> b)
     }
 }
 
-// Whether Count elements fill whole rows of vectors, four at a time.
+// Whether vector_columns can fold Count elements: in any order, as it does with integers, and by whole steps of four
+// vectors.
 template <std::size_t Count, class T, class Op>
 inline constexpr bool has_vector_columns =
     std::integral<T> && !std::same_as<T, bool> && Count % (4 * vector_bytes / sizeof(T)) == 0 &&
     (detail::is_arithmetic<Op> || detail::is_extremum<Op> || detail::is_bitwise<Op>);
 
-// Folds Count elements to one vector of columns. Four are under way at a time, to hide the latency of the operation.
+// Folds Count elements to one vector, lane by lane. Four folds are under way at a time, which hides the latency of the
+// operation.
 template <class Op, class T, std::size_t Count>
 inline auto vector_columns(const T* in)
 {
@@ -144,13 +146,13 @@ inline auto vector_columns(const T* in)
     return columns;
 }
 
-// Whether narrow_sum is for Count elements of type E.
+// Whether narrow_sum can sum Count elements of type E.
 template <std::size_t Count, class E>
 inline constexpr bool has_narrow_sum = std::integral<E> && !std::same_as<E, bool> && sizeof(E) <= 4 && Count <= 1024 &&
                                        Count * sizeof(E) % (2 * vector_bytes) == 0;
 
-// The sum of Count integers that are narrower than their accumulator, without widening each: lanes hold two halves, which
-// are summed apart. A lane is a pair of neighbours, of 8 or 16 bits, or one integer of 32 bits, whose halves weigh 1 and
+// Returns the sum of Count integers that are narrower than their accumulator, without widening each of them. The two halves
+// of a lane are summed apart: a lane has two neighbours of 8 or 16 bits, or one integer of 32 bits, whose halves weigh 1 and
 // 2^16. No lane overflows within 1024 elements.
 template <std::size_t Count, class E>
 inline auto narrow_sum(const E* in)
@@ -186,27 +188,29 @@ inline auto narrow_sum(const E* in)
     return pairs ? low_total + high_total : low_total + high_total * 65536;
 }
 
-// A square of `side` vectors of `side` lanes, consecutive elements in a row. Folding pairs of neighbours by `evens` and
-// `odds` within 16-byte units, then across the halves of a 32-byte vector, ends with the total of row r in lane r; `lower`
-// and `upper` undo each step. These are one instruction each, where an order-preserving split would take three.
+// Folds and scans a square of `side` vectors of `side` lanes; a row, which is a vector, has consecutive elements. In the
+// up-sweep `evens` and `odds` split the rows into left and right neighbours, first within units of 16 bytes and then across
+// the halves of a vector of 32 bytes. It ends with the total of row r in lane r. In the down-sweep `lower` and `upper` undo
+// these steps. Each of the four is a single instruction; a split that kept the elements in their order would take three.
 template <class T>
 class square {
 public:
     static constexpr std::size_t side = vector_bytes / sizeof(T);
     static constexpr std::size_t elements = side * side;
 
-    // The totals of the rows of side * side elements.
+    // Returns the totals of the rows of side * side elements.
     template <class Op>
     UPSWEEP_ALWAYS_INLINE static vector_t<T> totals(const T* in)
     {
-        lefts_t lefts; // not needed
+        lefts_t lefts; // The down-sweep, which reads them, is not done.
         rows_t rows = load_rows(in);
         up_steps<Op, side>(rows, lefts);
         return rows[0];
     }
 
-    // Given the folds before each row, writes the folds before each element, or after it, to `out`, which may be `in`.
-    // `next` is the fold before the row after the last. The up-sweep is done again, which is cheaper than to keep it.
+    // Writes the fold before each element, or the one after it, to `out`, which may be `in`. `folds` has the fold before
+    // each row, `next` is the fold after the last row. The up-sweep is done a second time, which is cheaper than keeping its
+    // results.
     template <class Op, scan_kind Kind, store_kind Store>
     UPSWEEP_ALWAYS_INLINE static void scan(const T* in, vector_t<T> folds, T next, T* out)
     {
@@ -215,7 +219,7 @@ public:
         up_steps<Op, side>(rows, lefts);
         rows[0] = folds;
         down_steps<Op, 2>(rows, lefts);
-        if constexpr (Kind == scan_kind::inclusive) { // the exclusive results shifted by one
+        if constexpr (Kind == scan_kind::inclusive) { // The results are the exclusive ones, shifted by one.
             for_each_row<side - 1>([&](auto v) __attribute__((always_inline)) {
                 rows[v] = shifted(rows[v], rows[v + 1], lane_indices{});
             });
@@ -229,11 +233,12 @@ public:
 
 private:
     using rows_t = std::array<vector_t<T>, side>;
-    using lefts_t = std::array<vector_t<T>, side>; // of the step between 2 k vectors and k: lefts k to 2 k - 1
+    // The left operands of the up-sweep. Those of the step from 2 k vectors to k are number k to 2 k - 1.
+    using lefts_t = std::array<vector_t<T>, side>;
     using lane_indices = std::make_index_sequence<side>;
     static constexpr std::size_t unit = 16 / sizeof(T); // lanes of a 16-byte unit
 
-    // Calls f(0), ..., f(count - 1) with constants, so that rows stay in registers.
+    // Calls f(0), ..., f(Count - 1) with compile-time constants, so that the rows stay in registers.
     template <std::size_t Count, class F>
     UPSWEEP_ALWAYS_INLINE static void for_each_row(F f)
     {
@@ -272,7 +277,7 @@ private:
     {
         constexpr bool across = is_across(Vectors);
         for_each_row<Vectors / 2>([&](auto reversed) __attribute__((always_inline)) {
-            constexpr std::size_t v = Vectors / 2 - 1 - reversed; // from the last, since a row becomes two
+            constexpr std::size_t v = Vectors / 2 - 1 - reversed; // A row becomes two, so the last one goes first.
             const vector_t<T> left = rows[v];
             const vector_t<T> right = apply<Op, T>(left, lefts[Vectors / 2 + v]);
             rows[2 * v] = lower<across>(left, right, lane_indices{});
@@ -282,8 +287,8 @@ private:
             down_steps<Op, 2 * Vectors>(rows, lefts);
     }
 
-    // Integers are shuffled as floating-point numbers: x86 has the two-operand shuffle for those only. Written out by
-    // the number of lanes, since nvcc does not expand a pack in the argument list of a builtin.
+    // Integers are shuffled as floating-point numbers, because x86 has the shuffle of two operands for those only. There is
+    // a function for each number of lanes, because nvcc does not expand a pack in the argument list of a builtin.
     using view = vector_t<std::conditional_t<sizeof(T) == sizeof(float), float, double>>;
     template <int A, int B>
     UPSWEEP_ALWAYS_INLINE static vector_t<T> shuffle(vector_t<T> a, vector_t<T> b)
@@ -301,14 +306,14 @@ private:
         return (vector_t<T>)__builtin_shufflevector((view)a, (view)b, A, B, C, D, E, F, G, H);
     }
 
-    // Lanes 1, 2, ... of a, then lane 0 of b.
+    // Returns lanes 1, 2, ... of a and then lane 0 of b.
     template <std::size_t... I>
     UPSWEEP_ALWAYS_INLINE static vector_t<T> shifted(vector_t<T> a, vector_t<T> b, std::index_sequence<I...>)
     {
         return shuffle<static_cast<int>(I + 1)...>(a, b);
     }
 
-    // The step that joins the 16-byte halves is the one between the last two vectors.
+    // Whether the step from so many vectors crosses the 16-byte halves: the last one of the up-sweep does.
     static constexpr bool is_across(std::size_t vectors) { return vector_bytes == 32 && vectors == 2; }
 
     template <bool Across, std::size_t... I>
@@ -332,8 +337,8 @@ private:
         return shuffle<join_index(I, 1, Across)...>(left, right);
     }
 
-    // Which lane of (a, b) goes to lane i: within each unit the even (odd) lanes of a, then those of b; across units the
-    // lower (upper) half of a, then that of b.
+    // Which lane of a and b, numbered one behind the other, goes to lane i. Within each unit these are the even or odd lanes
+    // of a, then those of b; across the halves they are the lower or upper half of a, then that of b.
     static constexpr int split_index(std::size_t i, std::size_t odd, bool across)
     {
         const std::size_t half = across ? side / 2 : unit / 2;
@@ -343,7 +348,7 @@ private:
         return static_cast<int>(within < half ? from : side + from);
     }
 
-    // Which lane of (left, right) goes to lane i: the inverse.
+    // Which lane of left and right goes to lane i: the inverse of split_index.
     static constexpr int join_index(std::size_t i, std::size_t high, bool across)
     {
         const std::size_t half = across ? side / 2 : unit / 2;
