@@ -153,6 +153,25 @@ TEST(errors, more_bins_than_memory)
     expect_bad_bins(up::integer_bins{0, too_many}, {"histogram", "bins", "fewer"});
 }
 
+// With a pointer for them, as asynchronous targets have it.
+TEST(errors, no_place_for_samples_outside)
+{
+    const std::vector<int> in(1000, 1);
+    const up::integer_bins bins{0, 3};
+    std::vector<std::uint64_t> counts(3, 42);
+    std::vector<std::int64_t> sums(3, 42);
+    up::outside* const nowhere = nullptr;
+    up::weight_outside<std::int64_t>* const no_sums = nullptr;
+    expect_error([&] { up::histogram(cpu, in, bins, counts, nowhere); }, {"histogram", "no place", "up::outside"});
+    expect_error(
+        [&] { up::joint_histogram_accumulate(cpu, std::tuple{std::span(in)}, std::tuple{bins}, counts, nowhere); },
+        {"joint_histogram", "no place", "up::outside"});
+    expect_error([&] { up::weighted_histogram(cpu, in, in, bins, sums, no_sums); },
+                 {"weighted_histogram", "no place", "up::weight_outside"});
+    EXPECT_EQ(counts, std::vector<std::uint64_t>(3, 42));
+    EXPECT_EQ(sums, std::vector<std::int64_t>(3, 42));
+}
+
 // --- histograms of matrices and joint ones ------------------------------------------------------------------------------
 
 TEST(errors, rows_that_overlap_or_misalign_elements)
