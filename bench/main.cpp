@@ -9,7 +9,7 @@
 #include <optional>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tbb/global_control.h>
 
 #include "contenders.hpp"
@@ -104,7 +104,8 @@ int main(int argc, char** argv)
 
     CLI::App app("Measures Upsweep, its peers and the roofs of the machine side by side, in interleaved rounds.");
     app.name("./dev bench");
-    app.add_option("WORD", settings.words, "Measure what has all these words in its name: reduce f32");
+    app.option_defaults()->take_last(); // ./dev gives some, which the user's come after
+    app.add_option("WORD", settings.words, "Measure what has all these words in its name: reduce f32")->take_all();
     app.add_option("--rounds", settings.rounds, "Rounds")->capture_default_str();
     app.add_option("-n", settings.n, "Elements of the large arrays")->capture_default_str();
     app.add_option("--threads", threads, "Threads of all contenders")->capture_default_str();

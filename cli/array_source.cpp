@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "c_order.hpp"
 #include "failure.hpp"

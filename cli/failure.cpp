@@ -3,7 +3,7 @@
 
 #include <system_error>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace upsweep::cli {
 

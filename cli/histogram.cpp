@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "histogram_report.hpp"
 #include "inputs.hpp"
@@ -96,27 +96,26 @@ void run_letters(const histogram_options& options)
 
 } // namespace
 
-void add_histogram(CLI::App& app)
+void add_histogram(command_line& line)
 {
-    CLI::App* const command = app.add_subcommand("histogram", "Count samples in bins, or the letters of a text");
+    subcommand command = line.add_subcommand("histogram", "Count samples in bins, or the letters of a text");
     const auto options = std::make_shared<histogram_options>();
-    CLI::Option* const bins = command->add_option("--bins", options->bins, "Bins of equal width (default: 10)");
-    bins->type_name("N");
-    CLI::Option* const range = command->add_option("--range", options->range,
-                                                   "Bounds of the bins (default: the least and the greatest sample)");
-    range->type_name("LO:HI");
-    CLI::Option* const edges = command->add_option("--edges", options->edges, "Ascending borders of bins of any width");
-    edges->type_name("A,B,...")->excludes(bins)->excludes(range);
-    CLI::Option* const text =
-        command->add_flag("--text", options->text, "Count the letters A-Z and a-z of files of any kind");
-    text->excludes(bins)->excludes(range)->excludes(edges);
-    command->add_option("--group", options->group, "How many letters share a bin (default: 4: a-d, e-h, ...)")
-        ->type_name("N")
-        ->needs(text);
-    command->add_option("-o,--output", options->output, "File for the counts (u64): .npy, .raw, .bin, otherwise text")
-        ->type_name("OUT");
-    add_common_options(*command, *options);
-    command->footer(R"(A bin holds its lower bound, not its upper one, which belongs to the next; the last bin holds
+    option bins = command.add_option("--bins", options->bins, "Bins of equal width (default: 10)");
+    bins.type_name("N");
+    option range = command.add_option("--range", options->range,
+                                      "Bounds of the bins (default: the least and the greatest sample)");
+    range.type_name("LO:HI");
+    option edges = command.add_option("--edges", options->edges, "Ascending borders of bins of any width");
+    edges.type_name("A,B,...").excludes(bins).excludes(range);
+    option text = command.add_flag("--text", options->text, "Count the letters A-Z and a-z of files of any kind");
+    text.excludes(bins).excludes(range).excludes(edges);
+    command.add_option("--group", options->group, "How many letters share a bin (default: 4: a-d, e-h, ...)")
+        .type_name("N")
+        .needs(text);
+    command.add_option("-o,--output", options->output, "File for the counts (u64): .npy, .raw, .bin, otherwise text")
+        .type_name("OUT");
+    add_common_options(command, *options);
+    command.footer(R"(A bin holds its lower bound, not its upper one, which belongs to the next; the last bin holds
 both. Samples below, above and NaN are counted apart. On a terminal or with --verbose the
 counts are drawn as bars; otherwise each bin is a line: lower bound, upper bound, count.
 
@@ -125,7 +124,7 @@ Examples:
   upsweep histogram --range 0:1 --bins 4 -          of what comes through a pipe
   upsweep histogram --edges 0,18,65,120 --column age people.csv
   upsweep histogram --text --group 1 book.txt       how often each letter occurs)");
-    command->callback([options] { options->text ? run_letters(*options) : run_samples(*options); });
+    command.callback([options] { options->text ? run_letters(*options) : run_samples(*options); });
 }
 
 } // namespace upsweep::cli

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "bar_plot.hpp"
@@ -170,19 +170,21 @@ void report_samples(const histogram_options& options, const inputs& in, const sa
     const std::vector<named_count> apart = {{"below", outside.below}, {"above", outside.above}, {"nan", outside.nan}};
 
     if (options.json) {
-        json object = {{"command", "histogram"}, {"files", options.files}};
-        object["dtype"] = upsweep_dtype_name(in.dtype());
-        object["count"] = done.count;
-        object["bins"] = bins.count;
+        json_object object;
+        object.add("command", "histogram");
+        object.add("files", options.files);
+        object.add("dtype", upsweep_dtype_name(in.dtype()));
+        object.add("count", done.count);
+        object.add("bins", bins.count);
         if (bins.edges.empty())
-            object["range"] = {bins.range.lo, bins.range.hi};
+            object.add("range", std::vector{bins.range.lo, bins.range.hi});
         else
-            object["edges"] = bins.edges;
-        object["counts"] = counts;
+            object.add("edges", bins.edges);
+        object.add("counts", counts);
         for (const named_count& group : apart)
-            object[group.name] = group.count;
-        add_measurement(object, done);
-        print(object.dump() + '\n');
+            object.add(group.name, group.count);
+        object.add(done);
+        print(object.text() + '\n');
         return;
     }
     if (wants_table(options)) {
@@ -209,13 +211,18 @@ void report_letters(const histogram_options& options, const inputs& in, const st
         write_counts(options.output, counts);
     const std::uint64_t group = group_option(options);
     if (options.json) {
-        json object = {{"command", "histogram"}, {"files", options.files}, {"count", done.count}};
+        std::vector<std::string> groups;
         for (std::uint64_t bin = 0; bin < counts.size(); ++bin)
-            object["groups"].push_back(letters_label(bin, group));
-        object["counts"] = counts;
-        object["others"] = others;
-        add_measurement(object, done);
-        print(object.dump() + '\n');
+            groups.push_back(letters_label(bin, group));
+        json_object object;
+        object.add("command", "histogram");
+        object.add("files", options.files);
+        object.add("count", done.count);
+        object.add("groups", groups);
+        object.add("counts", counts);
+        object.add("others", others);
+        object.add(done);
+        print(object.text() + '\n');
         return;
     }
     if (wants_table(options)) {

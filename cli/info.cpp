@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <upsweep/runtime.h>
 
 #include "options.hpp"
@@ -18,12 +18,13 @@ void run_info(bool as_json)
     const char* const name = upsweep_gpu_name();
     const std::string gpu = name != nullptr ? name : "none";
     if (as_json) {
-        const json object = {{"command", "info"},
-                             {"version", upsweep_version()},
-                             {"cpu_isa", upsweep_cpu_isa()},
-                             {"cpu_threads", upsweep_cpu_threads()},
-                             {"gpu", gpu}};
-        print(object.dump() + '\n');
+        json_object object;
+        object.add("command", "info");
+        object.add("version", upsweep_version());
+        object.add("cpu_isa", upsweep_cpu_isa());
+        object.add("cpu_threads", static_cast<std::uint64_t>(upsweep_cpu_threads()));
+        object.add("gpu", gpu);
+        print(object.text() + '\n');
         return;
     }
     print(table({{"version", upsweep_version()},
@@ -34,12 +35,12 @@ void run_info(bool as_json)
 
 } // namespace
 
-void add_info(CLI::App& app)
+void add_info(command_line& line)
 {
-    CLI::App* const command = app.add_subcommand("info", "Tell the version and what this machine offers");
+    subcommand command = line.add_subcommand("info", "Tell the version and what this machine offers");
     const auto as_json = std::make_shared<bool>(false);
-    command->add_flag("--json", *as_json, "Print one JSON object");
-    command->callback([as_json] { run_info(*as_json); });
+    command.add_flag("--json", *as_json, "Print one JSON object");
+    command.callback([as_json] { run_info(*as_json); });
 }
 
 } // namespace upsweep::cli

@@ -5,7 +5,7 @@
 #include <bit>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace upsweep::cli {
 

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include <fast_float/fast_float.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <locale.h>
 
 #include "failure.hpp"

@@ -3,7 +3,8 @@
 
 #include <cctype>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <oneapi/tbb/global_control.h>
 #include <unistd.h>
 
 #include "failure.hpp"
@@ -74,53 +75,53 @@ char delimiter_option(const std::string& text)
 
 } // namespace
 
-void add_common_options(CLI::App& command, common_options& options)
+void add_common_options(subcommand& command, common_options& options)
 {
-    command.add_option("FILE", options.files, "Files that together are one array; - is standard input")->required();
+    command.add_option("FILE", options.files, "Files that together are one array; - is standard input").required();
 
     command.add_option("--format", options.format, "npy, raw, text or csv (default: by extension, or content)")
-        ->group("Input")
-        ->type_name("FORMAT");
+        .group("Input")
+        .type_name("FORMAT");
     command.add_option("--dtype", options.dtype, "Type of raw elements, or of numbers in text (default: f64)")
-        ->group("Input")
-        ->type_name("TYPE");
+        .group("Input")
+        .type_name("TYPE");
     command.add_option("--column", options.column, "Column of a CSV table: its position from 1, or its name")
-        ->group("Input")
-        ->type_name("COLUMN");
+        .group("Input")
+        .type_name("COLUMN");
     command
         .add_option("--delimiter", options.delimiter,
                     "Between the fields of a CSV table (default: comma; tab for .tsv)")
-        ->group("Input")
-        ->type_name("CHAR");
+        .group("Input")
+        .type_name("CHAR");
     command
         .add_option("--header", options.header,
                     "Whether the first CSV record names the columns: yes, no, or\n"
                     "auto (default), which is yes where its field is no number")
-        ->group("Input")
-        ->type_name("WHEN");
+        .group("Input")
+        .type_name("WHEN");
     command.add_flag("--skip-empty", options.skip_empty, "Pass over CSV records whose field is empty (default: error)")
-        ->group("Input");
+        .group("Input");
 
     command.add_option("--target", options.target, "Where to run: auto (default), cpu or cuda")
-        ->group("Execution")
-        ->type_name("TARGET");
+        .group("Execution")
+        .type_name("TARGET");
     command.add_option("--threads", options.threads_text, "CPU threads (default: all cores); no result depends on it")
-        ->group("Execution")
-        ->type_name("N");
+        .group("Execution")
+        .type_name("N");
     command
         .add_option("--gpu-memory", options.gpu_memory,
                     "What elements on their way may take of the GPU's memory (default: 64M)")
-        ->group("Execution")
-        ->type_name("BYTES");
+        .group("Execution")
+        .type_name("BYTES");
 
-    command.add_flag("--json", options.json, "Print one JSON object")->group("Output");
+    command.add_flag("--json", options.json, "Print one JSON object").group("Output");
     command.add_flag("-v,--verbose", options.verbose, "Print for people even where standard output is no terminal")
-        ->group("Output");
+        .group("Output");
 }
 
-void add_op_option(CLI::App& command, std::string& op)
+void add_op_option(subcommand& command, std::string& op)
 {
-    command.add_option("--op", op, "sum (default), product, min, max, and, or, xor, all or any")->type_name("OP");
+    command.add_option("--op", op, "sum (default), product, min, max, and, or, xor, all or any").type_name("OP");
 }
 
 source_options source_options_of(const common_options& options)
@@ -147,13 +148,13 @@ upsweep_target target_of(const common_options& options)
     return {value_of_name(target_names, "--target", options.target), threads_option(options)};
 }
 
-std::unique_ptr<oneapi::tbb::global_control> limit_threads(const common_options& options)
+std::shared_ptr<void> limit_threads(const common_options& options)
 {
     using oneapi::tbb::global_control;
     const int threads = threads_option(options);
     if (threads == 0)
         return nullptr;
-    return std::make_unique<global_control>(global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+    return std::make_shared<global_control>(global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
 }
 
 std::optional<std::uint64_t> gpu_memory_of(const common_options& options)

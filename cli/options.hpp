@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-#include <oneapi/tbb/global_control.h>
 #include <upsweep/runtime.h>
 
+#include "command_line.hpp"
 #include "source.hpp"
 
 namespace upsweep::cli {
@@ -30,14 +29,14 @@ struct common_options {
     bool verbose = false;
 };
 
-void add_common_options(CLI::App& command, common_options& options);
-void add_op_option(CLI::App& command, std::string& op);
+void add_common_options(subcommand& command, common_options& options);
+void add_op_option(subcommand& command, std::string& op);
 
 // These throw usage_error.
 [[nodiscard]] source_options source_options_of(const common_options& options);
 [[nodiscard]] upsweep_target target_of(const common_options& options);
 // Holds the whole process to --threads while it lives; null where all cores are meant.
-[[nodiscard]] std::unique_ptr<oneapi::tbb::global_control> limit_threads(const common_options& options);
+[[nodiscard]] std::shared_ptr<void> limit_threads(const common_options& options);
 // Bytes, if --gpu-memory was given.
 [[nodiscard]] std::optional<std::uint64_t> gpu_memory_of(const common_options& options);
 [[nodiscard]] upsweep_op op_of_name(const std::string& name);

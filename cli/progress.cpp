@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "bar_plot.hpp"

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "command.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "dtype.hpp"
 #include "inputs.hpp"
@@ -42,13 +42,16 @@ void run_reduce(const reduce_options& options)
     done.seconds = watch.seconds(); // a GPU is not done before
 
     if (options.json) {
-        json object = {{"command", "reduce"}, {"op", upsweep_op_name(op)}, {"files", options.files}};
-        object["dtype"] = upsweep_dtype_name(in.dtype());
-        object["count"] = done.count;
-        object["result_dtype"] = upsweep_dtype_name(result_dtype);
-        object["result"] = value_json(result_dtype, &result);
-        add_measurement(object, done);
-        print(object.dump() + '\n');
+        json_object object;
+        object.add("command", "reduce");
+        object.add("op", upsweep_op_name(op));
+        object.add("files", options.files);
+        object.add("dtype", upsweep_dtype_name(in.dtype()));
+        object.add("count", done.count);
+        object.add("result_dtype", upsweep_dtype_name(result_dtype));
+        object.add("result", result_dtype, &result);
+        object.add(done);
+        print(object.text() + '\n');
     } else if (wants_table(options)) {
         print(table({{options.op, value_text(result_dtype, &result)},
                      {"type", upsweep_dtype_name(result_dtype)},
@@ -62,13 +65,13 @@ void run_reduce(const reduce_options& options)
 
 } // namespace
 
-void add_reduce(CLI::App& app)
+void add_reduce(command_line& line)
 {
-    CLI::App* const command = app.add_subcommand("reduce", "Fold all elements into one value");
+    subcommand command = line.add_subcommand("reduce", "Fold all elements into one value");
     const auto options = std::make_shared<reduce_options>();
-    add_op_option(*command, options->op);
-    add_common_options(*command, *options);
-    command->footer(R"(Prints the bare value, and more about it on a terminal or with --verbose.
+    add_op_option(command, options->op);
+    add_common_options(command, *options);
+    command.footer(R"(Prints the bare value, and more about it on a terminal or with --verbose.
 Sums and products of integers are 64 bits wide, of f16 and bf16 they are f32. The bits of a
 floating-point result depend on the elements alone, never on the machine or the threads.
 Arrays of several dimensions are folded in C order, whichever way they are stored.
@@ -78,7 +81,7 @@ Examples:
   upsweep reduce --op max --column price sales.csv  the largest number of a column
   seq 1000000 | upsweep reduce -                    the sum of what comes through a pipe
   upsweep reduce --dtype f32 part1.raw part2.raw    several files as one array)");
-    command->callback([options] { run_reduce(*options); });
+    command.callback([options] { run_reduce(*options); });
 }
 
 } // namespace upsweep::cli

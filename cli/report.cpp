@@ -7,7 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "dtype.hpp"
 #include "failure.hpp"
@@ -72,27 +73,46 @@ std::string table(const std::vector<std::pair<std::string, std::string>>& rows)
     return text;
 }
 
-json value_json(upsweep_dtype dtype, const void* value)
+template <class Value>
+void json_object::add_member(std::string_view key, const Value& value)
 {
-    return with_type(dtype, [&]<class T>(std::type_identity<T>) -> json {
+    if (!members_.empty())
+        members_ += ',';
+    members_ += nlohmann::json(key).dump() + ':' + nlohmann::json(value).dump();
+}
+
+void json_object::add(std::string_view key, const char* value) { add_member(key, value); }
+void json_object::add(std::string_view key, const std::string& value) { add_member(key, value); }
+void json_object::add(std::string_view key, bool value) { add_member(key, value); }
+void json_object::add(std::string_view key, std::uint64_t value) { add_member(key, value); }
+void json_object::add(std::string_view key, double value) { add_member(key, value); }
+void json_object::add(std::string_view key, const std::vector<std::string>& values) { add_member(key, values); }
+void json_object::add(std::string_view key, const std::vector<std::uint64_t>& values) { add_member(key, values); }
+void json_object::add(std::string_view key, const std::vector<double>& values) { add_member(key, values); }
+
+void json_object::add(std::string_view key, upsweep_dtype dtype, const void* value)
+{
+    with_type(dtype, [&]<class T>(std::type_identity<T>) {
         T typed;
         std::memcpy(&typed, value, sizeof typed);
-        if constexpr (std::is_integral_v<T>) {
-            return typed;
-        } else {
-            const double number = convert<double>(typed);
-            if (std::isfinite(number))
-                return number;
-            return value_text(dtype, value);
-        }
+        if constexpr (std::is_same_v<T, bool>)
+            add(key, typed);
+        else if constexpr (std::is_signed_v<T> && std::is_integral_v<T>)
+            add_member(key, std::int64_t{typed});
+        else if constexpr (std::is_integral_v<T>)
+            add(key, std::uint64_t{typed});
+        else if (const double number = convert<double>(typed); std::isfinite(number))
+            add(key, number);
+        else
+            add(key, value_text(dtype, value));
     });
 }
 
-void add_measurement(json& object, const measurement& done)
+void json_object::add(const measurement& done)
 {
-    object["seconds"] = done.seconds;
-    object["bytes"] = done.bytes;
-    object["gbps"] = done.seconds > 0 ? static_cast<double>(done.bytes) / done.seconds / 1e9 : 0.0;
+    add("seconds", done.seconds);
+    add("bytes", done.bytes);
+    add("gbps", done.seconds > 0 ? static_cast<double>(done.bytes) / done.seconds / 1e9 : 0.0);
 }
 
 void print(std::string_view text)

@@ -4,16 +4,13 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 #include <upsweep/runtime.h>
 
 namespace upsweep::cli {
-
-// Keys keep the order in which they are written down.
-using json = nlohmann::ordered_json;
 
 // "1,234,567", for people.
 [[nodiscard]] std::string grouped(std::uint64_t number);
@@ -43,11 +40,32 @@ private:
 // Two columns, the names padded to one width.
 [[nodiscard]] std::string table(const std::vector<std::pair<std::string, std::string>>& rows);
 
-// A value as JSON: a number, true or false; "nan", "inf" and "-inf", which JSON's numbers lack, as strings.
-[[nodiscard]] json value_json(upsweep_dtype dtype, const void* value);
+// A JSON object as it is written down, key after key. The library that knows JSON takes seconds to compile, so report.cpp
+// alone includes it.
+class json_object {
+public:
+    void add(std::string_view key, const char* value);
+    void add(std::string_view key, const std::string& value);
+    void add(std::string_view key, bool value);
+    void add(std::string_view key, std::uint64_t value);
+    void add(std::string_view key, double value);
+    void add(std::string_view key, const std::vector<std::string>& values);
+    void add(std::string_view key, const std::vector<std::uint64_t>& values);
+    void add(std::string_view key, const std::vector<double>& values);
+    // A number, true or false; "nan", "inf" and "-inf", which JSON's numbers lack, as strings.
+    void add(std::string_view key, upsweep_dtype dtype, const void* value);
+    // The keys that all commands share.
+    void add(const measurement& done);
 
-// The keys that all commands share.
-void add_measurement(json& object, const measurement& done);
+    std::string text() const { return '{' + members_ + '}'; }
+    const std::string& members() const { return members_; }
+
+private:
+    template <class Value>
+    void add_member(std::string_view key, const Value& value);
+
+    std::string members_;
+};
 
 // Writes all of it to standard output; a failure (a full disk, say) is an error like any other.
 void print(std::string_view text);

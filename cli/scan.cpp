@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "dtype.hpp"
@@ -95,21 +95,23 @@ void run_scan(const scan_options& options)
 
     const bool to_file = !options.output.empty() && options.output != "-";
     const bool preview = options.output.empty() && !options.json && is_terminal(STDOUT_FILENO);
-    json summary = {
-        {"command", "scan"}, {"op", upsweep_op_name(op)}, {"exclusive", options.exclusive}, {"files", options.files}};
-    summary["dtype"] = upsweep_dtype_name(in.dtype());
-    summary["out_dtype"] = upsweep_dtype_name(out_dtype);
+    json_object summary;
+    summary.add("command", "scan");
+    summary.add("op", upsweep_op_name(op));
+    summary.add("exclusive", options.exclusive);
+    summary.add("files", options.files);
+    summary.add("dtype", upsweep_dtype_name(in.dtype()));
+    summary.add("out_dtype", upsweep_dtype_name(out_dtype));
 
     std::unique_ptr<value_writer> writer;
     constexpr std::size_t lines_around = 4; // the prompt, the gap between head and tail
     const std::size_t rows = screen_of(STDOUT_FILENO).rows;
     if (to_file) {
         writer = write_to_file(options.output, out_dtype, in.count());
-        summary["output"] = options.output;
+        summary.add("output", options.output);
     } else if (options.json) {
         // The values are streamed, so the object is written in two halves.
-        const std::string front = summary.dump();
-        print(front.substr(0, front.size() - 1) + ",\"values\":[");
+        print('{' + summary.members() + ",\"values\":[");
         writer = write_json_elements(out_dtype);
     } else if (preview) {
         writer = write_head_and_tail(out_dtype, rows > lines_around ? rows - lines_around : 1);
@@ -120,13 +122,13 @@ void run_scan(const scan_options& options)
     const measurement done = scan_into(*writer, in, *scanner, out_dtype, buffer_bytes(target.place));
     writer->finish();
 
-    json result = {{"count", done.count}};
-    add_measurement(result, done);
-    if (options.json && !to_file) {
-        print("]," + result.dump().substr(1) + '\n');
+    json_object result = options.json && to_file ? summary : json_object();
+    result.add("count", done.count);
+    result.add(done);
+    if (options.json && to_file) {
+        print(result.text() + '\n');
     } else if (options.json) {
-        summary.update(result);
-        print(summary.dump() + '\n');
+        print("]," + result.members() + "}\n");
     } else if (to_file && wants_table(options)) {
         print(table({{"output", options.output},
                      {"type", upsweep_dtype_name(out_dtype)},
@@ -138,20 +140,20 @@ void run_scan(const scan_options& options)
 
 } // namespace
 
-void add_scan(CLI::App& app)
+void add_scan(command_line& line)
 {
-    CLI::App* const command = app.add_subcommand("scan", "Fold every prefix: running sums, running maxima");
+    subcommand command = line.add_subcommand("scan", "Fold every prefix: running sums, running maxima");
     const auto options = std::make_shared<scan_options>();
-    add_op_option(*command, options->op);
-    command->add_flag("--exclusive", options->exclusive, "Leave the element itself out of its prefix");
-    command->add_option("--init", options->init, "A value before the first element")->type_name("VALUE");
+    add_op_option(command, options->op);
+    command.add_flag("--exclusive", options->exclusive, "Leave the element itself out of its prefix");
+    command.add_option("--init", options->init, "A value before the first element").type_name("VALUE");
     command
-        ->add_option("-o,--output", options->output, "File for the values: .npy, .raw, .bin, otherwise text; - prints")
-        ->type_name("OUT");
-    command->add_option("--out-dtype", options->out_dtype, "Type of the values (default: what reduce would give)")
-        ->type_name("TYPE");
-    add_common_options(*command, *options);
-    command->footer(R"(Without -o the values are printed, one a line; on a terminal the first and the last of them.
+        .add_option("-o,--output", options->output, "File for the values: .npy, .raw, .bin, otherwise text; - prints")
+        .type_name("OUT");
+    command.add_option("--out-dtype", options->out_dtype, "Type of the values (default: what reduce would give)")
+        .type_name("TYPE");
+    add_common_options(command, *options);
+    command.footer(R"(Without -o the values are printed, one a line; on a terminal the first and the last of them.
 OUT appears whole or not at all, and may be one of the inputs. Arrays of several dimensions
 are scanned in C order into an array of one. Sums wrap in integers of the output's width.
 
@@ -160,7 +162,7 @@ Examples:
   upsweep scan --exclusive sizes.npy -o offsets.npy where each item begins
   upsweep scan --op max --column close prices.csv   the highest price so far
   seq 5 | upsweep scan --op product -               1 2 6 24 120)");
-    command->callback([options] { run_scan(*options); });
+    command.callback([options] { run_scan(*options); });
 }
 
 } // namespace upsweep::cli

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <oneapi/tbb/parallel_for.h>
 
 #include "dtype.hpp"

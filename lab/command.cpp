@@ -1,7 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "command.h"
 
-#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +10,7 @@
 
 #include "folder.h"
 #include "gpu_times.h"
+#include "json.h"
 #include "learner.h"
 #include "measure.h"
 
@@ -72,10 +74,7 @@ void run(const choices& c)
     add_gpu_times(rows, gpu_program(), chosen->name, c.how.what);
     const bool good = std::all_of(rows.begin(), rows.end(), [](const auto& m) { return m.as_expected(); });
     if (c.json) {
-        nlohmann::json all = nlohmann::json::array();
-        for (const auto& m : rows)
-            all.push_back(json_of(m));
-        fmt::print("{}\n", all.dump(2));
+        fmt::print("{}\n", json_text(rows));
     } else {
         fmt::print("{}: {} elements, blocks of {} threads, {}, {} schedule(s)\n\n{}\n{}", chosen->title, c.how.what.n,
                    c.how.what.block, c.how.geometry, c.how.schedules, table_of(rows), findings_of(rows));

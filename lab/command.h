@@ -3,7 +3,9 @@
 // `upsweep lab list | run | explain`, for the command to hang among its own.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace lab {
 

@@ -1,10 +1,11 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>
 #include <fstream>
 #include <map>
+#include <utility>
 
 #include "measure.h"
 

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "folder.h"
+#include "json.h"
 #include "process.h"
 
 namespace lab {
@@ -21,13 +22,8 @@ void add_gpu_times(std::vector<measurement>& rows, const std::filesystem::path& 
                  std::to_string(what.block), "--out", results.string()},
                 output::hidden);
     std::ifstream in(results);
-    for (std::string line; std::getline(in, line);) {
-        const auto row = nlohmann::json::parse(line);
-        for (auto& m : rows)
-            if (m.of->row == row.at("row") && m.of->name == row.at("kernel"))
-                m.gpu = {row.at("n"), row.value("ms", 0.0), row.value("gbps", 0.0), row.value("share_of_roof", 0.0),
-                         row.at("right")};
-    }
+    for (std::string line; std::getline(in, line);)
+        add_gpu_time(rows, line);
 }
 
 } // namespace lab

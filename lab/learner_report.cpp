@@ -1,13 +1,14 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // Linked into a learner's program: sets the machine and the schedule before main, and reports after it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <set>
 
+#include "json.h"
 #include "measure.h"
 
 namespace {
@@ -45,7 +46,7 @@ public:
         for (const auto& l : all.reports)
             all.counts += l.total;
         if (setting("UPSWEEP_LAB_JSON", "0") == "1")
-            fmt::print("{}\n", lab::json_of(all).dump(2));
+            fmt::print("{}\n", lab::json_text(all));
         else
             print(all);
         std::fflush(stdout);

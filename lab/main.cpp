@@ -1,6 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // The laboratory alone, for builds without the command.
+#include <CLI/CLI.hpp>
+
 #include "command.h"
 
 int main(int argc, char** argv)

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "measure.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -141,65 +141,6 @@ std::string findings_of(const std::vector<measurement>& rows)
         for (const auto& f : m.findings)
             out += f.text() + "\n";
     return out;
-}
-
-nlohmann::json json_of(const measurement& m)
-{
-    const auto& c = m.counts;
-    nlohmann::json found = nlohmann::json::array();
-    for (const auto& f : m.findings) {
-        nlohmann::json parties = nlohmann::json::array();
-        for (const auto& p : f.parties)
-            parties.push_back({{"file", p.where.file},
-                               {"line", p.where.line},
-                               {"did", p.did},
-                               {"block", {p.block.x, p.block.y, p.block.z}},
-                               {"thread", {p.thread.x, p.thread.y, p.thread.z}}});
-        found.push_back({{"kind", name_of(f.kind)},
-                         {"kernel", f.kernel},
-                         {"message", f.message},
-                         {"count", f.count},
-                         {"parties", parties}});
-    }
-    nlohmann::json gpu;
-    if (m.gpu)
-        gpu = {{"n", m.gpu->n},
-               {"ms", m.gpu->ms},
-               {"gbps", m.gpu->gbps},
-               {"share_of_roof", m.gpu->share_of_roof},
-               {"right", m.gpu->right}};
-    return {{"gpu", gpu},
-            {"row", m.of->row},
-            {"kernel", m.of->name},
-            {"right", m.right},
-            {"launches", m.launches},
-            {"blocks", m.blocks},
-            {"steps", m.steps},
-            {"work", m.work},
-            {"instructions", c.instructions},
-            {"active_lanes", c.active_lanes},
-            {"possible_lanes", c.possible_lanes},
-            {"divergent_instructions", c.divergent},
-            {"global_loads", c.global_load_accesses},
-            {"global_stores", c.global_store_accesses},
-            {"load_transactions", c.load_transactions},
-            {"store_transactions", c.store_transactions},
-            {"bytes_used", c.load_bytes + c.store_bytes},
-            {"bytes_moved", c.load_bytes_moved + c.store_bytes_moved},
-            {"shared_loads", c.shared_load_accesses},
-            {"shared_stores", c.shared_store_accesses},
-            {"bank_conflicts", c.bank_conflicts},
-            {"worst_bank", c.worst_bank},
-            {"barriers", c.barriers},
-            {"warp_barriers", c.warp_barriers},
-            {"exchanges", c.exchanges},
-            {"fences", c.fences},
-            {"global_atomics", c.global_atomic_accesses},
-            {"shared_atomics", c.shared_atomic_accesses},
-            {"atomic_replays", c.atomic_replays},
-            {"worst_address", c.worst_address},
-            {"bulk_copies", c.bulk_copies},
-            {"findings", found}};
 }
 
 std::string brent_table(const ladder& scans)

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,7 +47,6 @@ measurement measure(const rung& which, const settings& how);
 std::vector<upsweep::simulator::schedule> schedules_of(const settings& how);
 
 std::string table_of(const std::vector<measurement>& rows);
-nlohmann::json json_of(const measurement& m);
 std::string findings_of(const std::vector<measurement>& rows);
 
 // S8: which scan wins where, from counted work and steps, by Brent's bound: work / processors + steps.

@@ -210,33 +210,37 @@ private:
     letter_groups groups_;
 };
 
-// A scan on the CPU of elements of another type than its results. The threads convert a part of the elements each to the
-// type in which the scan folds, and the CPU engine scans the converted elements before the next ones are converted.
+// A scan on the CPU of elements of another type than its results, or with results of another type than bool of what it folds
+// as bool. The threads convert a part of the elements each to the type in which the scan folds, and the CPU engine scans the
+// converted elements before the next ones are converted.
 class converting_scanner final : public any_scanner {
 public:
     converting_scanner(cpu target, std::unique_ptr<cpu_scanner> scan, upsweep_dtype from, upsweep_dtype accumulator,
                        upsweep_dtype out)
-        : target_(target), scan_(std::move(scan)), from_(from), accumulator_(accumulator),
-          in_size_(upsweep_dtype_size(from)), accumulator_size_(upsweep_dtype_size(accumulator)),
-          out_size_(upsweep_dtype_size(out))
+        : target_(target), scan_(std::move(scan)), from_(from), accumulator_(accumulator), out_(out)
     {
     }
 
     void feed(const void* in, void* out, std::size_t count) override
     {
+        const std::size_t in_size = upsweep_dtype_size(from_);
+        const std::size_t accumulator_size = upsweep_dtype_size(accumulator_);
+        const std::size_t out_size = upsweep_dtype_size(out_);
         const auto* from = static_cast<const std::byte*>(in);
         auto* to = static_cast<std::byte*>(out);
         const std::size_t most = part * static_cast<std::size_t>(cpu_engine::thread_count(target_));
-        converted_.resize(std::min(most, count) * accumulator_size_);
+        converted_.resize(std::min(most, count) * accumulator_size);
         while (count != 0) {
             const std::size_t size = std::min(most, count);
-            cpu_engine::for_each_index(target_, (size + part - 1) / part, [&](std::size_t k) {
-                convert_elements(from_, from + k * part * in_size_, accumulator_,
-                                 converted_.data() + k * part * accumulator_size_, std::min(part, size - k * part));
-            });
-            scan_->feed_accumulators(converted_.data(), to, size);
-            from += size * in_size_;
-            to += size * out_size_;
+            convert_in_parts(from_, from, accumulator_, converted_.data(), size);
+            if (accumulator_ == UPSWEEP_BOOL && out_ != UPSWEEP_BOOL) {
+                scan_->feed(converted_.data(), converted_.data(), size);
+                convert_in_parts(accumulator_, converted_.data(), out_, to, size);
+            } else {
+                scan_->feed_accumulators(converted_.data(), to, size);
+            }
+            from += size * in_size;
+            to += size * out_size;
             count -= size;
         }
     }
@@ -244,13 +248,20 @@ public:
 private:
     static constexpr std::size_t part = std::size_t{1} << 17; // elements: so many stay in the cache of a thread
 
+    void convert_in_parts(upsweep_dtype from, const std::byte* in, upsweep_dtype to, std::byte* out, std::size_t count)
+    {
+        const std::size_t in_bytes = part * upsweep_dtype_size(from);
+        const std::size_t out_bytes = part * upsweep_dtype_size(to);
+        cpu_engine::for_each_index(target_, (count + part - 1) / part, [&](std::size_t k) {
+            convert_elements(from, in + k * in_bytes, to, out + k * out_bytes, std::min(part, count - k * part));
+        });
+    }
+
     cpu target_;
     std::unique_ptr<cpu_scanner> scan_;
     upsweep_dtype from_;
     upsweep_dtype accumulator_;
-    std::size_t in_size_;
-    std::size_t accumulator_size_;
-    std::size_t out_size_;
+    upsweep_dtype out_;
     std::vector<std::byte> converted_;
 };
 
@@ -288,7 +299,16 @@ upsweep_scanner make_scanner_for(upsweep_target target, upsweep_op op, bool excl
     const cpu host = cpu_of(target);
     const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
     engine(in_dtype); // It throws where the number is no dtype.
-    std::unique_ptr<cpu_scanner> scan = engine(out_dtype).scanner(op, {host, kind, init});
+    engine(out_dtype);
+    const upsweep_dtype accumulator = scan_accumulator_dtype(op, out_dtype);
+    const bool as_bool = accumulator == UPSWEEP_BOOL && out_dtype != UPSWEEP_BOOL;
+    scan_request request{host, kind, init};
+    bool init_as_bool = false;
+    if (as_bool && init != nullptr) {
+        convert_elements(out_dtype, init, UPSWEEP_BOOL, &init_as_bool, 1);
+        request.init = &init_as_bool;
+    }
+    std::unique_ptr<cpu_scanner> scan = engine(as_bool ? UPSWEEP_BOOL : out_dtype).scanner(op, request);
     if (!scan)
         throw_undefined(op, out_dtype);
     if (!is_convertible(in_dtype, out_dtype))
@@ -298,10 +318,9 @@ upsweep_scanner make_scanner_for(upsweep_target target, upsweep_op op, bool excl
                     "choose a floating-point type for the results");
     if (target.place == UPSWEEP_CUDA)
         return {gpu::make_scanner({op, in_dtype, out_dtype, kind, init, host})};
-    if (in_dtype == out_dtype)
+    if (in_dtype == out_dtype && !as_bool)
         return {std::move(scan)};
-    return {std::make_unique<converting_scanner>(host, std::move(scan), in_dtype, scan_accumulator_dtype(op, out_dtype),
-                                                 out_dtype)};
+    return {std::make_unique<converting_scanner>(host, std::move(scan), in_dtype, accumulator, out_dtype)};
 }
 
 void check_input(const char* call, const void* in, std::uint64_t count)

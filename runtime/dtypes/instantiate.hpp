@@ -83,11 +83,12 @@ std::unique_ptr<any_reducer> make_typed_reducer(upsweep_op op, cpu target)
     });
 }
 
+// A scan with all or any is one of bool, whatever the type of its results: runtime.cpp converts them.
 template <class T>
 std::unique_ptr<cpu_scanner> make_typed_scanner(upsweep_op op, const scan_request& request)
 {
     return with_op(op, [&]<class Op>(Op) -> std::unique_ptr<cpu_scanner> {
-        if constexpr (is_defined<Op, T>)
+        if constexpr (is_defined<Op, T> && (std::same_as<T, bool> || !detail::is_logical<Op>))
             return std::make_unique<typed_scanner<typename same_bits<T, Op>::type, Op>>(request);
         else
             return nullptr;

@@ -2,8 +2,10 @@
 //
 // A script stands for the program that measures on a GPU.
 #include "gpu_times.h"
+#include "json.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <fstream>
 

@@ -1,6 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include "json.h"
 #include "measure.h"
 
 namespace lab {

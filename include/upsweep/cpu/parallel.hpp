@@ -38,21 +38,41 @@ void in_arena(const cpu& target, F f)
     arena.execute(f);
 }
 
-// Calls f(k) for every k < count, in any order.
-template <class F>
-void for_each_index(const cpu& target, std::size_t count, F f)
+// The work on one index with its type erased. A call is nothing beside the work on a grain; but oneTBB's templates copy their
+// body into several functions, and so they are compiled once a file and not once for each loop.
+class index_work {
+public:
+    template <class F>
+    explicit index_work(F& f) : f_(&f), call_([](void* erased, std::size_t k) { (*static_cast<F*>(erased))(k); })
+    {
+    }
+    void operator()(std::size_t k) const { call_(f_, k); }
+
+private:
+    void* f_;
+    void (*call_)(void*, std::size_t);
+};
+
+inline void run_for_each_index(const cpu& target, std::size_t count, index_work work)
 {
 #if UPSWEEP_THREAD_SANITIZER
-    for_each_index_on_plain_threads(thread_count(target), count, f);
+    for_each_index_on_plain_threads(thread_count(target), count, work);
 #else
     in_arena(target, [&] {
         tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1),
                           [&](const tbb::blocked_range<std::size_t>& range) {
                               for (std::size_t k = range.begin(); k != range.end(); ++k)
-                                  f(k);
+                                  work(k);
                           });
     });
 #endif
+}
+
+// Calls f(k) for every k < count, in any order.
+template <class F>
+void for_each_index(const cpu& target, std::size_t count, F f)
+{
+    run_for_each_index(target, count, index_work(f));
 }
 
 // Lets numbered pieces of work pass in turn, whichever threads do them. Pieces must be begun in the order of their numbers:

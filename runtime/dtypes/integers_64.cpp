@@ -2,3 +2,4 @@
 #include "instantiate.hpp"
 
 template const upsweep::runtime::dtype_engine& upsweep::runtime::engine_of<std::int64_t>();
+template const upsweep::runtime::dtype_engine& upsweep::runtime::engine_of<std::uint64_t>();

@@ -1,4 +1,5 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "instantiate.hpp"
 
+template const upsweep::runtime::dtype_engine& upsweep::runtime::engine_of<upsweep::f16>();
 template const upsweep::runtime::dtype_engine& upsweep::runtime::engine_of<upsweep::bf16>();

@@ -1,0 +1,30 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+# Sets UPSWEEP_WITH_CUDA: whether the GPU engine is built into libupsweep, and the laboratory's program for a GPU beside it.
+# nvcc takes long, so AUTO asks for a GPU and not merely for the compiler: an image may bring the toolkit along for nobody.
+include(CheckLanguage)
+
+set(UPSWEEP_CUDA AUTO CACHE STRING "Build for GPUs: ON, OFF, or AUTO, which is where nvcc and a GPU are found")
+set_property(CACHE UPSWEEP_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+set(UPSWEEP_WITH_CUDA ${UPSWEEP_CUDA})
+if(UPSWEEP_CUDA STREQUAL AUTO)
+  execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+  set(UPSWEEP_WITH_CUDA OFF)
+  if(status EQUAL 0)
+    set(UPSWEEP_WITH_CUDA ON)
+  endif()
+endif()
+if(UPSWEEP_WITH_CUDA)
+  check_language(CUDA)
+  if(NOT CMAKE_CUDA_COMPILER)
+    if(NOT UPSWEEP_CUDA STREQUAL AUTO)
+      message(FATAL_ERROR "UPSWEEP_CUDA is ${UPSWEEP_CUDA}, but no CUDA compiler was found: put nvcc on the PATH")
+    endif()
+    set(UPSWEEP_WITH_CUDA OFF)
+  endif()
+endif()
+if(UPSWEEP_WITH_CUDA)
+  message(STATUS "The GPU engine is built with ${CMAKE_CUDA_COMPILER}")
+else()
+  message(STATUS "The GPU engine is left out: ask for it with UPSWEEP_CUDA=ON")
+endif()

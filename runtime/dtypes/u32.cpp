@@ -1,4 +1,0 @@
-// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
-#include "instantiate.hpp"
-
-template const upsweep::runtime::dtype_engine& upsweep::runtime::engine_of<std::uint32_t>();
