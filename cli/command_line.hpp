@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+// Declared here, since CLI11 takes seconds to compile and command_line.cpp alone includes it.
 namespace CLI {
 class App;
 class Option;
@@ -13,8 +14,7 @@ class Option;
 
 namespace upsweep::cli {
 
-// What a command takes, and how --help shows it: the part of CLI11 that the subcommands use. CLI11 itself takes seconds to
-// compile, so command_line.cpp alone includes it.
+// What a command takes, and how --help shows it: the part of CLI11 that the subcommands use.
 class option {
 public:
     explicit option(CLI::Option* of) : of_(of) {}
@@ -51,7 +51,6 @@ public:
     command_line& operator=(const command_line&) = delete;
 
     subcommand add_subcommand(const std::string& name, const std::string& help);
-    CLI::App& app() { return *app_; } // for the laboratory, which adds a subcommand of its own
 
     // Runs the subcommand that the arguments name and returns the exit status. Throws usage_error where they are wrong.
     int run(int argc, char** argv);

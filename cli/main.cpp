@@ -6,10 +6,8 @@
 
 #include "command.hpp"
 #include "failure.hpp"
+#include "laboratory.hpp"
 #include "signals.hpp"
-#ifdef UPSWEEP_HAS_LAB
-#include <command.h>
-#endif
 
 namespace {
 
@@ -31,18 +29,17 @@ int complain(int status, std::string message)
 int main(int argc, char** argv)
 {
     namespace cli = upsweep::cli;
-    cli::install_signal_handlers();
-
     cli::command_line line;
     cli::add_reduce(line);
     cli::add_scan(line);
     cli::add_histogram(line);
     cli::add_info(line);
-#ifdef UPSWEEP_HAS_LAB
-    lab::add_command(line.app());
-#endif
+    cli::add_laboratory(line);
 
     try {
+        if (cli::is_for_laboratory(argc, argv))
+            cli::become_laboratory(argv);
+        cli::install_signal_handlers();
         return line.run(argc, argv);
     } catch (const cli::usage_error& error) {
         return complain(usage_failed, error.what());

@@ -114,21 +114,20 @@ void add_settings(CLI::App& to, choices& c)
 
 } // namespace
 
-void add_command(CLI::App& parent)
+void add_commands(CLI::App& app)
 {
-    auto* group = parent.add_subcommand("lab", "Textbook kernels on a simulated GPU: run, count, check, explain");
-    group->require_subcommand(1);
-    group->add_subcommand("list", "The ladders and their kernels")->callback(list);
+    app.require_subcommand(1);
+    app.add_subcommand("list", "The ladders and their kernels")->callback(list);
 
     auto c = std::make_shared<choices>();
-    auto* runner = group->add_subcommand("run", "Run a ladder, or a CUDA program, and report");
+    auto* runner = app.add_subcommand("run", "Run a ladder, or a CUDA program, and report");
     runner->add_option("LADDER|FILE.cu", c->what, names_of_ladders() + ", or a CUDA source file")->required();
     runner->add_option("arguments", c->arguments, "of the program");
     add_settings(*runner, *c);
     runner->add_flag("--json", c->json, "for machines");
     runner->callback([c] { run(*c); });
 
-    auto* explainer = group->add_subcommand("explain", "A kernel's source with its counters, and its data flow");
+    auto* explainer = app.add_subcommand("explain", "A kernel's source with its counters, and its data flow");
     explainer->add_option("KERNEL", c->what, "a kernel's name or row, as `list` shows it")->required();
     add_settings(*explainer, *c);
     explainer->callback([c] { explain_one(*c); });
