@@ -17,6 +17,7 @@
 #include <upsweep/op.hpp>
 #include <upsweep/range.hpp>
 #include <upsweep/target.hpp>
+#include <upsweep/view.hpp>
 
 namespace upsweep::cpu_engine {
 

@@ -10,6 +10,7 @@
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/op.hpp>
@@ -367,13 +368,15 @@ namespace upsweep::detail {
 
 template <>
 struct engine<cuda, verb::reduce> {
-    template <class Acc, class Source, class Op, class Result>
-    static void fold(const cuda& target, Source in, std::size_t count, const Op& op, Result* result)
+    template <class Acc, class In, class Op, class Result>
+    static void fold(const cuda& target, In in, std::size_t count, const Op& op, Result* result)
     {
         const gpu::current_device current(target.device());
-        gpu::check_place(target, "reduce", in, count);
         gpu::check_place(target, "reduce", result, 1);
-        gpu::reduce<Acc>(target, in, count, op, result);
+        gpu::with_source(in, [&](const auto& source) {
+            gpu::check_place(target, "reduce", source, count);
+            gpu::reduce<Acc>(target, source, count, op, result);
+        });
     }
 };
 

@@ -14,6 +14,7 @@
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/op.hpp>
@@ -195,11 +196,11 @@ private:
     __device__ void copy_vector(std::byte* to, std::uint64_t from) const
     {
         constexpr std::size_t bytes = elements * sizeof(element);
-        if constexpr (has_words<elements, Source> && bytes >= 4)
+        if constexpr (may_have_words<elements, Source> && bytes >= 4)
             if (bytes == 16 && keep_results_)
-                copy_once_async(to, in_ + from);
+                copy_once_async(to, address_of(in_ + from));
             else
-                __pipeline_memcpy_async(to, in_ + from, bytes);
+                __pipeline_memcpy_async(to, address_of(in_ + from), bytes);
         else
             copy_elements(to, from);
     }
@@ -211,11 +212,7 @@ private:
             const std::uint64_t left = from < count_ ? count_ - from : 0; // zero does for what is not there
             vector = gather_vector<elements>(in_ + from, left < elements ? static_cast<int>(left) : elements);
         } else {
-            const auto last = static_cast<element>(in_[count_ - 1]);
-            auto* const values = reinterpret_cast<element*>(to);
-#pragma unroll
-            for (int j = 0; j < elements; ++j)
-                values[j] = from + j < count_ ? static_cast<element>(in_[from + j]) : last;
+            vector = gather_within<elements>(in_, count_, from);
         }
     }
 
@@ -300,16 +297,13 @@ private:
 
     __device__ void store(std::uint64_t to, const lane_vector<result, elements>& results)
     {
-        if constexpr (has_words<elements, Out>) {
+        if constexpr (may_have_words<elements, Out>) {
             if (out_aligned_ && to + elements <= count_) {
-                store_vector<elements>(out_ + to, results);
+                store_vector<elements>(address_of(out_ + to), results);
                 return;
             }
         }
-#pragma unroll
-        for (int j = 0; j < elements; ++j)
-            if (to + j < count_)
-                out_[to + j] = results[j];
+        scatter_within<elements>(out_, count_, to, results);
     }
 
     Source in_;
@@ -388,13 +382,15 @@ namespace upsweep::detail {
 
 template <>
 struct engine<cuda, verb::scan> {
-    template <scan_kind Kind, class Acc, class Source, class Out, class Op>
-    static void scan(const cuda& target, Source in, Out out, std::size_t count, const Op& op, const Acc* init)
+    template <scan_kind Kind, class Acc, class In, class Out, class Op>
+    static void scan(const cuda& target, In in, Out out, std::size_t count, const Op& op, const Acc* init)
     {
         const gpu::current_device current(target.device());
-        gpu::check_place(target, "scan", in, count);
-        gpu::check_place(target, "scan", out, count);
-        gpu::scan<Kind, Acc>(target, in, out, count, op, init);
+        gpu::with_sources(in, out, [&](const auto& from, const auto& to) {
+            gpu::check_place(target, "scan", from, count);
+            gpu::check_place(target, "scan", to, count);
+            gpu::scan<Kind, Acc>(target, from, to, count, op, init);
+        });
     }
 };
 

@@ -14,8 +14,12 @@
 //     source[i]                            element i
 //     has_words<Count, Source>             whether Count consecutive elements are one machine word in memory
 //     is_aligned<Count>(source)            whether each vector from here on can be loaded by load_vector
-//     load_vector<Count>(source)           the vector of the first Count elements, by one instruction where has_words
+//     may_have_words<Count, Source>        whether that may hold, which of views only the run time tells
+//     address_of(source)                   where the vector of the first Count elements lies then
+//     load_vector<Count>(source)           that vector, by one instruction where it may have words
 //     gather_vector<Count>(source, end)    the same element by element, wherever they lie, without those from `end` on
+//
+// and, where results are written, scatter_within, which is gather_vector the other way round.
 //
 // A pointer is a source, an array that may begin anywhere; so is every random-access iterator, whose elements are generated
 // as they are read. zip.cuh reads several sources as one, strided.cuh and matrix.cuh read views whose elements lie apart, and
@@ -25,6 +29,15 @@ namespace upsweep::gpu {
 
 template <int Count, class Source>
 inline constexpr bool has_words = are_word<Count, std::iter_value_t<Source>>&& std::is_pointer_v<Source>;
+
+template <int Count, class Source>
+inline constexpr bool may_have_words = has_words<Count, Source>;
+
+template <class T>
+__device__ T* address_of(T* source)
+{
+    return source;
+}
 
 template <int Count, class Source>
 __device__ bool is_aligned(Source source)
@@ -59,8 +72,8 @@ __device__ auto gather_vector(Source source, int end = Count)
 }
 
 // The vector of elements from number `from` on, of `count` that there are. The last element stands in for those behind the end.
-template <int Count, class Source>
-__device__ auto gather_within(Source source, unsigned count, unsigned from)
+template <int Count, class Source, class Number>
+__device__ auto gather_within(Source source, Number count, Number from)
 {
     using vector_t = lane_vector<std::iter_value_t<Source>, Count>;
     typename vector_t::elements all;
@@ -70,6 +83,16 @@ __device__ auto gather_within(Source source, unsigned count, unsigned from)
     vector_t vector;
     std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
     return vector;
+}
+
+// Writes the elements of a vector from number `from` on, of `count` that there are.
+template <int Count, class Out, class T, class Number>
+__device__ void scatter_within(Out out, Number count, Number from, const lane_vector<T, Count>& vector)
+{
+#pragma unroll
+    for (int j = 0; j < Count; ++j)
+        if (from + j < count)
+            out[from + j] = vector[j];
 }
 
 // How many elements stand before the first one from which on is_aligned holds; none where it holds nowhere.
@@ -120,16 +143,13 @@ __device__ void store_striped(Out out, unsigned first, unsigned count, const lan
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
         const unsigned to = first + static_cast<unsigned>((r * lanes + lane_id()) * Count);
-        if constexpr (has_words<Count, Out>) {
+        if constexpr (may_have_words<Count, Out>) {
             if (aligned && to + Count <= count) {
-                store_vector<Count>(out + to, vectors[r]);
+                store_vector<Count>(address_of(out + to), vectors[r]);
                 continue;
             }
         }
-#pragma unroll
-        for (int j = 0; j < Count; ++j)
-            if (to + j < count)
-                out[to + j] = vectors[r][j];
+        scatter_within<Count>(out, count, to, vectors[r]);
     }
 }
 

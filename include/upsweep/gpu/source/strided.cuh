@@ -90,7 +90,7 @@ template <class T, std::size_t Rank>
 class strided_cursor {
 public:
     __device__ explicit strided_cursor(const strided_source<T, Rank>& source)
-        : source_(source), place_(source.place_of(0)), index_{}
+        : source_(source), place_(address_of(source)), index_{}
     {
         std::uint64_t rest = source.first;
 #pragma unroll
@@ -117,10 +117,19 @@ public:
     }
 
 private:
-    const strided_source<T, Rank>& source_;
+    strided_source<T, Rank> source_;
     T* place_;
     std::uint64_t index_[Rank - 1];
 };
+
+template <int Count, class T, std::size_t Rank>
+inline constexpr bool may_have_words<Count, strided_source<T, Rank>> = are_word<Count, T>;
+
+template <class T, std::size_t Rank>
+__device__ T* address_of(const strided_source<T, Rank>& source)
+{
+    return source.place_of(0);
+}
 
 // Whether all vectors from here on are aligned and in one row each.
 template <int Count, class T, std::size_t Rank>
@@ -132,7 +141,7 @@ __device__ bool is_aligned(const strided_source<T, Rank>& source)
 template <int Count, class T, std::size_t Rank>
 __device__ auto load_vector(const strided_source<T, Rank>& source)
 {
-    return load_vector<Count>(static_cast<const std::remove_cv_t<T>*>(source.place_of(0)));
+    return load_vector<Count>(static_cast<const std::remove_cv_t<T>*>(address_of(source)));
 }
 
 template <int Count, class T, std::size_t Rank>
@@ -153,6 +162,39 @@ __device__ auto gather_vector(const strided_source<T, Rank>& source, int end = C
     vector_t vector;
     std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
     return vector;
+}
+
+template <int Count, class T, std::size_t Rank, class Number>
+__device__ auto gather_within(const strided_source<T, Rank>& source, Number count, Number from)
+{
+    using vector_t = lane_vector<std::remove_cv_t<T>, Count>;
+    typename vector_t::elements all;
+    strided_cursor<T, Rank> cursor(source + (from < count ? from : count - 1));
+#pragma unroll
+    for (int j = 0; j < Count; ++j) {
+        all.element[j] = *cursor;
+        if (from + j + 1 < count)
+            cursor.advance();
+    }
+    vector_t vector;
+    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
+    return vector;
+}
+
+template <int Count, class T, std::size_t Rank, class Number>
+__device__ void scatter_within(const strided_source<T, Rank>& to, Number count, Number from,
+                               const lane_vector<T, Count>& vector)
+{
+    if (from >= count)
+        return;
+    strided_cursor<T, Rank> cursor(to + from);
+#pragma unroll
+    for (int j = 0; j < Count; ++j) {
+        if (from + j < count)
+            *cursor = vector[j];
+        if (from + j + 1 < count)
+            cursor.advance();
+    }
 }
 
 // Refuses memory that kernels cannot reach, by the lowest and the highest of `count` elements.
