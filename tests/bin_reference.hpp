@@ -70,12 +70,12 @@ std::size_t place_of(const T& sample, const bins_by<F>& bins)
 }
 
 // Counts one more where place_of says.
-inline void count_place(std::size_t place, std::uint64_t* counts, std::size_t bins, outside& beside)
+inline void count_place(std::size_t place, std::uint64_t* counts, std::size_t bins, outside& out_of_range)
 {
     if (place < bins)
         ++counts[place];
     else
-        ++(place == bins ? beside.below : place == bins + 1 ? beside.above : beside.nan);
+        ++(place == bins ? out_of_range.below : place == bins + 1 ? out_of_range.above : out_of_range.nan);
 }
 
 // Samples in and beside [-20, 110], as far as the type has them, and now and then a NaN.

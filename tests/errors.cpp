@@ -97,10 +97,10 @@ void expect_bad_bins(const Bins& bins, std::initializer_list<std::string> words,
     const std::vector<int> in(1000, 1);
     std::vector<std::uint64_t> counts(counters, 42);
     expect_error([&] { up::histogram(cpu, in, bins, counts); }, words);
-    up::outside beside{1, 2, 3};
-    expect_error([&] { up::histogram_accumulate(cpu, in, bins, counts, beside); }, words);
+    up::outside out_of_range{1, 2, 3};
+    expect_error([&] { up::histogram_accumulate(cpu, in, bins, counts, out_of_range); }, words);
     EXPECT_EQ(counts, std::vector<std::uint64_t>(counters, 42));
-    EXPECT_EQ(beside, (up::outside{1, 2, 3}));
+    EXPECT_EQ(out_of_range, (up::outside{1, 2, 3}));
 }
 
 TEST(errors, no_bins)
@@ -198,15 +198,16 @@ TEST(errors, counters_of_other_rows_or_channels)
 {
     const std::vector<int> memory(100, 1);
     std::vector<std::uint64_t> counts(15, 42);
-    std::vector<up::outside> beside(5, up::outside{1, 2, 3});
+    std::vector<up::outside> out_of_range(5, up::outside{1, 2, 3});
     const up::integer_bins bins{0, 3};
     const up::matrix<int> in(memory.data(), 5, 20);
-    const auto rows = [&](const auto& some_bins, std::size_t counters, std::size_t besides) {
-        up::histogram_rows(cpu, in, some_bins, std::span(counts).first(counters), std::span(beside).first(besides));
+    const auto rows = [&](const auto& some_bins, std::size_t counters, std::size_t places) {
+        up::histogram_rows(cpu, in, some_bins, std::span(counts).first(counters),
+                           std::span(out_of_range).first(places));
     };
-    const auto channels = [&](std::size_t number, std::size_t counters, std::size_t besides) {
+    const auto channels = [&](std::size_t number, std::size_t counters, std::size_t places) {
         up::histogram_channels(cpu, in, number, bins, std::span(counts).first(counters),
-                               std::span(beside).first(besides));
+                               std::span(out_of_range).first(places));
     };
     expect_error([&] { rows(bins, 14, 5); }, {"histogram_rows", "14 counters", "5 rows", "3 bins"});
     expect_error([&] { rows(bins, 15, 4); }, {"histogram_rows", "4 places", "5 rows", "up::outside"});
@@ -216,7 +217,7 @@ TEST(errors, counters_of_other_rows_or_channels)
     expect_error([&] { channels(3, 9, 3); }, {"histogram_channels", "20 elements", "3 channels"});
     expect_error([&] { channels(0, 0, 0); }, {"histogram_channels", "0 channels"});
     EXPECT_EQ(counts, std::vector<std::uint64_t>(15, 42));
-    EXPECT_EQ(beside, std::vector<up::outside>(5, up::outside{1, 2, 3}));
+    EXPECT_EQ(out_of_range, std::vector<up::outside>(5, up::outside{1, 2, 3}));
 }
 
 TEST(errors, joint_histograms)

@@ -32,12 +32,13 @@ inline constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 struct histogram_result {
     counts_t counts;
-    up::outside beside;
+    up::outside out_of_range;
 
     friend bool operator==(const histogram_result&, const histogram_result&) = default;
     std::uint64_t samples() const
     {
-        return std::accumulate(counts.begin(), counts.end(), beside.below + beside.above + beside.nan);
+        return std::accumulate(counts.begin(), counts.end(),
+                               out_of_range.below + out_of_range.above + out_of_range.nan);
     }
 };
 
@@ -50,9 +51,9 @@ histogram_result counted(std::span<const T> samples, const Bins& bins, std::size
     on_every_variant<Target>([&](const Target& target) {
         const std::vector<std::uint64_t> poison(count, 0xa5a5a5a5a5a5a5a5);
         target_array<Target, std::uint64_t> counts{std::span<const std::uint64_t>(poison)};
-        const outside beside = up::histogram(target, in.const_span(), bins, counts.span());
+        const outside out_of_range = up::histogram(target, in.const_span(), bins, counts.span());
         const host_array<std::uint64_t> on_host = counts.to_host();
-        results.push_back({counts_t(on_host.begin(), on_host.end()), beside});
+        results.push_back({counts_t(on_host.begin(), on_host.end()), out_of_range});
         EXPECT_EQ(results.back(), results.front());
     });
     EXPECT_EQ(results.front().samples(), samples.size());
@@ -75,11 +76,11 @@ histogram_result searched(std::span<const T> samples, const std::vector<Edge>& e
         const auto x = up::convert<Edge>(sample);
         const auto above = std::ranges::upper_bound(edges, x);
         if (std::isnan(x))
-            ++result.beside.nan;
+            ++result.out_of_range.nan;
         else if (x < edges.front())
-            ++result.beside.below;
+            ++result.out_of_range.below;
         else if (x > edges.back())
-            ++result.beside.above;
+            ++result.out_of_range.above;
         else
             ++result.counts[std::min<std::size_t>(static_cast<std::size_t>(above - edges.begin()), bins) - 1];
     }
@@ -138,7 +139,7 @@ TYPED_TEST_P(histogram_of, even_bins_are_closed_below_and_the_last_one_above)
         samples[i] = element(static_cast<float>(10 * i)); // 0, 10, ..., 110
     const auto counts = counted<target, element>(samples.span(), up::even_bins{20, 100, 4}, 4);
     EXPECT_EQ(counts.counts, (counts_t{2, 2, 2, 3})); // [20, 40) [40, 60) [60, 80) [80, 100]
-    EXPECT_EQ(counts.beside, (up::outside{2, 1, 0}));
+    EXPECT_EQ(counts.out_of_range, (up::outside{2, 1, 0}));
 }
 
 // Every element type at blocks' borders, many threads, many bins: compared with a search among the edges.
@@ -175,14 +176,14 @@ TYPED_TEST_P(histogram_bins, samples_on_an_edge_and_one_ulp_beside)
         {edge, std::nextafter(edge, 0.0), 0.0, std::nextafter(0.0, -1.0), 1.0, std::nextafter(1.0, 2.0)},
         up::even_bins{0, 1, 10}, 10);
     EXPECT_EQ(counts.counts, (counts_t{1, 0, 1, 1, 0, 0, 0, 0, 0, 1}));
-    EXPECT_EQ(counts.beside, (up::outside{1, 1, 0}));
+    EXPECT_EQ(counts.out_of_range, (up::outside{1, 1, 0}));
 }
 
 TYPED_TEST_P(histogram_bins, nan_and_infinities_are_counted_apart)
 {
     const auto counts = counted<TypeParam, double>({nan_value, -inf, inf, 0.5, -nan_value}, up::even_bins{0, 1, 2}, 2);
     EXPECT_EQ(counts.counts, (counts_t{0, 1}));
-    EXPECT_EQ(counts.beside, (up::outside{1, 1, 2}));
+    EXPECT_EQ(counts.out_of_range, (up::outside{1, 1, 2}));
 }
 
 // The width of this range overflows f32, the inner edges of the next one are infinite in it, and the edges of the last one
@@ -285,7 +286,7 @@ TYPED_TEST_P(histogram_of, no_distribution_loses_counts)
     for (element& sample : samples)
         sample = element(static_cast<float>(random() & random() & random() & 0x7f));
     const auto skewed = counted<target, element>(samples.span(), bins, 64);
-    EXPECT_EQ(skewed.beside, up::outside{});
+    EXPECT_EQ(skewed.out_of_range, up::outside{});
     std::ranges::sort(samples, {}, [](const element& x) { return static_cast<double>(up::convert<float>(x)); });
     EXPECT_EQ((counted<target, element>(samples.span(), bins, 64)), skewed);
 }
@@ -297,7 +298,7 @@ TYPED_TEST_P(histogram_bins, edges_of_any_spacing)
     const auto counts =
         counted<TypeParam, double>({-2, -1, 0, 0.5, 1, 9.99, 10, 10.01, nan_value}, up::edges{-1, 0, 1, 10}, 3);
     EXPECT_EQ(counts.counts, (counts_t{1, 2, 3})); // [-1, 0) [0, 1) [1, 10]
-    EXPECT_EQ(counts.beside, (up::outside{1, 1, 1}));
+    EXPECT_EQ(counts.out_of_range, (up::outside{1, 1, 1}));
 }
 
 TYPED_TEST_P(histogram_bins, edges_may_be_infinite)
@@ -326,7 +327,7 @@ TYPED_TEST_P(histogram_bins, integer_bins_count_each_value)
 {
     const auto counts = counted<TypeParam, int>({-3, -2, -1, 0, 0, 1, 2}, up::integer_bins{-2, 3}, 3);
     EXPECT_EQ(counts.counts, (counts_t{1, 1, 2}));
-    EXPECT_EQ(counts.beside, (up::outside{1, 2, 0}));
+    EXPECT_EQ(counts.out_of_range, (up::outside{1, 2, 0}));
 }
 
 TYPED_TEST_P(histogram_bins, integer_bins_of_every_byte)
@@ -367,7 +368,7 @@ TYPED_TEST_P(histogram_bins, a_function_chooses_the_bin)
 {
     const auto counts = counted<TypeParam, double>({-5, 0, 9, 10, 25, 30}, up::bins_by(tens{}, 3), 3);
     EXPECT_EQ(counts.counts, (counts_t{2, 1, 1}));
-    EXPECT_EQ(counts.beside, (up::outside{1, 1, 0}));
+    EXPECT_EQ(counts.out_of_range, (up::outside{1, 1, 0}));
 }
 
 TYPED_TEST_P(histogram_bins, a_function_returns_any_integer)

@@ -25,7 +25,7 @@ TEST(joint_histogram, of_many_points)
         up::joint_histogram_accumulate(up::cpu{},
                                        std::tuple{std::get<0>(points).span().subspan(first, count),
                                                   std::get<1>(points).span().subspan(first, count)},
-                                       bins, found.counts, found.beside);
+                                       bins, found.counts, found.out_of_range);
     };
     piece(0, 1000);
     piece(1000, 599001);

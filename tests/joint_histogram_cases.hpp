@@ -31,7 +31,7 @@ std::size_t count_of(const Bins& bins)
 
 struct joint_counts {
     std::vector<std::uint64_t> counts;
-    up::outside beside;
+    up::outside out_of_range;
 
     friend bool operator==(const joint_counts&, const joint_counts&) = default;
 };
@@ -54,11 +54,11 @@ joint_counts expected_joint(const std::tuple<host_array<Ts>...>& in, const std::
         };
         (look(place_of(std::get<D>(in)[i], std::get<D>(bins)), count_of(std::get<D>(bins))), ...);
         if (nan)
-            ++expected.beside.nan;
+            ++expected.out_of_range.nan;
         else if (above)
-            ++expected.beside.above;
+            ++expected.out_of_range.above;
         else if (below)
-            ++expected.beside.below;
+            ++expected.out_of_range.below;
         else
             ++expected.counts[k];
     }
@@ -82,9 +82,9 @@ void expect_joint(const std::tuple<host_array<Ts>...>& in, const std::tuple<Bins
     on_every_variant<Target>([&](const Target& target) {
         const std::vector<std::uint64_t> poison(expected.counts.size(), 0xa5a5a5a5a5a5a5a5);
         target_array<Target, std::uint64_t> counts{std::span<const std::uint64_t>(poison)};
-        const up::outside beside = up::joint_histogram(target, spans, bins, counts.span());
+        const up::outside out_of_range = up::joint_histogram(target, spans, bins, counts.span());
         const auto on_host = counts.to_host();
-        EXPECT_EQ((joint_counts{{on_host.begin(), on_host.end()}, beside}), expected);
+        EXPECT_EQ((joint_counts{{on_host.begin(), on_host.end()}, out_of_range}), expected);
     });
 }
 
@@ -121,7 +121,7 @@ TYPED_TEST_P(joint_histogram, points_beside_the_bins)
     const std::tuple points{host_array<double>{nan_sample, -1, 5, 0.5, -1, 5, nan_sample, nan_sample},
                             host_array<double>{0.5, 5, -1, nan_sample, -1, 5, -1, 5}};
     const std::tuple bins{up::even_bins{0, 1, 2}, up::edges{0, 0.3, 1}};
-    EXPECT_EQ(expected_joint(points, bins, std::make_index_sequence<2>()).beside, (up::outside{1, 3, 4}));
+    EXPECT_EQ(expected_joint(points, bins, std::make_index_sequence<2>()).out_of_range, (up::outside{1, 3, 4}));
     expect_joint<TypeParam>(points, bins);
 }
 

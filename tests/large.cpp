@@ -78,9 +78,9 @@ TEST(large, histogram_of_mapped_bytes)
     EXPECT_EQ(counts[201], 1U);
 
     std::vector<std::uint64_t> few(2);
-    const up::outside beside = up::histogram(up::cpu{}, bytes.span(), up::even_bins{0, 10, 2}, few);
+    const up::outside out_of_range = up::histogram(up::cpu{}, bytes.span(), up::even_bins{0, 10, 2}, few);
     EXPECT_EQ(few, (std::vector<std::uint64_t>{n - 2, 1}));
-    EXPECT_EQ(beside, (up::outside{0, 1, 0}));
+    EXPECT_EQ(out_of_range, (up::outside{0, 1, 0}));
 }
 
 // Writes every page, so the array becomes real.

@@ -59,7 +59,7 @@ private:
 // element counts.
 struct histograms {
     std::vector<std::uint64_t> counts;
-    std::vector<up::outside> beside;
+    std::vector<up::outside> out_of_range;
 
     friend bool operator==(const histograms&, const histograms&) = default;
 };
@@ -73,23 +73,23 @@ histograms expected_histograms(const up::matrix<T>& in, const Bins& bins, std::s
         for (std::size_t c = 0; c < in.columns; ++c) {
             const std::size_t part = part_of(r, c);
             count_place(place_of(in.row(r)[c], bins), expected.counts.data() + part * count, count,
-                        expected.beside[part]);
+                        expected.out_of_range[part]);
         }
     return expected;
 }
 
-// What f(target, counts, beside) writes, into memory with other contents, by every variant of the target.
+// What f(target, counts, out_of_range) writes, into memory with other contents, by every variant of the target.
 template <class Target, class Counter = std::uint64_t, class F>
 void expect_histograms(const histograms& expected, F f)
 {
     on_every_variant<Target>([&](const Target& target) {
         const std::vector<Counter> poison(expected.counts.size(), static_cast<Counter>(0xa5a5a5a5a5a5a5a5));
-        const std::vector<up::outside> poison_beside(expected.beside.size(), up::outside{1, 2, 3});
+        const std::vector<up::outside> poison_beside(expected.out_of_range.size(), up::outside{1, 2, 3});
         target_array<Target, Counter> counts{std::span<const Counter>(poison)};
-        target_array<Target, up::outside> beside{std::span<const up::outside>(poison_beside)};
-        f(target, counts.span(), beside.span());
+        target_array<Target, up::outside> out_of_range{std::span<const up::outside>(poison_beside)};
+        f(target, counts.span(), out_of_range.span());
         const auto counted = counts.to_host();
-        const auto counted_beside = beside.to_host();
+        const auto counted_beside = out_of_range.to_host();
         EXPECT_EQ((histograms{{counted.begin(), counted.end()}, {counted_beside.begin(), counted_beside.end()}}),
                   expected);
     });
@@ -102,7 +102,7 @@ void expect_one_histogram(const up::matrix<T>& there, const up::matrix<T>& here,
         expected_histograms(here, bins, count, 1, [](std::size_t, std::size_t) { return std::size_t{0}; });
     expect_histograms<Target>({expected.counts, {}},
                               [&](const Target& target, std::span<std::uint64_t> counts, std::span<up::outside>) {
-                                  EXPECT_EQ(up::histogram(target, there, bins, counts), expected.beside[0]);
+                                  EXPECT_EQ(up::histogram(target, there, bins, counts), expected.out_of_range[0]);
                               });
 }
 
@@ -111,8 +111,8 @@ void expect_row_histograms(const up::matrix<T>& there, const up::matrix<T>& here
 {
     const auto expected =
         expected_histograms(here, bins, count, here.rows, [](std::size_t row, std::size_t) { return row; });
-    expect_histograms<Target>(expected, [&](const Target& target, auto counts, auto beside) {
-        up::histogram_rows(target, there, bins, counts, beside);
+    expect_histograms<Target>(expected, [&](const Target& target, auto counts, auto out_of_range) {
+        up::histogram_rows(target, there, bins, counts, out_of_range);
     });
 }
 
@@ -122,8 +122,8 @@ void expect_channel_histograms(const up::matrix<T>& there, const up::matrix<T>& 
 {
     const auto expected = expected_histograms(here, bins, count, channels,
                                               [&](std::size_t, std::size_t column) { return column % channels; });
-    expect_histograms<Target>(expected, [&](const Target& target, auto counts, auto beside) {
-        up::histogram_channels(target, there, channels, bins, counts, beside);
+    expect_histograms<Target>(expected, [&](const Target& target, auto counts, auto out_of_range) {
+        up::histogram_channels(target, there, channels, bins, counts, out_of_range);
     });
 }
 
@@ -139,30 +139,30 @@ void expect_channel_histograms(const up::matrix<T>& there, const up::matrix<T>& 
                                                 [&](std::size_t, std::size_t column) { return column % channels; });
         const auto first = of_all.counts.begin() + static_cast<std::ptrdiff_t>(channel * count);
         expected.counts.insert(expected.counts.end(), first, first + static_cast<std::ptrdiff_t>(count));
-        expected.beside[channel] = of_all.beside[channel];
+        expected.out_of_range[channel] = of_all.out_of_range[channel];
     }
-    expect_histograms<Target>(expected, [&](const Target& target, auto counts, auto beside) {
-        up::histogram_channels(target, there, channels, bins, counts, beside);
+    expect_histograms<Target>(expected, [&](const Target& target, auto counts, auto out_of_range) {
+        up::histogram_channels(target, there, channels, bins, counts, out_of_range);
     });
 }
 
-// Twice as many as expected, by f(target, counts, beside) that adds, to counters that f has added to before.
+// Twice as many as expected, by f(target, counts, out_of_range) that adds, to counters that f has added to before.
 template <class Target, class F>
 void expect_accumulated(histograms expected, F f)
 {
     for (std::uint64_t& count : expected.counts)
         count *= 2;
-    for (up::outside& each : expected.beside)
+    for (up::outside& each : expected.out_of_range)
         each = {2 * each.below, 2 * each.above, 2 * each.nan};
     on_every_variant<Target>([&](const Target& target) {
         const std::vector<std::uint64_t> zeros(expected.counts.size());
-        const std::vector<up::outside> zeros_beside(expected.beside.size());
+        const std::vector<up::outside> zeros_beside(expected.out_of_range.size());
         target_array<Target, std::uint64_t> counts{std::span<const std::uint64_t>(zeros)};
-        target_array<Target, up::outside> beside{std::span<const up::outside>(zeros_beside)};
-        f(target, counts.span(), beside.span());
-        f(target, counts.span(), beside.span());
+        target_array<Target, up::outside> out_of_range{std::span<const up::outside>(zeros_beside)};
+        f(target, counts.span(), out_of_range.span());
+        f(target, counts.span(), out_of_range.span());
         const auto counted = counts.to_host();
-        const auto counted_beside = beside.to_host();
+        const auto counted_beside = out_of_range.to_host();
         EXPECT_EQ((histograms{{counted.begin(), counted.end()}, {counted_beside.begin(), counted_beside.end()}}),
                   expected);
     });
@@ -283,10 +283,10 @@ TYPED_TEST_P(matrix_histogram, bins_of_each_channel)
     }
     const matrix_in_memory<TypeParam, float> floats(random, {2, 6, 0, 0});
     target_array<TypeParam, std::uint64_t> counts(7);
-    target_array<TypeParam, up::outside> beside(3);
-    const auto refused = [&](std::size_t channels, const std::vector<up::even_bins>& bins, std::size_t besides = 2) {
+    target_array<TypeParam, up::outside> out_of_range(3);
+    const auto refused = [&](std::size_t channels, const std::vector<up::even_bins>& bins, std::size_t places = 2) {
         EXPECT_THROW(up::histogram_channels(TypeParam{}, floats.view(), channels, bins, counts.span(),
-                                            beside.span().first(besides)),
+                                            out_of_range.span().first(places)),
                      up::error);
     };
     refused(3, {up::even_bins{0, 1, 3}, up::even_bins{0, 1, 4}});
@@ -307,24 +307,26 @@ TYPED_TEST_P(matrix_histogram, rows_and_channels_accumulate)
         const matrix_in_memory<TypeParam, float> floats(random, shape);
         const matrix_in_memory<TypeParam, std::uint8_t> bytes(random, shape);
         expect_accumulated<TypeParam>(expected_histograms(floats.host_view(), even, 9, shape.rows, by_row),
-                                      [&](const TypeParam& target, auto counts, auto beside) {
-                                          up::histogram_rows_accumulate(target, floats.view(), even, counts, beside);
+                                      [&](const TypeParam& target, auto counts, auto out_of_range) {
+                                          up::histogram_rows_accumulate(target, floats.view(), even, counts,
+                                                                        out_of_range);
                                       });
         expect_accumulated<TypeParam>(expected_histograms(bytes.host_view(), even, 9, shape.rows, by_row),
-                                      [&](const TypeParam& target, auto counts, auto beside) {
-                                          up::histogram_rows_accumulate(target, bytes.view(), even, counts, beside);
+                                      [&](const TypeParam& target, auto counts, auto out_of_range) {
+                                          up::histogram_rows_accumulate(target, bytes.view(), even, counts,
+                                                                        out_of_range);
                                       });
         const auto by_channel = [](std::size_t, std::size_t column) { return column % 3; };
         expect_accumulated<TypeParam>(expected_histograms(bytes.host_view(), even, 9, 3, by_channel),
-                                      [&](const TypeParam& target, auto counts, auto beside) {
+                                      [&](const TypeParam& target, auto counts, auto out_of_range) {
                                           up::histogram_channels_accumulate(target, bytes.view(), 3, even, counts,
-                                                                            beside);
+                                                                            out_of_range);
                                       });
     }
     const matrix_in_memory<TypeParam, std::uint8_t> bytes(random, {2, 66000, 0, 5});
     expect_accumulated<TypeParam>(expected_histograms(bytes.host_view(), even, 9, 2, by_row),
-                                  [&](const TypeParam& target, auto counts, auto beside) {
-                                      up::histogram_rows_accumulate(target, bytes.view(), even, counts, beside);
+                                  [&](const TypeParam& target, auto counts, auto out_of_range) {
+                                      up::histogram_rows_accumulate(target, bytes.view(), even, counts, out_of_range);
                                   });
 }
 
@@ -368,8 +370,8 @@ TYPED_TEST_P(matrix_histogram, equal_elements_lose_no_counts)
         histograms expected{std::vector<std::uint64_t>(rows * 20), std::vector<up::outside>(rows)};
         for (std::size_t r = 0; r < rows; ++r)
             expected.counts[r * 20 + 14] = columns;
-        expect_histograms<TypeParam>(expected, [&](const TypeParam& target, auto counts, auto beside) {
-            up::histogram_rows(target, in, even, counts, beside);
+        expect_histograms<TypeParam>(expected, [&](const TypeParam& target, auto counts, auto out_of_range) {
+            up::histogram_rows(target, in, even, counts, out_of_range);
         });
     }
 }
@@ -387,12 +389,12 @@ TYPED_TEST_P(matrix_histogram, of_nothing_are_zero)
                                          EXPECT_EQ(up::histogram(target, none, even, counts), up::outside{});
                                      });
         expect_histograms<TypeParam>({std::vector<std::uint64_t>(parts * 3), std::vector<up::outside>(parts)},
-                                     [&](const TypeParam& target, auto counts, auto beside) {
-                                         up::histogram_rows(target, none, even, counts, beside);
+                                     [&](const TypeParam& target, auto counts, auto out_of_range) {
+                                         up::histogram_rows(target, none, even, counts, out_of_range);
                                      });
         expect_histograms<TypeParam>({std::vector<std::uint64_t>(15), std::vector<up::outside>(5)},
-                                     [&](const TypeParam& target, auto counts, auto beside) {
-                                         up::histogram_channels(target, none, 5, even, counts, beside);
+                                     [&](const TypeParam& target, auto counts, auto out_of_range) {
+                                         up::histogram_channels(target, none, 5, even, counts, out_of_range);
                                      });
     }
 }

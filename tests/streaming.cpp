@@ -137,7 +137,8 @@ TYPED_TEST(streaming, histograms_add_up)
     values[5] = std::numeric_limits<float>::quiet_NaN();
     const target_array<TypeParam, float> in(values.span());
     target_array<TypeParam, std::uint64_t> whole(100);
-    const up::outside beside = up::histogram(TypeParam{}, in.const_span(), up::even_bins{0, 1, 100}, whole.span());
+    const up::outside out_of_range =
+        up::histogram(TypeParam{}, in.const_span(), up::even_bins{0, 1, 100}, whole.span());
     on_every_variant<TypeParam>([&](const TypeParam& target) {
         const std::vector<std::size_t> cuts = random_cuts(random, values.size());
         target_array<TypeParam, std::uint64_t> counts(100);
@@ -146,7 +147,7 @@ TYPED_TEST(streaming, histograms_add_up)
             up::histogram_accumulate(target, in.const_span().subspan(cuts[i - 1], cuts[i] - cuts[i - 1]),
                                      up::even_bins{0, 1, 100}, counts.span(), sum);
         ASSERT_TRUE(bits_equal(counts.to_host(), whole.to_host()));
-        ASSERT_EQ(sum, beside);
+        ASSERT_EQ(sum, out_of_range);
     });
 }
 

@@ -57,16 +57,16 @@ TEST(third_target, counts_a_range_and_a_matrix)
     EXPECT_EQ(up::histogram(target, samples, two_bins, counts), (up::outside{1, 2, 0}));
     EXPECT_EQ(counts, (counts_t{2, 1}));
 
-    up::outside beside;
+    up::outside out_of_range;
     const up::matrix<int> first_columns(samples.data(), 2, 2, 3 * sizeof(int)); // 0 1 and 2 3
-    up::histogram(target, first_columns, two_bins, counts, &beside);
+    up::histogram(target, first_columns, two_bins, counts, &out_of_range);
     EXPECT_EQ(counts, (counts_t{1, 1}));
-    EXPECT_EQ(beside, (up::outside{1, 1, 0}));
+    EXPECT_EQ(out_of_range, (up::outside{1, 1, 0}));
 
-    up::histogram_accumulate(target, samples, two_bins, counts, &beside);
-    up::histogram_accumulate(target, samples, two_bins, counts, beside);
+    up::histogram_accumulate(target, samples, two_bins, counts, &out_of_range);
+    up::histogram_accumulate(target, samples, two_bins, counts, out_of_range);
     EXPECT_EQ(counts, (counts_t{5, 3}));
-    EXPECT_EQ(beside, (up::outside{3, 5, 0}));
+    EXPECT_EQ(out_of_range, (up::outside{3, 5, 0}));
     EXPECT_EQ(calls, 4);
 }
 
@@ -76,14 +76,14 @@ TEST(third_target, counts_rows_and_channels)
     const noted_target target{&calls};
     const up::matrix<int> image(samples.data(), 2, 3);
     counts_t counts(6);
-    std::vector<up::outside> beside(3);
-    up::histogram_rows(target, image, two_bins, std::span(counts).first(4), std::span(beside).first(2));
+    std::vector<up::outside> out_of_range(3);
+    up::histogram_rows(target, image, two_bins, std::span(counts).first(4), std::span(out_of_range).first(2));
     EXPECT_EQ(counts, (counts_t{2, 0, 0, 1, 0, 0}));
-    EXPECT_EQ(beside, (std::vector<up::outside>{{1, 0, 0}, {0, 2, 0}, {}}));
-    up::histogram_channels(target, image, 3, two_bins, counts, beside);
-    up::histogram_channels_accumulate(target, image, 3, two_bins, counts, beside);
+    EXPECT_EQ(out_of_range, (std::vector<up::outside>{{1, 0, 0}, {0, 2, 0}, {}}));
+    up::histogram_channels(target, image, 3, two_bins, counts, out_of_range);
+    up::histogram_channels_accumulate(target, image, 3, two_bins, counts, out_of_range);
     EXPECT_EQ(counts, (counts_t{0, 2, 2, 0, 2, 0}));
-    EXPECT_EQ(beside, (std::vector<up::outside>{{2, 0, 0}, {0, 2, 0}, {0, 2, 0}}));
+    EXPECT_EQ(out_of_range, (std::vector<up::outside>{{2, 0, 0}, {0, 2, 0}, {0, 2, 0}}));
     EXPECT_EQ(calls, 3);
 }
 
@@ -109,14 +109,14 @@ TEST(third_target, is_called_with_checked_arguments_alone)
     int calls = 0;
     const noted_target target{&calls};
     counts_t counts(3, 42);
-    std::vector<up::outside> beside(2);
+    std::vector<up::outside> out_of_range(2);
     std::vector<float> sums(2);
     const up::matrix<int> image(samples.data(), 2, 3);
     const std::span<const int> few(samples.data(), 5);
     EXPECT_THROW(up::histogram(target, samples, two_bins, counts), up::error);
     EXPECT_THROW(up::histogram(target, up::matrix<int>(samples.data(), 2, 3, 1), two_bins, counts), up::error);
-    EXPECT_THROW(up::histogram_rows(target, image, two_bins, counts, beside), up::error);
-    EXPECT_THROW(up::histogram_channels(target, image, 2, two_bins, counts, beside), up::error);
+    EXPECT_THROW(up::histogram_rows(target, image, two_bins, counts, out_of_range), up::error);
+    EXPECT_THROW(up::histogram_channels(target, image, 2, two_bins, counts, out_of_range), up::error);
     EXPECT_THROW(
         up::joint_histogram(target, std::tuple{std::span(samples), few}, std::tuple{two_bins, two_bins}, counts),
         up::error);

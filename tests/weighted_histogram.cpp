@@ -20,14 +20,14 @@ TEST(weighted_histogram, pieces_accumulate)
     const host_array<int> samples{0, 1, 1, 5, 0};
     const host_array<float> weights{1.5F, 0x1p24F, 1, 8, -2};
     host_array<float> sums{10, 0};
-    up::weight_outside<float> beside{1, 2, 3};
+    up::weight_outside<float> out_of_range{1, 2, 3};
     const up::integer_bins bins{0, 2};
-    up::weighted_histogram_accumulate(up::cpu{}, samples.first(4), weights.first(4), bins, sums.span(), beside);
+    up::weighted_histogram_accumulate(up::cpu{}, samples.first(4), weights.first(4), bins, sums.span(), out_of_range);
     EXPECT_EQ(sums[0], 11.5F);
     EXPECT_EQ(sums[1], 0x1p24F);
-    EXPECT_EQ(beside, (up::weight_outside<float>{1, 10, 3}));
+    EXPECT_EQ(out_of_range, (up::weight_outside<float>{1, 10, 3}));
     up::weighted_histogram_accumulate(up::cpu{}, samples.span().subspan(4), weights.span().subspan(4), bins,
-                                      sums.span(), beside);
+                                      sums.span(), out_of_range);
     EXPECT_EQ(sums[0], 9.5F);
     EXPECT_EQ(sums[1], 0x1p24F);
 }

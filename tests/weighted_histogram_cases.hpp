@@ -102,14 +102,15 @@ struct reference_integer_sum {
 template <class Sum>
 struct weighted_result_of {
     std::vector<Sum> sums;
-    up::weight_outside<Sum> beside;
+    up::weight_outside<Sum> out_of_range;
 };
 
 template <class Sum>
 ::testing::AssertionResult bits_equal(const weighted_result_of<Sum>& got, const weighted_result_of<Sum>& expected)
 {
     const auto listed = [](weighted_result_of<Sum> result) {
-        result.sums.insert(result.sums.end(), {result.beside.below, result.beside.above, result.beside.nan});
+        result.sums.insert(result.sums.end(),
+                           {result.out_of_range.below, result.out_of_range.above, result.out_of_range.nan});
         return host_array<Sum>(std::span<const Sum>(result.sums));
     };
     return bits_equal(listed(got), listed(expected));
@@ -133,8 +134,8 @@ auto expected_sums(std::span<const std::int32_t> samples, std::span<const W> wei
     weighted_result_of<sum> result{std::vector<sum>(bins), {}};
     for (std::size_t k = 0; k < bins; ++k)
         result.sums[k] = sums[k].template rounded<sum>();
-    result.beside.below = sums[bins].template rounded<sum>();
-    result.beside.above = sums[bins + 1].template rounded<sum>();
+    result.out_of_range.below = sums[bins].template rounded<sum>();
+    result.out_of_range.above = sums[bins + 1].template rounded<sum>();
     return result;
 }
 
@@ -149,10 +150,10 @@ auto summed(std::span<const T> samples, std::span<const W> weights, const Bins& 
     on_every_variant<Target>([&](const Target& target) {
         const std::vector<sum> poison(count, sum(77));
         target_array<Target, sum> sums{std::span<const sum>(poison)};
-        const auto beside =
+        const auto out_of_range =
             up::weighted_histogram(target, in.const_span(), weights_there.const_span(), bins, sums.span());
         const host_array<sum> on_host = sums.to_host();
-        results.push_back({std::vector<sum>(on_host.begin(), on_host.end()), beside});
+        results.push_back({std::vector<sum>(on_host.begin(), on_host.end()), out_of_range});
         EXPECT_TRUE(bits_equal(results.back(), results.front()));
     });
     return results.front();
@@ -376,7 +377,7 @@ TYPED_TEST_P(weighted_histogram_on, integers_have_sums_modulo_2_to_64)
 // Weight i is 2^i, so that a sum tells the samples in it.
 template <class Target, class T, class Bins>
 void expect_members(const std::vector<T>& samples, const Bins& bins, const std::vector<std::uint64_t>& members,
-                    const up::weight_outside<std::uint64_t>& beside)
+                    const up::weight_outside<std::uint64_t>& out_of_range)
 {
     std::vector<std::uint64_t> weights(samples.size());
     std::vector<float> floats(samples.size());
@@ -384,11 +385,11 @@ void expect_members(const std::vector<T>& samples, const Bins& bins, const std::
         weights[i] = std::uint64_t{1} << i;
         floats[i] = static_cast<float>(weights[i]);
     }
-    EXPECT_TRUE(bits_equal(summed<Target>(samples, weights, bins, members.size()), {members, beside}));
-    EXPECT_TRUE(bits_equal(
-        summed<Target>(samples, floats, bins, members.size()),
-        {std::vector<float>(members.begin(), members.end()),
-         {static_cast<float>(beside.below), static_cast<float>(beside.above), static_cast<float>(beside.nan)}}));
+    EXPECT_TRUE(bits_equal(summed<Target>(samples, weights, bins, members.size()), {members, out_of_range}));
+    EXPECT_TRUE(bits_equal(summed<Target>(samples, floats, bins, members.size()),
+                           {std::vector<float>(members.begin(), members.end()),
+                            {static_cast<float>(out_of_range.below), static_cast<float>(out_of_range.above),
+                             static_cast<float>(out_of_range.nan)}}));
 }
 
 TYPED_TEST_P(weighted_histogram_on, bins_of_every_kind)

@@ -30,8 +30,9 @@ void measure_histogram(session& run, const std::string& kind, const std::string&
 
         std::vector<contender> contenders = read_roofs(stream, in, n * sizeof(T));
         contenders.push_back({"upsweep", "up::histogram", UPSWEEP_VERSION,
-                              [&, rule = make_bins(bins)] {
-                                  up::histogram(gpu, std::span<const T>(in, n), rule, result.counts(), result.beside());
+                              [&, wanted_bins = make_bins(bins)] {
+                                  up::histogram(gpu, std::span<const T>(in, n), wanted_bins, result.counts(),
+                                                result.out_of_range());
                               },
                               [&] { return result.are_right(); }});
         contenders.push_back({"cub", "DeviceHistogram::HistogramEven", cub_version(),

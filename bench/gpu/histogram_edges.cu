@@ -65,9 +65,9 @@ void measure_histograms_by_edges(session& run)
 
         std::vector<contender> contenders = read_roofs(stream, in, n * sizeof(float));
         contenders.push_back({"upsweep", "up::histogram", UPSWEEP_VERSION,
-                              [&, rule = up::edges(values)] {
-                                  up::histogram(gpu, std::span<const float>(in, n), rule, result.counts(),
-                                                result.beside());
+                              [&, wanted_bins = up::edges(values)] {
+                                  up::histogram(gpu, std::span<const float>(in, n), wanted_bins, result.counts(),
+                                                result.out_of_range());
                               },
                               [&] { return result.are_right(); }});
         contenders.push_back(

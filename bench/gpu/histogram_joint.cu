@@ -23,10 +23,10 @@ struct joint_places {
     }
 };
 
-// Both coordinates have as many bins, and the same distribution. `rules` names the bins in the rows.
+// Both coordinates have as many bins, and the same distribution. `bins_name` names the bins in the rows.
 template <class T, class MakeBins>
-void measure_joint(session& run, const std::string& type, const std::vector<unsigned>& usual, const std::string& rules,
-                   MakeBins make_bins)
+void measure_joint(session& run, const std::string& type, const std::vector<unsigned>& usual,
+                   const std::string& bins_name, MakeBins make_bins)
 {
     if (!run.wants_histogram("joint", type))
         return;
@@ -50,15 +50,16 @@ void measure_joint(session& run, const std::string& type, const std::vector<unsi
 
         std::vector<contender> contenders = read_roofs(stream, xs, 2 * n * sizeof(T));
         contenders.push_back({"upsweep", "up::joint_histogram", UPSWEEP_VERSION,
-                              [&, rule = make_bins(bins)] {
-                                  up::joint_histogram(gpu,
-                                                      std::tuple{std::span<const T>(xs, n), std::span<const T>(ys, n)},
-                                                      std::tuple{rule, rule}, result.counts(), result.beside());
+                              [&, wanted_bins = make_bins(bins)] {
+                                  up::joint_histogram(
+                                      gpu, std::tuple{std::span<const T>(xs, n), std::span<const T>(ys, n)},
+                                      std::tuple{wanted_bins, wanted_bins}, result.counts(), result.out_of_range());
                               },
                               [&] { return result.are_right(); }});
         const std::string side = std::to_string(bins);
-        run.measure({"histogram", type, side + "x" + side + rules + " " + distribution, n, 2 * n * sizeof(T), "joint"},
-                    result.bytes(), contenders);
+        run.measure(
+            {"histogram", type, side + "x" + side + bins_name + " " + distribution, n, 2 * n * sizeof(T), "joint"},
+            result.bytes(), contenders);
     });
 }
 

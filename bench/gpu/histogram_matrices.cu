@@ -5,8 +5,8 @@
 
 #include <cub/device/device_histogram.cuh>
 #include <upsweep/gpu/histogram/channels.cuh>
-#include <upsweep/gpu/histogram/rows.cuh>
 #include <upsweep/gpu/histogram/matrix.cuh>
+#include <upsweep/gpu/histogram/rows.cuh>
 
 #include "histograms.cuh"
 #include "peers.cuh"
@@ -48,9 +48,9 @@ struct part_places {
     }
 };
 
-// Rows of 256: most of what is moved is the counters. `rules` names the bins in the rows of results.
+// Rows of 256: most of what is moved is the counters. `bins_name` names the bins in the rows of results.
 template <class MakeBins>
-void measure_rows(session& run, const std::string& rules, MakeBins make_bins)
+void measure_rows(session& run, const std::string& bins_name, MakeBins make_bins)
 {
     constexpr std::size_t columns = 256;
     const std::vector<unsigned> usual{256};
@@ -75,13 +75,13 @@ void measure_rows(session& run, const std::string& rules, MakeBins make_bins)
         std::vector<contender> contenders =
             read_and_write_roofs(stream, in, n, result.bytes().data(), result.bytes().size());
         contenders.push_back({"upsweep", "up::histogram_rows", UPSWEEP_VERSION,
-                              [&, rule = make_bins(bins)] {
-                                  up::histogram_rows(gpu, up::matrix(in, rows, columns), rule, result.counts(),
-                                                     std::span(result.beside(), rows));
+                              [&, wanted_bins = make_bins(bins)] {
+                                  up::histogram_rows(gpu, up::matrix(in, rows, columns), wanted_bins, result.counts(),
+                                                     std::span(result.out_of_range(), rows));
                               },
                               [&] { return result.are_right(); }});
-        run.measure({"histogram", "u8", std::to_string(bins) + rules + " " + distribution, n, n + result.bytes().size(),
-                     "rows"},
+        run.measure({"histogram", "u8", std::to_string(bins) + bins_name + " " + distribution, n,
+                     n + result.bytes().size(), "rows"},
                     result.bytes(), contenders);
     });
 }
@@ -126,9 +126,9 @@ void measure_channels(session& run)
 
         std::vector<contender> contenders = read_roofs(stream, in, n);
         contenders.push_back({"upsweep", "up::histogram_channels", UPSWEEP_VERSION,
-                              [&, rule = even_bins_of(bins)] {
-                                  up::histogram_channels(gpu, up::matrix(in, 1, n), Channels, rule, result.counts(),
-                                                         std::span(result.beside(), Channels));
+                              [&, wanted_bins = even_bins_of(bins)] {
+                                  up::histogram_channels(gpu, up::matrix(in, 1, n), Channels, wanted_bins,
+                                                         result.counts(), std::span(result.out_of_range(), Channels));
                               },
                               [&] { return result.are_right(); }});
         if constexpr (Channels <= 4)
@@ -164,10 +164,11 @@ void measure_part(session& run)
         result.expect(part_places{part, bins}, n, bins);
 
         std::vector<contender> contenders = read_roofs(stream, in, n);
-        contenders.push_back(
-            {"upsweep", "up::histogram", UPSWEEP_VERSION,
-             [&, rule = even_bins_of(bins)] { up::histogram(gpu, part, rule, result.counts(), result.beside()); },
-             [&] { return result.are_right(); }});
+        contenders.push_back({"upsweep", "up::histogram", UPSWEEP_VERSION,
+                              [&, wanted_bins = even_bins_of(bins)] {
+                                  up::histogram(gpu, part, wanted_bins, result.counts(), result.out_of_range());
+                              },
+                              [&] { return result.are_right(); }});
         contenders.push_back({"cub", "DeviceHistogram::HistogramEven", cub_version(),
                               with_storage([=, counts = result.peer_counts()](void* storage, std::size_t& bytes) {
                                   return cub::DeviceHistogram::HistogramEven(

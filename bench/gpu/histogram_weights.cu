@@ -43,7 +43,7 @@ void measure_weighted_histograms(session& run)
     const std::size_t most = std::ranges::max(run.bins(usual));
     const device_memory sums_memory(most * sizeof(float));
     const device_memory plain_memory(most * sizeof(std::int64_t));
-    const device_memory beside_memory(sizeof(up::weight_outside<float>));
+    const device_memory out_of_range_memory(sizeof(up::weight_outside<float>));
 
     for_each_histogram(run, usual, [&](unsigned bins, const std::string& distribution, std::size_t n) {
         // Side by side, so that a roof reads both.
@@ -61,9 +61,9 @@ void measure_weighted_histograms(session& run)
         std::vector<contender> contenders = read_roofs(stream, samples, 2 * n * sizeof(float));
         contenders.push_back(
             {"upsweep", "up::weighted_histogram", UPSWEEP_VERSION,
-             [&, rule = even_bins_of(bins)] {
+             [&, wanted_bins = even_bins_of(bins)] {
                  up::weighted_histogram(gpu, std::span<const float>(samples, n), std::span<const float>(weights, n),
-                                        rule, sums, beside_memory.data<up::weight_outside<float>>());
+                                        wanted_bins, sums, out_of_range_memory.data<up::weight_outside<float>>());
              },
              [&] {
                  // Below 2^53 they are doubles, which are rounded once.

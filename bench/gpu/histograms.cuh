@@ -127,7 +127,7 @@ class tables {
 public:
     tables(cudaStream_t stream, std::size_t most, std::size_t histograms = 1)
         : stream_(stream), counts_(most * sizeof(std::uint64_t)), expected_(most * sizeof(std::uint64_t)),
-          beside_(histograms * sizeof(up::outside)), wrong_(sizeof(std::uint64_t))
+          out_of_range_(histograms * sizeof(up::outside)), wrong_(sizeof(std::uint64_t))
     {
     }
 
@@ -143,7 +143,7 @@ public:
 
     std::span<std::uint64_t> counts() const { return {counts_.data<std::uint64_t>(), counters_}; }
     std::uint32_t* peer_counts() const { return counts_.data<std::uint32_t>(); }
-    up::outside* beside() const { return beside_.data<up::outside>(); }
+    up::outside* out_of_range() const { return out_of_range_.data<up::outside>(); }
     std::span<std::byte> bytes() const { return std::as_writable_bytes(counts()); }
 
     bool are_right() const { return are_right(counts().data()); }
@@ -163,7 +163,7 @@ private:
     cudaStream_t stream_;
     device_memory counts_;
     device_memory expected_;
-    device_memory beside_;
+    device_memory out_of_range_;
     device_memory wrong_;
     std::size_t counters_ = 0;
 };

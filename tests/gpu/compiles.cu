@@ -19,27 +19,27 @@ void fold(const up::cuda& gpu, std::span<const float> in, float* sum, std::span<
     up::inclusive_scan(gpu, counts, ends);
 }
 
-void count(const up::cuda& gpu, std::span<const float> in, std::span<std::uint64_t> counts, up::outside* beside)
+void count(const up::cuda& gpu, std::span<const float> in, std::span<std::uint64_t> counts, up::outside* out_of_range)
 {
-    up::histogram(gpu, in, up::even_bins{0, 1, counts.size()}, counts, beside);
+    up::histogram(gpu, in, up::even_bins{0, 1, counts.size()}, counts, out_of_range);
 }
 
 void count_shapes(const up::cuda& gpu, std::span<const float> xs, std::span<const float> ys, std::uint8_t* pixels,
-                  std::span<std::uint64_t> counts, std::span<up::outside> beside)
+                  std::span<std::uint64_t> counts, std::span<up::outside> out_of_range)
 {
     const up::even_bins even{0, 1, 16};
     const up::matrix image(pixels, 100, 300, 512);
-    up::joint_histogram(gpu, std::tuple{xs, ys}, std::tuple{even, up::edges{0, 1, 3}}, counts, beside.data());
-    up::histogram_rows(gpu, image, up::integer_bins{}, counts, beside);
-    up::histogram_channels(gpu, image, 3, up::integer_bins{}, counts, beside);
-    up::histogram_channels(gpu, image, 2, std::array{up::integer_bins{}, up::integer_bins{1, 9}}, counts, beside);
-    up::histogram(gpu, image, up::integer_bins{}, counts, beside.data());
+    up::joint_histogram(gpu, std::tuple{xs, ys}, std::tuple{even, up::edges{0, 1, 3}}, counts, out_of_range.data());
+    up::histogram_rows(gpu, image, up::integer_bins{}, counts, out_of_range);
+    up::histogram_channels(gpu, image, 3, up::integer_bins{}, counts, out_of_range);
+    up::histogram_channels(gpu, image, 2, std::array{up::integer_bins{}, up::integer_bins{1, 9}}, counts, out_of_range);
+    up::histogram(gpu, image, up::integer_bins{}, counts, out_of_range.data());
     const std::span<const std::uint8_t> bytes(pixels, 30000);
-    up::joint_histogram(gpu, std::tuple{bytes, bytes}, std::tuple{even, even}, counts, beside.data());
+    up::joint_histogram(gpu, std::tuple{bytes, bytes}, std::tuple{even, even}, counts, out_of_range.data());
 }
 
 void add_up(const up::cuda& gpu, std::span<const float> in, std::span<const double> weights, std::span<double> sums,
-            up::weight_outside<double>* beside)
+            up::weight_outside<double>* out_of_range)
 {
-    up::weighted_histogram(gpu, in, weights, up::even_bins{0, 1, sums.size()}, sums, beside);
+    up::weighted_histogram(gpu, in, weights, up::even_bins{0, 1, sums.size()}, sums, out_of_range);
 }

@@ -48,7 +48,7 @@ TEST(gpu_histogram, tables_of_every_size)
     }
 }
 
-// Samples of any size, whose slots two blocks send one another.
+// Samples of any size, whose bin indices two blocks send one another.
 template <std::size_t Bytes>
 struct record {
     std::array<std::uint8_t, Bytes> bytes;
@@ -93,11 +93,13 @@ TEST(gpu_histogram, samples_at_every_alignment)
     std::vector<std::uint64_t> expected(10);
     const up::even_bins bins{-10, 200, 10};
     for (std::size_t offset = 0; offset < 17; ++offset) {
-        auto beside = up::histogram(up::cpu{}, bytes.span().subspan(offset), bins, expected);
-        EXPECT_EQ(up::histogram(up::cuda{}, bytes_there.const_span().subspan(offset), bins, counts.span()), beside);
+        auto out_of_range = up::histogram(up::cpu{}, bytes.span().subspan(offset), bins, expected);
+        EXPECT_EQ(up::histogram(up::cuda{}, bytes_there.const_span().subspan(offset), bins, counts.span()),
+                  out_of_range);
         EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
-        beside = up::histogram(up::cpu{}, floats.span().subspan(offset), bins, expected);
-        EXPECT_EQ(up::histogram(up::cuda{}, floats_there.const_span().subspan(offset), bins, counts.span()), beside);
+        out_of_range = up::histogram(up::cpu{}, floats.span().subspan(offset), bins, expected);
+        EXPECT_EQ(up::histogram(up::cuda{}, floats_there.const_span().subspan(offset), bins, counts.span()),
+                  out_of_range);
         EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
     }
 }
@@ -106,9 +108,9 @@ TEST(gpu_histogram, samples_at_every_alignment)
 TEST(gpu_histogram, what_an_iterator_makes)
 {
     target_array<up::cuda, std::uint64_t> counts(3);
-    const auto beside =
+    const auto out_of_range =
         up::histogram(up::cuda{}, square_range{squares(0), squares(3001)}, up::even_bins{1, 9e6, 3}, counts.span());
-    EXPECT_EQ(beside, (up::outside{1, 0, 0}));
+    EXPECT_EQ(out_of_range, (up::outside{1, 0, 0}));
     const auto found = counts.to_host();
     EXPECT_EQ(found[0] + found[1] + found[2], 3000U);
     EXPECT_EQ(found[0], 1732U); // the squares below 3000000.67
@@ -133,16 +135,16 @@ TEST(gpu_histogram, pieces_accumulate)
     const target_array<up::cuda, double> in(samples.span());
     const up::edges bins{-1e9, -1e3, 0, 1, 1e6};
     target_array<up::cuda, std::uint64_t> counts(4);
-    target_array<up::cuda, up::outside> beside(1);
+    target_array<up::cuda, up::outside> out_of_range(1);
     const up::cuda gpu;
-    up::histogram(gpu, in.const_span().first(7), bins, counts.span(), beside.span().data());
-    up::histogram_accumulate(gpu, in.const_span().subspan(7, 19993), bins, counts.span(), beside.span().data());
-    up::histogram_accumulate(gpu, in.const_span().subspan(20000), bins, counts.span(), beside.span().data());
+    up::histogram(gpu, in.const_span().first(7), bins, counts.span(), out_of_range.span().data());
+    up::histogram_accumulate(gpu, in.const_span().subspan(7, 19993), bins, counts.span(), out_of_range.span().data());
+    up::histogram_accumulate(gpu, in.const_span().subspan(20000), bins, counts.span(), out_of_range.span().data());
     gpu::check("cudaStreamSynchronize", cudaStreamSynchronize(gpu.stream()));
 
     const histogram_result expected = counted_on_cpu(samples, bins, 4);
     EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected.counts));
-    EXPECT_EQ(beside.to_host()[0], expected.beside);
+    EXPECT_EQ(out_of_range.to_host()[0], expected.out_of_range);
 }
 
 // Edges by the thousand: those that a block keeps at hand and those that it does not, close together and over many binades.

@@ -21,10 +21,10 @@ TEST(gpu_joint_histogram, what_an_iterator_makes)
     const target_array<up::cuda, float> there(samples.span());
     const std::tuple bins{up::even_bins{-20, 110, 7}, up::even_bins{1, 9e6, 3}};
     target_array<up::cuda, std::uint64_t> counts(21);
-    const auto beside = up::joint_histogram(
+    const auto out_of_range = up::joint_histogram(
         up::cuda{}, std::tuple{there.const_span(), square_range{squares(0), squares(3001)}}, bins, counts.span());
     std::vector<std::uint64_t> expected(21);
-    EXPECT_EQ(beside,
+    EXPECT_EQ(out_of_range,
               up::joint_histogram(up::cpu{}, std::tuple{samples.span(), square_range{squares(0), squares(3001)}}, bins,
                                   expected));
     EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
@@ -38,17 +38,17 @@ TEST(gpu_joint_histogram, pieces_accumulate_in_32_bits)
     const target_array<up::cuda, std::int32_t> ys(std::get<1>(points).span());
     const std::tuple bins{up::edges{-20, 0, 1, 99}, up::even_bins{0, 90, 4}};
     target_array<up::cuda, std::uint32_t> counts(12);
-    target_array<up::cuda, up::outside> beside(1);
+    target_array<up::cuda, up::outside> out_of_range(1);
     const up::cuda gpu;
     const auto piece = [&](std::size_t first, std::size_t count) {
         return std::tuple{xs.const_span().subspan(first, count), ys.const_span().subspan(first, count)};
     };
-    up::joint_histogram(gpu, piece(0, 1001), bins, counts.span(), beside.span().data());
-    up::joint_histogram_accumulate(gpu, piece(1001, 7999), bins, counts.span(), beside.span().data());
+    up::joint_histogram(gpu, piece(0, 1001), bins, counts.span(), out_of_range.span().data());
+    up::joint_histogram_accumulate(gpu, piece(1001, 7999), bins, counts.span(), out_of_range.span().data());
     gpu::check("cudaStreamSynchronize", cudaStreamSynchronize(gpu.stream()));
     const joint_counts expected = expected_joint(points, bins, std::make_index_sequence<2>());
     EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected.counts));
-    EXPECT_EQ(beside.to_host()[0], expected.beside);
+    EXPECT_EQ(out_of_range.to_host()[0], expected.out_of_range);
 }
 
 // More edges than a block keeps at hand.

@@ -71,13 +71,13 @@ TEST(gpu_matrix_histogram, counters_of_32_bits)
     const up::even_bins even{-20, 110, 9};
     const matrix_in_memory<up::cuda, std::uint8_t> memory(random, {30, 60, 1, 1});
     const auto by_row = expected_histograms(memory.host_view(), even, 9, 30, [](auto row, auto) { return row; });
-    expect_histograms<up::cuda, std::uint32_t>(by_row, [&](const up::cuda& target, auto counts, auto beside) {
-        up::histogram_rows(target, memory.view(), even, counts, beside);
+    expect_histograms<up::cuda, std::uint32_t>(by_row, [&](const up::cuda& target, auto counts, auto out_of_range) {
+        up::histogram_rows(target, memory.view(), even, counts, out_of_range);
     });
     const auto by_channel =
         expected_histograms(memory.host_view(), even, 9, 3, [](auto, auto column) { return column % 3; });
-    expect_histograms<up::cuda, std::uint32_t>(by_channel, [&](const up::cuda& target, auto counts, auto beside) {
-        up::histogram_channels(target, memory.view(), 3, even, counts, beside);
+    expect_histograms<up::cuda, std::uint32_t>(by_channel, [&](const up::cuda& target, auto counts, auto out_of_range) {
+        up::histogram_channels(target, memory.view(), 3, even, counts, out_of_range);
     });
 }
 
@@ -89,17 +89,17 @@ TEST(gpu_matrix_histogram, images_accumulate)
     const matrix_in_memory<up::cuda, float> second(random, {25, 31, 3, 1});
     const up::even_bins even{-20, 110, 9};
     target_array<up::cuda, std::uint64_t> counts(9);
-    target_array<up::cuda, up::outside> beside(1);
+    target_array<up::cuda, up::outside> out_of_range(1);
     const up::cuda gpu;
-    up::histogram(gpu, first.view(), even, counts.span(), beside.span().data());
-    up::histogram_accumulate(gpu, second.view(), even, counts.span(), beside.span().data());
+    up::histogram(gpu, first.view(), even, counts.span(), out_of_range.span().data());
+    up::histogram_accumulate(gpu, second.view(), even, counts.span(), out_of_range.span().data());
     gpu::check("cudaStreamSynchronize", cudaStreamSynchronize(gpu.stream()));
 
     std::vector<std::uint64_t> expected(9);
-    up::outside expected_beside = up::histogram(up::cpu{}, first.host_view(), even, expected);
-    up::histogram_accumulate(up::cpu{}, second.host_view(), even, expected, expected_beside);
+    up::outside expected_out_of_range = up::histogram(up::cpu{}, first.host_view(), even, expected);
+    up::histogram_accumulate(up::cpu{}, second.host_view(), even, expected, expected_out_of_range);
     EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
-    EXPECT_EQ(beside.to_host()[0], expected_beside);
+    EXPECT_EQ(out_of_range.to_host()[0], expected_out_of_range);
 }
 
 // One target for many calls: what one leaves in the workspace is nothing to the next.
@@ -113,11 +113,11 @@ TEST(gpu_matrix_histogram, one_target_for_many_calls)
         const auto by_row = expected_histograms(memory.host_view(), integers, bins, 12, [](auto r, auto) { return r; });
         const auto by_channel =
             expected_histograms(memory.host_view(), integers, bins, 9, [](auto, auto c) { return c % 9; });
-        expect_histograms<up::cuda>(by_channel, [&](const up::cuda&, auto counts, auto beside) {
-            up::histogram_channels(gpu, memory.view(), 9, integers, counts, beside);
+        expect_histograms<up::cuda>(by_channel, [&](const up::cuda&, auto counts, auto out_of_range) {
+            up::histogram_channels(gpu, memory.view(), 9, integers, counts, out_of_range);
         });
-        expect_histograms<up::cuda>(by_row, [&](const up::cuda&, auto counts, auto beside) {
-            up::histogram_rows(gpu, memory.view(), integers, counts, beside);
+        expect_histograms<up::cuda>(by_row, [&](const up::cuda&, auto counts, auto out_of_range) {
+            up::histogram_rows(gpu, memory.view(), integers, counts, out_of_range);
         });
     }
 }
@@ -126,12 +126,12 @@ TEST(gpu_matrix_histogram, host_memory_is_refused)
 {
     const host_array<int> on_host{1, 2, 3, 4};
     target_array<up::cuda, std::uint64_t> counts(4);
-    target_array<up::cuda, up::outside> beside(2);
+    target_array<up::cuda, up::outside> out_of_range(2);
     const up::matrix<int> in(on_host.begin(), 2, 2);
     const up::integer_bins bins{0, 2};
     EXPECT_THROW((void)up::histogram(up::cuda{}, in, bins, counts.span().first(2)), up::error);
-    EXPECT_THROW(up::histogram_rows(up::cuda{}, in, bins, counts.span(), beside.span()), up::error);
-    EXPECT_THROW(up::histogram_channels(up::cuda{}, in, 2, bins, counts.span(), beside.span()), up::error);
+    EXPECT_THROW(up::histogram_rows(up::cuda{}, in, bins, counts.span(), out_of_range.span()), up::error);
+    EXPECT_THROW(up::histogram_channels(up::cuda{}, in, 2, bins, counts.span(), out_of_range.span()), up::error);
 }
 
 } // namespace upsweep::test

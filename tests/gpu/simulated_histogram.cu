@@ -28,11 +28,11 @@ void expect_same_counts(std::size_t n, std::size_t bins, const std::vector<sim::
         sample = static_cast<T>(random() % (bins + 2));
     const up::integer_bins integers{1, bins};
     std::vector<std::uint64_t> expected(bins);
-    const auto beside = up::histogram(up::cpu{}, samples.span(), integers, expected);
+    const auto out_of_range = up::histogram(up::cpu{}, samples.span(), integers, expected);
     under_schedules(schedules, [&] {
         const target_array<up::cuda, T> in(samples.span());
         target_array<up::cuda, std::uint64_t> counts(bins);
-        EXPECT_EQ(up::histogram(up::cuda{}, in.const_span(), integers, counts.span()), beside);
+        EXPECT_EQ(up::histogram(up::cuda{}, in.const_span(), integers, counts.span()), out_of_range);
         EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
     });
 }

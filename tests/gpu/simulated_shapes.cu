@@ -113,7 +113,7 @@ TEST(simulated_shapes, rows_are_read_once)
         const matrix_in_memory<up::cuda, std::uint8_t> memory(random, shape);
         const auto in = memory.view();
         target_array<up::cuda, std::uint64_t> counts(shape.rows * 20);
-        target_array<up::cuda, up::outside> beside(shape.rows);
+        target_array<up::cuda, up::outside> out_of_range(shape.rows);
         const up::cuda gpu;
         const up::integer_bins bins{0, 20};
         for (const int kind : {0, 1, 2}) {
@@ -121,9 +121,9 @@ TEST(simulated_shapes, rows_are_read_once)
                 if (kind == 0)
                     (void)up::histogram(gpu, in, bins, counts.span().first(20));
                 else if (kind == 1)
-                    up::histogram_rows(gpu, in, bins, counts.span(), beside.span());
+                    up::histogram_rows(gpu, in, bins, counts.span(), out_of_range.span());
                 else
-                    up::histogram_channels(gpu, in, 2, bins, counts.span().first(40), beside.span().first(2));
+                    up::histogram_channels(gpu, in, 2, bins, counts.span().first(40), out_of_range.span().first(2));
             });
             EXPECT_GE(cost.load_bytes, in.size()) << name_of(shape) << ", " << kind;
             EXPECT_LE(cost.load_bytes, in.size() + overhead) << name_of(shape) << ", " << kind;
@@ -137,10 +137,10 @@ TEST(simulated_shapes, short_rows_are_stored)
     auto random = generator();
     const matrix_in_memory<up::cuda, std::uint8_t> memory(random, {200, 256, 0, 0});
     target_array<up::cuda, std::uint64_t> counts(200 * 20);
-    target_array<up::cuda, up::outside> beside(200);
+    target_array<up::cuda, up::outside> out_of_range(200);
     const up::cuda gpu;
     const auto cost = cost_of([&] {
-        up::histogram_rows(gpu, memory.view(), up::integer_bins{0, 20}, counts.span(), beside.span());
+        up::histogram_rows(gpu, memory.view(), up::integer_bins{0, 20}, counts.span(), out_of_range.span());
     });
     EXPECT_EQ(cost.global_atomic_accesses, 0U);
     EXPECT_EQ(cost.load_bytes_moved, 200U * 256U);

@@ -31,14 +31,15 @@ void expect_same_sums(std::size_t n, std::size_t bins, bool skewed, const std::v
     const host_array<W> weights = random_array<W>(random, n);
     const up::integer_bins integers{1, bins};
     host_array<sum> expected(bins);
-    const auto beside = up::weighted_histogram(up::cpu{}, samples.span(), weights.span(), integers, expected.span());
+    const auto out_of_range =
+        up::weighted_histogram(up::cpu{}, samples.span(), weights.span(), integers, expected.span());
     under_schedules(schedules, [&] {
         const target_array<up::cuda, std::int32_t> in(samples.span());
         const target_array<up::cuda, W> weights_there(weights.span());
         target_array<up::cuda, sum> sums(bins);
         EXPECT_EQ(
             up::weighted_histogram(up::cuda{}, in.const_span(), weights_there.const_span(), integers, sums.span()),
-            beside);
+            out_of_range);
         EXPECT_TRUE(bits_equal(sums.to_host(), expected));
     });
 }

@@ -48,7 +48,7 @@ TEST(gpu_weighted_histogram, weights_of_every_size)
     }
 }
 
-// The edges of a rule lie in shared memory, or do not where the sums take it all.
+// The edges of a bin finder lie in shared memory, or do not where the sums take it all.
 TEST(gpu_weighted_histogram, tables_of_every_size_with_every_rule)
 {
     auto random = generator();
@@ -90,9 +90,10 @@ TEST(gpu_weighted_histogram, arrays_at_every_alignment)
         for (std::size_t j = 0; j < 5; ++j) {
             const auto mine = samples.span().subspan(i, 2900);
             const auto expected = expected_sums<float>(mine, weights.span().subspan(j, 2900), 10);
-            const auto beside = up::weighted_histogram(up::cuda{}, samples_there.const_span().subspan(i, 2900),
-                                                       weights_there.const_span().subspan(j, 2900), bins, sums.span());
-            EXPECT_EQ(beside, expected.beside);
+            const auto out_of_range =
+                up::weighted_histogram(up::cuda{}, samples_there.const_span().subspan(i, 2900),
+                                       weights_there.const_span().subspan(j, 2900), bins, sums.span());
+            EXPECT_EQ(out_of_range, expected.out_of_range);
             EXPECT_TRUE(std::ranges::equal(sums.to_host(), expected.sums));
         }
 }
@@ -111,17 +112,17 @@ TEST(gpu_weighted_histogram, kernels_that_take_a_piece_each)
     const target_array<up::cuda, std::int32_t> in(samples.span());
     const target_array<up::cuda, float> weights_there(weights.span());
     target_array<up::cuda, float> sums(9);
-    target_array<up::cuda, up::weight_outside<float>> beside(1);
+    target_array<up::cuda, up::weight_outside<float>> out_of_range(1);
     const up::cuda gpu;
-    const gpu::weighted_result<float> result{sums.span().data(), beside.span().data(), 9, false, true};
-    gpu::with_bin_finder<std::int32_t>(gpu, up::integer_bins{0, 9}, [&](const auto& rule) {
-        gpu::weighted_histogram<small_pieces>(gpu, in.const_span().data(), weights_there.const_span().data(), n, rule,
+    const gpu::weighted_result<float> result{sums.span().data(), out_of_range.span().data(), 9, false, true};
+    gpu::with_bin_finder<std::int32_t>(gpu, up::integer_bins{0, 9}, [&](const auto& finder) {
+        gpu::weighted_histogram<small_pieces>(gpu, in.const_span().data(), weights_there.const_span().data(), n, finder,
                                               result);
     });
     gpu::check("cudaStreamSynchronize", cudaStreamSynchronize(gpu.stream()));
     const auto expected = expected_sums<float>(samples.span(), weights.span(), 9);
     EXPECT_TRUE(std::ranges::equal(sums.to_host(), expected.sums));
-    EXPECT_EQ(beside.to_host()[0], expected.beside);
+    EXPECT_EQ(out_of_range.to_host()[0], expected.out_of_range);
 }
 
 // The kernel reads weights through the iterator, so that a transform costs no pass of its own.
@@ -130,10 +131,10 @@ TEST(gpu_weighted_histogram, what_an_iterator_makes)
     const host_array<std::uint8_t> samples(3000);
     const target_array<up::cuda, std::uint8_t> in(samples.span());
     target_array<up::cuda, std::uint64_t> sums(1);
-    const auto beside = up::weighted_histogram(up::cuda{}, in.const_span(), square_range{squares(0), squares(3000)},
-                                               up::integer_bins{0, 1}, sums.span());
+    const auto out_of_range = up::weighted_histogram(
+        up::cuda{}, in.const_span(), square_range{squares(0), squares(3000)}, up::integer_bins{0, 1}, sums.span());
     EXPECT_EQ(sums.to_host()[0], 2999ULL * 3000 * 5999 / 6);
-    EXPECT_EQ(beside, up::weight_outside<std::uint64_t>{});
+    EXPECT_EQ(out_of_range, up::weight_outside<std::uint64_t>{});
 }
 
 // In order of the stream: nobody waits between the pieces.
@@ -146,17 +147,17 @@ TEST(gpu_weighted_histogram, pieces_accumulate)
     const host_array<float> before{10, 0};
     target_array<up::cuda, float> sums(before.span());
     const host_array<up::weight_outside<float>> outside_before{{1, 2, 3}};
-    target_array<up::cuda, up::weight_outside<float>> beside(outside_before.span());
+    target_array<up::cuda, up::weight_outside<float>> out_of_range(outside_before.span());
     const up::cuda gpu;
     const up::integer_bins bins{0, 2};
     up::weighted_histogram_accumulate(gpu, in.const_span().first(4), weights_there.const_span().first(4), bins,
-                                      sums.span(), beside.span().data());
+                                      sums.span(), out_of_range.span().data());
     up::weighted_histogram_accumulate(gpu, in.const_span().subspan(4), weights_there.const_span().subspan(4), bins,
-                                      sums.span(), beside.span().data());
+                                      sums.span(), out_of_range.span().data());
     gpu::check("cudaStreamSynchronize", cudaStreamSynchronize(gpu.stream()));
     EXPECT_EQ(sums.to_host()[0], 9.5F);
     EXPECT_EQ(sums.to_host()[1], 0x1p24F);
-    EXPECT_EQ(beside.to_host()[0], (up::weight_outside<float>{1, 10, 3}));
+    EXPECT_EQ(out_of_range.to_host()[0], (up::weight_outside<float>{1, 10, 3}));
 }
 
 TEST(gpu_weighted_histogram, host_memory_is_refused)

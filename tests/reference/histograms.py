@@ -1,5 +1,5 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
-"""Compares libupsweep's histograms with the rules of docs/histogram.md, written a second time, and with numpy.histogram.
+"""Compares libupsweep's histograms with the definitions of docs/histogram.md, written a second time, and with numpy.histogram.
 
     python3 histograms.py build/lib/libupsweep.so [--seed N] [--only REGEX]
 
@@ -20,7 +20,7 @@ from library import DTYPES, INVALID_ARGUMENT, OK, Guarded, Outside, cpu
 THREADS = (1, 2, 3, 8)
 
 
-# --- the rules, a second time -----------------------------------------------------------------------------------------
+# --- the definitions, a second time -----------------------------------------------------------------------------------------
 
 def comparable(x, dtype, edges_given):
     """Samples as the type in which they are compared with edges."""
@@ -126,7 +126,7 @@ def check(lib, rng, x, dtype, threads, expected, what, even=None, edges=None, on
     added = counters.added()
     wrong = np.flatnonzero(added != expected)
     require(len(wrong) == 0, f"{what}: {len(wrong)} counts differ, first of {[*wrong[:1]]}: "
-            f"{added[wrong[:4]]}, expected {expected[wrong[:4]]} (slots from {bins} on: below, above, NaN)")
+            f"{added[wrong[:4]]}, expected {expected[wrong[:4]]} (bins from {bins} on: below, above, NaN)")
     require(added.sum() == len(x) and counters.counts.untouched_around(), f"{what}: wrote beside its counters")
 
 

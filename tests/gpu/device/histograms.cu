@@ -22,13 +22,13 @@ TEST(large_histogram, more_than_2_to_32_samples_in_tables_of_every_kind)
     for (const std::uint32_t kinds : {256U, 5000U, 65536U, 300'000U}) {
         const std::size_t bins = kinds - 2;
         target_array<up::cuda, std::uint64_t> counts(bins);
-        const auto beside =
+        const auto out_of_range =
             up::histogram(gpu, remainder_range(beyond, kinds), up::integer_bins{1, bins}, counts.span());
         // The first `beyond % kinds` of the sequence come once more than the others.
         std::vector<std::uint64_t> expected(kinds, beyond / kinds);
         for (std::uint64_t i = 0; i < beyond % kinds; ++i)
             ++expected[*remainders<>(i, kinds)];
-        EXPECT_EQ(beside, (up::outside{expected.front(), expected.back(), 0})) << kinds;
+        EXPECT_EQ(out_of_range, (up::outside{expected.front(), expected.back(), 0})) << kinds;
         EXPECT_TRUE(std::ranges::equal(counts.to_host(), std::span(expected).subspan(1, bins))) << kinds;
     }
 }
@@ -63,10 +63,10 @@ TEST(large_histogram, many_samples_in_few_bins_of_large_tables)
         }
         const up::integer_bins integers{0, bins};
         std::vector<std::uint64_t> expected(bins);
-        const auto beside = up::histogram(up::cpu{}, samples.span(), integers, expected);
+        const auto out_of_range = up::histogram(up::cpu{}, samples.span(), integers, expected);
         const target_array<up::cuda, std::int32_t> in(samples.span());
         target_array<up::cuda, std::uint64_t> counts(bins);
-        EXPECT_EQ(up::histogram(up::cuda{}, in.const_span(), integers, counts.span()), beside) << bins;
+        EXPECT_EQ(up::histogram(up::cuda{}, in.const_span(), integers, counts.span()), out_of_range) << bins;
         EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected)) << bins;
     }
 }
@@ -81,8 +81,8 @@ void expect_replayed(const Bins& bins, std::size_t count, double scale)
     const up::cuda gpu(on);
     target_array<up::cuda, T> in(n);
     target_array<up::cuda, std::uint64_t> counts(count);
-    target_array<up::cuda, up::outside> beside(1);
-    const auto call = [&] { up::histogram(gpu, in.const_span(), bins, counts.span(), beside.span().data()); };
+    target_array<up::cuda, up::outside> out_of_range(1);
+    const auto call = [&] { up::histogram(gpu, in.const_span(), bins, counts.span(), out_of_range.span().data()); };
     call();
 
     const captured graph(on, call);
@@ -91,14 +91,14 @@ void expect_replayed(const Bins& bins, std::size_t count, double scale)
         for (T& sample : samples)
             sample = static_cast<T>(static_cast<double>(random() % 1'000'003) / 1'000'000 * scale);
         std::vector<std::uint64_t> expected(count);
-        const up::outside expected_beside = up::histogram(up::cpu{}, samples.span(), bins, expected);
+        const up::outside expected_out_of_range = up::histogram(up::cpu{}, samples.span(), bins, expected);
         check(cudaMemcpyAsync(in.span().data(), samples.begin(), n * sizeof(T), cudaMemcpyHostToDevice, on));
         graph.launch();
         if (replay % 2 == 0)
             call(); // beside the graph, with the same workspace
         on.wait();
         ASSERT_TRUE(std::ranges::equal(counts.to_host(), expected)) << count << " bins";
-        ASSERT_EQ(beside.to_host()[0], expected_beside) << count << " bins";
+        ASSERT_EQ(out_of_range.to_host()[0], expected_out_of_range) << count << " bins";
     }
 }
 

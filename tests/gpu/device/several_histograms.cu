@@ -22,7 +22,7 @@ void expect_weighted(std::uint32_t kinds)
     using sum = up::weight_sum_t<Weight>;
     const std::size_t bins = kinds - 2; // one is left out at either end
     target_array<up::cuda, sum> sums(bins);
-    const auto beside =
+    const auto out_of_range =
         up::weighted_histogram(up::cuda{}, remainder_range(beyond, kinds), remainder_range<Weight>(beyond, kinds),
                                up::integer_bins{1, bins}, sums.span());
     std::vector<std::uint64_t> expected(kinds, beyond / kinds);
@@ -31,7 +31,7 @@ void expect_weighted(std::uint32_t kinds)
     for (std::uint64_t kind = 0; kind < kinds; ++kind)
         expected[kind] *= kind;
     const auto rounded = [](std::uint64_t exact) { return static_cast<sum>(exact); };
-    EXPECT_EQ(beside, (up::weight_outside<sum>{0, rounded(expected.back()), 0})) << kinds;
+    EXPECT_EQ(out_of_range, (up::weight_outside<sum>{0, rounded(expected.back()), 0})) << kinds;
     EXPECT_TRUE(std::ranges::equal(sums.to_host(), std::span(expected).subspan(1, bins), {}, {}, rounded)) << kinds;
 }
 
@@ -76,7 +76,7 @@ __global__ void fill_rows(std::uint8_t* out, std::uint64_t rows, std::uint64_t c
 }
 
 // Of `columns` elements that go round the kinds, from that of the row on: the others come as often or once less.
-__global__ void count_wrong_rows(const std::uint64_t* counts, const up::outside* beside, std::uint64_t rows,
+__global__ void count_wrong_rows(const std::uint64_t* counts, const up::outside* out_of_range, std::uint64_t rows,
                                  std::uint64_t columns, unsigned long long* wrong)
 {
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows * kinds;
@@ -84,10 +84,10 @@ __global__ void count_wrong_rows(const std::uint64_t* counts, const up::outside*
         const std::uint64_t row = i / kinds;
         const std::uint64_t kind = i % kinds;
         const std::uint64_t distance = (kind + kinds - row % kinds) % kinds;
-        const std::uint64_t counted = kind == 0           ? beside[row].below
-                                      : kind > inner_bins ? beside[row].above
+        const std::uint64_t counted = kind == 0           ? out_of_range[row].below
+                                      : kind > inner_bins ? out_of_range[row].above
                                                           : counts[row * inner_bins + kind - 1];
-        if (counted != columns / kinds + (distance < columns % kinds ? 1 : 0) || beside[row].nan != 0)
+        if (counted != columns / kinds + (distance < columns % kinds ? 1 : 0) || out_of_range[row].nan != 0)
             atomicAdd(wrong, 1);
     }
 }
@@ -103,14 +103,14 @@ TEST(large_histogram, more_than_2_to_32_elements_in_rows)
             GTEST_SKIP() << "needs " << bytes << " bytes of the GPU's memory";
         const device_bytes memory(rows * columns);
         const device_bytes counts(rows * inner_bins * sizeof(std::uint64_t));
-        const device_bytes beside(rows * sizeof(up::outside));
+        const device_bytes out_of_range(rows * sizeof(up::outside));
         const device_bytes wrong(sizeof(unsigned long long));
         check(cudaMemset(wrong.as<void>(), 0, wrong.size()));
         fill_rows<<<4096, 256>>>(memory.as<std::uint8_t>(), rows, columns);
         up::histogram_rows(up::cuda{}, up::matrix(memory.as<const std::uint8_t>(), rows, columns), inside,
                            std::span(counts.as<std::uint64_t>(), rows * inner_bins),
-                           std::span(beside.as<up::outside>(), rows));
-        count_wrong_rows<<<4096, 256>>>(counts.as<std::uint64_t>(), beside.as<up::outside>(), rows, columns,
+                           std::span(out_of_range.as<up::outside>(), rows));
+        count_wrong_rows<<<4096, 256>>>(counts.as<std::uint64_t>(), out_of_range.as<up::outside>(), rows, columns,
                                         wrong.as<unsigned long long>());
         unsigned long long count = 0;
         check(cudaMemcpy(&count, wrong.as<void>(), sizeof count, cudaMemcpyDeviceToHost));
@@ -129,19 +129,19 @@ TEST(large_histogram, more_than_2_to_32_elements_of_pixels)
     fill_rows<<<4096, 256>>>(memory.as<std::uint8_t>(), 1, pixels * channels);
     wait_for_contents();
     target_array<up::cuda, std::uint64_t> counts(channels * inner_bins);
-    target_array<up::cuda, up::outside> beside(channels);
+    target_array<up::cuda, up::outside> out_of_range(channels);
     up::histogram_channels(up::cuda{}, up::matrix(memory.as<const std::uint8_t>(), 1, pixels * channels), channels,
-                           inside, counts.span(), beside.span());
+                           inside, counts.span(), out_of_range.span());
     check(cudaDeviceSynchronize());
     std::vector<std::uint64_t> of_kinds(channels * kinds, pixels / kinds);
     for (std::uint64_t i = pixels / kinds * kinds * channels; i < pixels * channels; ++i)
         ++of_kinds[i % channels * kinds + i % kinds];
     const auto counted = counts.to_host();
-    const auto counted_beside = beside.to_host();
+    const auto counted_out_of_range = out_of_range.to_host();
     for (std::uint64_t c = 0; c < channels; ++c) {
         const std::span<const std::uint64_t> expected(of_kinds.data() + c * kinds, kinds);
         EXPECT_TRUE(std::equal(expected.begin() + 1, expected.end() - 1, counted.begin() + c * inner_bins)) << c;
-        EXPECT_EQ(counted_beside[c], (up::outside{expected.front(), expected.back(), 0})) << c;
+        EXPECT_EQ(counted_out_of_range[c], (up::outside{expected.front(), expected.back(), 0})) << c;
     }
 }
 
@@ -185,19 +185,19 @@ TEST(graph_of_histograms, with_weights)
     for (const std::size_t bins : {200, 5000, 30'000}) {
         const up::even_bins even{0, static_cast<double>(bins), bins};
         target_array<up::cuda, float> sums(bins);
-        target_array<up::cuda, up::weight_outside<float>> beside(1);
+        target_array<up::cuda, up::weight_outside<float>> out_of_range(1);
         expect_replayed<float>(
             static_cast<double>(bins),
             [&](const up::cuda& gpu, auto samples) {
                 up::weighted_histogram(gpu, samples, weights_there.const_span(), even, sums.span(),
-                                       beside.span().data());
+                                       out_of_range.span().data());
             },
             [&](auto samples) {
                 std::vector<float> expected(bins);
-                const auto expected_beside =
+                const auto expected_out_of_range =
                     up::weighted_histogram(up::cpu{}, samples, weights.span(), even, std::span<float>(expected));
                 ASSERT_TRUE(std::ranges::equal(sums.to_host(), expected)) << bins << " bins";
-                ASSERT_EQ(beside.to_host()[0], expected_beside) << bins << " bins";
+                ASSERT_EQ(out_of_range.to_host()[0], expected_out_of_range) << bins << " bins";
             });
     }
 }
@@ -208,20 +208,20 @@ TEST(graph_of_histograms, of_two_inputs)
     for (const std::size_t bins : {15, 100, 300}) {
         const up::even_bins even{0, static_cast<double>(bins), bins};
         target_array<up::cuda, std::uint64_t> counts(bins * bins);
-        target_array<up::cuda, up::outside> beside(1);
+        target_array<up::cuda, up::outside> out_of_range(1);
         const auto neighbours = [](auto samples) { return std::tuple{samples.first(n - 1), samples.subspan(1)}; };
         expect_replayed<float>(
             static_cast<double>(bins),
             [&](const up::cuda& gpu, auto samples) {
                 up::joint_histogram(gpu, neighbours(samples), std::tuple{even, even}, counts.span(),
-                                    beside.span().data());
+                                    out_of_range.span().data());
             },
             [&](auto samples) {
                 std::vector<std::uint64_t> expected(bins * bins);
-                const auto expected_beside = up::joint_histogram(up::cpu{}, neighbours(samples), std::tuple{even, even},
-                                                                 std::span<std::uint64_t>(expected));
+                const auto expected_out_of_range = up::joint_histogram(
+                    up::cpu{}, neighbours(samples), std::tuple{even, even}, std::span<std::uint64_t>(expected));
                 ASSERT_TRUE(std::ranges::equal(counts.to_host(), expected)) << bins << " x " << bins << " bins";
-                ASSERT_EQ(beside.to_host()[0], expected_beside) << bins << " x " << bins << " bins";
+                ASSERT_EQ(out_of_range.to_host()[0], expected_out_of_range) << bins << " x " << bins << " bins";
             });
     }
 }
@@ -230,17 +230,17 @@ template <class T, class Count>
 void expect_several_replayed(std::size_t histograms, std::size_t columns, std::size_t bins, const Count& count)
 {
     target_array<up::cuda, std::uint64_t> counts(histograms * bins);
-    target_array<up::cuda, up::outside> beside(histograms);
+    target_array<up::cuda, up::outside> out_of_range(histograms);
     const auto matrix_of = [&](auto samples) { return up::matrix<T>(samples.data(), n / columns, columns); };
     expect_replayed<T>(
         static_cast<double>(bins),
-        [&](const up::cuda& gpu, auto samples) { count(gpu, matrix_of(samples), counts.span(), beside.span()); },
+        [&](const up::cuda& gpu, auto samples) { count(gpu, matrix_of(samples), counts.span(), out_of_range.span()); },
         [&](auto samples) {
             std::vector<std::uint64_t> expected(histograms * bins);
-            std::vector<up::outside> expected_beside(histograms);
-            count(up::cpu{}, matrix_of(samples), std::span(expected), std::span(expected_beside));
+            std::vector<up::outside> expected_out_of_range(histograms);
+            count(up::cpu{}, matrix_of(samples), std::span(expected), std::span(expected_out_of_range));
             ASSERT_TRUE(std::ranges::equal(counts.to_host(), expected)) << columns << " columns, " << bins << " bins";
-            ASSERT_TRUE(std::ranges::equal(beside.to_host(), expected_beside)) << columns << " columns";
+            ASSERT_TRUE(std::ranges::equal(out_of_range.to_host(), expected_out_of_range)) << columns << " columns";
         });
 }
 
@@ -248,8 +248,8 @@ TEST(graph_of_histograms, of_rows)
 {
     for (const std::size_t columns : {std::size_t{66}, n / 6, n}) { // by warps, by blocks
         const auto rows = [](std::size_t bins) {
-            return [=](const auto& target, const auto& in, auto counts, auto beside) {
-                up::histogram_rows(target, in, up::even_bins{0, static_cast<double>(bins), bins}, counts, beside);
+            return [=](const auto& target, const auto& in, auto counts, auto out_of_range) {
+                up::histogram_rows(target, in, up::even_bins{0, static_cast<double>(bins), bins}, counts, out_of_range);
             };
         };
         expect_several_replayed<std::uint8_t>(n / columns, columns, 200, rows(200));
@@ -260,8 +260,9 @@ TEST(graph_of_histograms, of_rows)
 TEST(graph_of_histograms, of_channels)
 {
     for (const std::size_t bins : {200, 30'000}) {
-        const auto pixels = [=](const auto& target, const auto& in, auto counts, auto beside) {
-            up::histogram_channels(target, in, 3, up::even_bins{0, static_cast<double>(bins), bins}, counts, beside);
+        const auto pixels = [=](const auto& target, const auto& in, auto counts, auto out_of_range) {
+            up::histogram_channels(target, in, 3, up::even_bins{0, static_cast<double>(bins), bins}, counts,
+                                   out_of_range);
         };
         expect_several_replayed<float>(3, 66, bins, pixels);
         if (bins <= 256)

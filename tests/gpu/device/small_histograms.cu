@@ -35,8 +35,8 @@ void expect_same_counts(const Bins& bins, std::size_t count)
     for (const std::size_t first : {0, 1}) { // aligned for vectors, which few samples ask for, and not
         target_array<up::cuda, std::uint64_t> counts(count);
         std::vector<std::uint64_t> expected(count);
-        const up::outside beside = up::histogram(up::cpu{}, samples.span().subspan(first), bins, expected);
-        EXPECT_EQ(up::histogram(up::cuda{}, in.const_span().subspan(first), bins, counts.span()), beside);
+        const up::outside out_of_range = up::histogram(up::cpu{}, samples.span().subspan(first), bins, expected);
+        EXPECT_EQ(up::histogram(up::cuda{}, in.const_span().subspan(first), bins, counts.span()), out_of_range);
         EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected)) << count << " bins";
     }
 }
@@ -78,11 +78,11 @@ TEST(small, weighted_histogram)
             target_array<up::cuda, float> sums(bins);
             std::vector<float> expected(bins);
             const up::integer_bins integers{0, bins};
-            const auto beside =
+            const auto out_of_range =
                 up::weighted_histogram(up::cpu{}, samples.span(), weights.span(), integers, std::span<float>(expected));
             EXPECT_EQ(
                 up::weighted_histogram(up::cuda{}, in.const_span(), weights_there.const_span(), integers, sums.span()),
-                beside);
+                out_of_range);
             EXPECT_TRUE(std::ranges::equal(sums.to_host(), expected)) << bins << " bins";
         }
     }
@@ -99,11 +99,11 @@ void expect_same_joint_counts(std::size_t bins)
     const up::even_bins even{0, static_cast<double>(bins), bins};
     target_array<up::cuda, std::uint64_t> counts(bins * bins);
     std::vector<std::uint64_t> expected(bins * bins);
-    const auto beside = up::joint_histogram(up::cpu{}, std::tuple{xs.span(), ys.span()}, std::tuple{even, even},
-                                            std::span<std::uint64_t>(expected));
+    const auto out_of_range = up::joint_histogram(up::cpu{}, std::tuple{xs.span(), ys.span()}, std::tuple{even, even},
+                                                  std::span<std::uint64_t>(expected));
     EXPECT_EQ(up::joint_histogram(up::cuda{}, std::tuple{xs_there.const_span(), ys_there.const_span()},
                                   std::tuple{even, even}, counts.span()),
-              beside);
+              out_of_range);
     EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected)) << bins << " x " << bins << " bins";
 }
 
@@ -148,15 +148,15 @@ template <class T, class Count>
 void expect_same_histograms(const image_part<T>& part, std::size_t histograms, std::size_t bins, const Count& count)
 {
     std::vector<std::uint64_t> expected(histograms * bins);
-    std::vector<up::outside> expected_beside(histograms);
-    count(up::cpu{}, part.on_host(), std::span(expected), std::span(expected_beside));
+    std::vector<up::outside> expected_out_of_range(histograms);
+    count(up::cpu{}, part.on_host(), std::span(expected), std::span(expected_out_of_range));
     target_array<up::cuda, std::uint64_t> counts(histograms * bins);
-    target_array<up::cuda, up::outside> beside(histograms);
+    target_array<up::cuda, up::outside> out_of_range(histograms);
     const up::cuda gpu;
-    count(gpu, part.there(), counts.span(), beside.span());
+    count(gpu, part.there(), counts.span(), out_of_range.span());
     check(cudaStreamSynchronize(gpu.stream()));
     EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected)) << histograms << " histograms of " << bins << " bins";
-    EXPECT_TRUE(std::ranges::equal(beside.to_host(), expected_beside));
+    EXPECT_TRUE(std::ranges::equal(out_of_range.to_host(), expected_out_of_range));
 }
 
 template <class T>
@@ -165,8 +165,8 @@ void expect_same_rows(std::size_t rows, std::size_t columns, std::size_t gap, st
     auto random = generator();
     const up::even_bins even{0, static_cast<double>(bins), bins};
     expect_same_histograms(image_part<T>(random, rows, columns, gap, bins), rows, bins,
-                           [&](const auto& target, const auto& in, auto counts, auto beside) {
-                               up::histogram_rows(target, in, even, counts, beside);
+                           [&](const auto& target, const auto& in, auto counts, auto out_of_range) {
+                               up::histogram_rows(target, in, even, counts, out_of_range);
                            });
 }
 
@@ -186,8 +186,8 @@ void expect_same_channels(std::size_t channels, std::size_t bins)
     auto random = generator();
     const up::even_bins even{0, static_cast<double>(bins), bins};
     expect_same_histograms(image_part<T>(random, 30, 100 * channels, channels, bins), channels, bins,
-                           [&](const auto& target, const auto& in, auto counts, auto beside) {
-                               up::histogram_channels(target, in, channels, even, counts, beside);
+                           [&](const auto& target, const auto& in, auto counts, auto out_of_range) {
+                               up::histogram_channels(target, in, channels, even, counts, out_of_range);
                            });
 }
 
@@ -207,8 +207,8 @@ void expect_same_part(std::size_t bins)
     const up::even_bins even{0, static_cast<double>(bins), bins};
     std::vector<std::uint64_t> expected(bins);
     target_array<up::cuda, std::uint64_t> counts(bins);
-    const up::outside beside = up::histogram(up::cpu{}, part.on_host(), even, std::span(expected));
-    EXPECT_EQ(up::histogram(up::cuda{}, part.there(), even, counts.span()), beside);
+    const up::outside out_of_range = up::histogram(up::cpu{}, part.on_host(), even, std::span(expected));
+    EXPECT_EQ(up::histogram(up::cuda{}, part.there(), even, counts.span()), out_of_range);
     EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected)) << bins << " bins";
 }
 
