@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// `upsweep lab list | run | explain`.
+// The subcommands of `upsweep lab`: list, run and explain.
 #pragma once
 
 namespace CLI {
@@ -9,8 +9,8 @@ class App;
 
 namespace lab {
 
-// Adds the subcommands. Running one throws CLI::RuntimeError with status 1 when a kernel was wrong or a finding was made, and
-// CLI::ValidationError for what does not exist.
+// Adds the subcommands. Running one throws CLI::RuntimeError with status 1 when a kernel was wrong or the simulator found
+// something, and CLI::ValidationError for a ladder, a kernel or a machine that does not exist.
 void add_commands(CLI::App& app);
 
 } // namespace lab

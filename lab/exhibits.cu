@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// The faulty kernels, launched on inputs that bring the fault out.
+// Launches the faulty kernels on inputs that bring their faults out.
 #include "exhibits.cuh"
 
 #include "histogram.cuh"

@@ -7,7 +7,7 @@
 
 namespace lab {
 
-// H2. Two threads that read the same count both add one to it: one of the two is lost.
+// H2. Two threads that read the same count both add one to it, and one of the two additions is lost.
 template <class S, class Bin>
 __global__ void faulty_racing_histogram(const S* in, unsigned* counts, unsigned n, Bin bin)
 {
@@ -15,7 +15,7 @@ __global__ void faulty_racing_histogram(const S* in, unsigned* counts, unsigned 
         ++counts[bin(in[i])];
 }
 
-// __syncthreads holds a block together, not the grid: a block reads what another has not written yet.
+// X1. __syncthreads is a barrier of the block and not of the grid: a block reads what another one has not written yet.
 template <class T>
 __global__ void faulty_barrier_across_blocks(T* data, unsigned n)
 {
@@ -29,7 +29,7 @@ __global__ void faulty_barrier_across_blocks(T* data, unsigned n)
     }
 }
 
-// The tile is read before every thread has loaded its word of it.
+// X2. The tile is read before every thread has loaded its word of it.
 template <class T>
 __global__ void faulty_no_barrier_after_load(const T* in, T* out)
 {
@@ -46,7 +46,7 @@ __global__ void faulty_no_barrier_after_load(const T* in, T* out)
         out[blockIdx.x] = tile[0];
 }
 
-// The tail of the last tile is never filled, and is folded all the same.
+// X3. The tail of the last tile is never filled, and is folded all the same.
 template <class T>
 __global__ void faulty_uninitialised_tail(const T* in, T* out, unsigned n)
 {
@@ -65,7 +65,7 @@ __global__ void faulty_uninitialised_tail(const T* in, T* out, unsigned n)
         out[blockIdx.x] = tile[0];
 }
 
-// The barrier stands inside the branch: half of the block never comes to it.
+// X4. The barrier is inside the branch, and half of the block never comes to it.
 template <class T>
 __global__ void faulty_divergent_barrier(const T* in, T* out)
 {
@@ -82,7 +82,7 @@ __global__ void faulty_divergent_barrier(const T* in, T* out)
         out[0] = tile[0];
 }
 
-// The last warp as it was written before 2017, when the lanes of a warp were taken to run in step.
+// X5. The last warp folds as it did before Volta (2017), when the lanes of a warp were taken to run in step.
 template <class T>
 __global__ void faulty_warp_in_step(const T* in, T* out)
 {
@@ -98,7 +98,7 @@ __global__ void faulty_warp_in_step(const T* in, T* out)
         out[0] = tile[0];
 }
 
-// One element past the end: `<=` for `<`.
+// X6. The loop reads one element past the end: `<=` stands in place of `<`.
 template <class T>
 __global__ void faulty_one_too_many(const T* in, T* out, unsigned n)
 {
@@ -108,7 +108,7 @@ __global__ void faulty_one_too_many(const T* in, T* out, unsigned n)
     out[0] = total;
 }
 
-// The partial result and its flag are written, but nothing keeps them in that order for another block.
+// X7. A block writes its partial result and then takes a ticket, but no fence keeps the two in this order for other blocks.
 template <class T>
 __global__ void faulty_no_fence(const T* in, T* partial, unsigned* ticket, T* out)
 {

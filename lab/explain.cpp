@@ -47,7 +47,7 @@ std::string beside(const sim::counters& c)
     return text;
 }
 
-// The lines that ran, and whole functions around them: from a blank line to a closing brace.
+// The lines that ran and the whole functions around them. A function reaches from a blank line to a closing brace.
 std::pair<int, int> whole_functions(const std::vector<std::string>& source, int first, int last)
 {
     while (first > 1 && !source[static_cast<std::size_t>(first) - 2].empty())
@@ -112,7 +112,7 @@ std::string data_flow(const rung& which, const task& what)
         which.trace(what);
     }
     auto steps = std::exchange(combinations(), {});
-    // Empty operands are identities, at the ends of tiles: no data flows from them.
+    // An operand without elements is the identity, at the end of a tile: no data flows from it.
     std::erase_if(steps, [](const combination& c) { return c.left == 0 || c.right == 0; });
     std::string out = fmt::format("Data flow for {} elements: each row is one application, of a to b\n", what.n);
     std::uint64_t interval = ~0ull;

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Times of the rungs on a GPU, taken by a program of its own: real and simulated kernels do not share one.
+// Times of the rungs on a GPU. A program of its own takes them, because real and simulated kernels cannot share one.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace lab {
 
 std::filesystem::path gpu_program();
 
-// Adds the times to the rows of a ladder. Without the program, or without a GPU, there are none to add.
+// Adds the times to the rows of a ladder. Without that program, or without a GPU, it adds none.
 void add_gpu_times(std::vector<measurement>& rows, const std::filesystem::path& program, const std::string& ladder,
                    const task& what);
 

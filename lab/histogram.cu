@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned bins = 64;
 
-// A quarter of the samples fall into one bin, as real data like to do.
+// A quarter of the samples fall into one bin, because real data are rarely uniform.
 std::vector<unsigned> samples(unsigned n)
 {
     std::vector<unsigned> values(n);
@@ -30,7 +30,8 @@ std::vector<unsigned> serial_answer(const std::vector<S>& values, unsigned count
     return counts;
 }
 
-// How one kernel is launched: in, counts, n, bins, grid, block, bin function.
+// Whether a kernel counts what the serial loop counts. `start` launches it, given the samples, the counts, the number of
+// samples, the grid, the block and the bin function.
 template <class S, class Bin, class Launch>
 bool right(const std::vector<S>& values, unsigned count, const task& what, Bin bin, Launch start)
 {
@@ -82,11 +83,11 @@ bool run_sorted(const task& what)
                  });
 }
 
-bool run_privatised(const task& what)
+bool run_privatized(const task& what)
 {
     return right(samples(what.n), bins, what, modulo{bins},
                  [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
-                     launch(histogram_privatised<unsigned, modulo>, grid, block, bins * sizeof(unsigned), in, counts, n,
+                     launch(histogram_privatized<unsigned, modulo>, grid, block, bins * sizeof(unsigned), in, counts, n,
                             bins, bin);
                  });
 }
@@ -100,13 +101,13 @@ bool run_blocked(const task& what)
                  });
 }
 
-// A table of 64 Ki bins does not fit into shared memory; the first thousand of them do.
-bool run_partially_privatised(const task& what)
+// A table of 64 Ki bins does not fit into shared memory; its first 1024 bins do.
+bool run_partially_privatized(const task& what)
 {
     constexpr unsigned many = 1u << 16;
     return right(samples(what.n), many, what, modulo{many},
                  [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
-                     launch(histogram_partially_privatised<unsigned, modulo>, grid, block, 1024 * sizeof(unsigned), in,
+                     launch(histogram_partially_privatized<unsigned, modulo>, grid, block, 1024 * sizeof(unsigned), in,
                             counts, n, 0u, 1024u, bin);
                  });
 }
@@ -119,12 +120,12 @@ bool run_text(const task& what)
         text[i] = static_cast<unsigned char>(sentence[i % sentence.size()]);
     return right(text, 7, what, letter_groups(),
                  [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
-                     launch(histogram_privatised<unsigned char, letter_groups>, grid, block, 7 * sizeof(unsigned), in,
+                     launch(histogram_privatized<unsigned char, letter_groups>, grid, block, 7 * sizeof(unsigned), in,
                             counts, n, 7u, bin);
                  });
 }
 
-// A bin function that nobody foresaw: the number of ones in the sample.
+// A bin function that the kernels were not written for: the number of ones among the bits of the sample.
 struct ones {
     __host__ __device__ unsigned operator()(unsigned sample) const
     {
@@ -139,7 +140,7 @@ bool run_user_function(const task& what)
 {
     return right(samples(what.n), 33, what, ones(),
                  [](auto in, auto counts, unsigned n, unsigned grid, unsigned block, auto bin) {
-                     launch(histogram_privatised<unsigned, ones>, grid, block, 33 * sizeof(unsigned), in, counts, n,
+                     launch(histogram_privatized<unsigned, ones>, grid, block, 33 * sizeof(unsigned), in, counts, n,
                             33u, bin);
                  });
 }
@@ -148,19 +149,21 @@ bool run_user_function(const task& what)
 
 ladder histogram_ladder()
 {
-    return {"histogram",
-            "Histogram: how many fall into each bin",
-            {
-                {"H1", "histogram_serial", "one thread", run_serial},
-                {"H3", "histogram_global_atomics", "an atomic a sample, in global memory", run_global_atomics},
-                {"H4", "histogram_thread_tables", "a table a thread, then a reduction of each bin", run_thread_tables},
-                {"H5", "histogram_sorted", "sort, then reduce by key: an atomic a run", run_sorted},
-                {"H6", "histogram_privatised", "a table a block in shared memory", run_privatised},
-                {"H7", "histogram_blocked", "each thread its own stretch: uncoalesced", run_blocked},
-                {"H8", "histogram_partially_privatised", "65536 bins, some of them private", run_partially_privatised},
-                {"H9", "histogram_privatised", "text into groups of four letters", run_text},
-                {"H10", "histogram_privatised", "a bin function of the user", run_user_function},
-            }};
+    return {
+        "histogram",
+        "Histogram: how many fall into each bin",
+        {
+            {"H1", "histogram_serial", "one thread", run_serial},
+            {"H3", "histogram_global_atomics", "an atomic a sample, in global memory", run_global_atomics},
+            {"H4", "histogram_thread_tables", "privatized for each thread, then a reduction of each bin",
+             run_thread_tables},
+            {"H5", "histogram_sorted", "sort, then reduce by key: an atomic a run", run_sorted},
+            {"H6", "histogram_privatized", "privatized for each block, in shared memory", run_privatized},
+            {"H7", "histogram_blocked", "each thread its own stretch: uncoalesced", run_blocked},
+            {"H8", "histogram_partially_privatized", "65536 bins, some of them privatized", run_partially_privatized},
+            {"H9", "histogram_privatized", "text into groups of four letters", run_text},
+            {"H10", "histogram_privatized", "a bin function of the user", run_user_function},
+        }};
 }
 
 } // namespace lab

@@ -5,17 +5,20 @@
 //   H1   serial
 //   H2   racing                     reads, adds, writes: loses counts (kept as an exhibit, in exhibits.cuh)
 //   H3   global atomics             right, and every sample is one atomic on global memory
-//   H4   a table for each thread    no atomics: tables, then a reduction of each bin over the threads
-//   H5   sort, then reduce by key   equal bins stand together; one atomic a run
-//   H6   privatised                 a table in shared memory for each block: one global atomic a bin and block
-//   H7   blocked partitioning       as H6, but each thread reads its own stretch: many more transactions
-//   H8   partially privatised       a table too large for shared memory: some of its bins are private
+//   H4   thread tables              privatized for each thread: no atomics, then a reduction of each bin over the threads
+//   H5   sort, then reduce by key   equal bins become neighbours; one atomic a run
+//   H6   block tables               privatized for each block, in shared memory: one global atomic a bin and block
+//   H7   blocked partitioning       as H6, but each thread reads a stretch of its own: many more transactions
+//   H8   partially privatized       a table too large for shared memory: some of its bins have counters in the block
 //   H9   text into letter groups    a-d, e-h, ...: a bin function
+//
+// Privatization gives each thread or block a table of its own, so that counters are shared by fewer, and adds the tables
+// up at the end (for GPUs: Podlozhnyuk, Histogram calculation in CUDA, 2007).
 #pragma once
 
 namespace lab {
 
-// H9, H10: what a bin function looks like. A sample outside every bin is given `none`.
+// H9, H10. A bin function tells the bin of a sample, and `none` for a sample that is outside every bin.
 constexpr unsigned none = ~0u;
 
 struct modulo_bins {
@@ -31,7 +34,7 @@ struct letter_groups {
     }
 };
 
-// H1.
+// H1. One thread counts.
 template <class S, class Bin>
 __global__ void histogram_serial(const S* in, unsigned* counts, unsigned n, Bin bin)
 {
@@ -40,7 +43,7 @@ __global__ void histogram_serial(const S* in, unsigned* counts, unsigned n, Bin 
             ++counts[b];
 }
 
-// H3. Neighbouring threads take neighbouring samples; the grid strides over the input.
+// H3. Neighbouring threads take neighbouring samples, and the grid strides over the input.
 template <class S, class Bin>
 __global__ void histogram_global_atomics(const S* in, unsigned* counts, unsigned n, Bin bin)
 {
@@ -49,8 +52,8 @@ __global__ void histogram_global_atomics(const S* in, unsigned* counts, unsigned
             atomicAdd(&counts[b], 1u);
 }
 
-// H4, first launch. tables has a row of counts for each bin, a column for each thread: neighbouring threads write
-// neighbouring words when they meet the same bin, and nobody shares a word.
+// H4, first launch. The privatized tables have a row of counts for each bin and a column for each thread. No two threads
+// share a word, and neighbouring threads write neighbouring words when their samples fall into the same bin.
 template <class S, class Bin>
 __global__ void histogram_thread_tables(const S* in, unsigned* tables, unsigned n, Bin bin)
 {
@@ -60,7 +63,7 @@ __global__ void histogram_thread_tables(const S* in, unsigned* tables, unsigned 
             ++tables[b * threads + thread];
 }
 
-// H4, second launch: one block folds one bin's row.
+// H4, second launch. One block folds the row of one bin.
 template <class Count>
 __global__ void histogram_fold_tables(const Count* tables, Count* counts, unsigned threads)
 {
@@ -80,8 +83,9 @@ __global__ void histogram_fold_tables(const Count* tables, Count* counts, unsign
         counts[blockIdx.x] = sums[0];
 }
 
-// H5. A tile of bins is sorted (bitonic: log^2 steps), so that equal bins form runs; the head of each run finds its end
-// and adds its length once. The block is a power of two; what lies outside every bin sorts to the end.
+// H5. The bins of a tile of samples are sorted by a bitonic network (Batcher 1968; log^2 steps), so that equal bins form
+// runs. The thread at the head of a run finds its end and adds its length by one atomic. The block is a power of two.
+// Samples outside every bin are sorted to the end.
 template <class S, class Bin>
 __global__ void histogram_sorted(const S* in, unsigned* counts, unsigned n, Bin bin)
 {
@@ -108,9 +112,10 @@ __global__ void histogram_sorted(const S* in, unsigned* counts, unsigned n, Bin 
     atomicAdd(&counts[key], end - t);
 }
 
-// H6. The block counts in its own table, close by; the global table is touched once a bin and block.
+// H6. The block counts in a privatized table in shared memory, where atomics are cheap. It adds each counter to the global
+// table once.
 template <class S, class Bin>
-__global__ void histogram_privatised(const S* in, unsigned* counts, unsigned n, unsigned bins, Bin bin)
+__global__ void histogram_privatized(const S* in, unsigned* counts, unsigned n, unsigned bins, Bin bin)
 {
     extern __shared__ unsigned table[];
     for (unsigned b = threadIdx.x; b < bins; b += blockDim.x)
@@ -125,7 +130,7 @@ __global__ void histogram_privatised(const S* in, unsigned* counts, unsigned n, 
             atomicAdd(&counts[b], table[b]);
 }
 
-// H7. The same, but each thread takes a stretch of the input: the lanes of a warp read far apart.
+// H7. The same, but each thread takes a stretch of the input, so that the lanes of a warp read words that lie far apart.
 template <class S, class Bin>
 __global__ void histogram_blocked(const S* in, unsigned* counts, unsigned n, unsigned bins, Bin bin)
 {
@@ -144,9 +149,10 @@ __global__ void histogram_blocked(const S* in, unsigned* counts, unsigned n, uns
             atomicAdd(&counts[b], table[b]);
 }
 
-// H8. The bins from `first` on, `kept` of them, are private; the rest go to the global table at once.
+// H8. The bins from `first` on, `kept` of them, have counters in the privatized table of the block. Samples in other bins are
+// counted in the global table at once.
 template <class S, class Bin>
-__global__ void histogram_partially_privatised(const S* in, unsigned* counts, unsigned n, unsigned first, unsigned kept,
+__global__ void histogram_partially_privatized(const S* in, unsigned* counts, unsigned n, unsigned first, unsigned kept,
                                                Bin bin)
 {
     extern __shared__ unsigned table[];

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// A ladder is a list of kernels that do the same thing, each mending a fault of the one before.
+// A ladder is a list of kernels that compute the same. Each of its rungs mends a fault of the one before.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ struct task {
     unsigned repetitions = 1; // more than one where it is timed
 };
 
-// Operator applications and steps as a function of n, where the textbooks give one.
+// Applications of the operator and steps as functions of n, where the textbooks give them.
 struct cost {
     std::function<double(double)> steps, work;
 };
 
 struct rung {
-    std::string row;  // of the table of features: R4, S7, ...
+    std::string row;  // by which the lab book calls it: R4, S7, ...
     std::string name; // of the kernel
-    std::string idea; // one line
+    std::string idea; // in one line
     // Runs it on the current device against the serial answer; false when the answer is wrong.
     std::function<bool(const task&)> run;
     // Runs it over at most 32 elements that remember where they came from; empty where no elements are combined.
@@ -44,7 +44,8 @@ ladder histogram_ladder();
 ladder exhibits();
 const std::vector<ladder>& ladders();
 
-// One application of the operator, as the trace saw it: which elements were in the left and in the right operand.
+// One application of the operator, as the trace saw it: the elements that had been folded into the left and into the right
+// operand.
 struct combination {
     std::uint64_t interval; // number of barriers before it
     unsigned block, thread;

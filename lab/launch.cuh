@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// What the ladders need around their kernels, on a GPU and in the simulator alike: launches, buffers, and an operator
-// that is counted where there is someone to count.
+// What the ladders need around their kernels, on a GPU and in the simulator alike: launches, buffers, and an operator whose
+// applications the simulator counts.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -74,7 +74,7 @@ buffer<T> zeros(std::size_t size)
     return all;
 }
 
-// Numbers without a pattern: the same ones on every machine.
+// Numbers without a pattern, which are the same on every machine.
 inline unsigned scrambled(unsigned i)
 {
     i = (i ^ (i >> 16)) * 0x85ebca6bu;
@@ -82,7 +82,7 @@ inline unsigned scrambled(unsigned i)
     return i ^ (i >> 16);
 }
 
-// From -50 to 50: their sums stay small.
+// Numbers from -50 to 50, whose sums stay small.
 inline std::vector<int> small_numbers(unsigned n)
 {
     std::vector<int> values(n);
@@ -93,7 +93,7 @@ inline std::vector<int> small_numbers(unsigned n)
 
 inline unsigned blocks_for(std::size_t n, std::size_t block) { return static_cast<unsigned>((n + block - 1) / block); }
 
-// The operator that the counters see.
+// An operator that reports each of its applications to the simulator.
 template <class Op>
 struct counted : Op {
     template <class T>
@@ -107,7 +107,7 @@ struct counted : Op {
 };
 
 #if LAB_SIMULATED
-// An element that is the set of the inputs folded into it, and the operator that writes down who met whom.
+// An element that is the set of the inputs folded into it, and the operator that records which sets it joined.
 struct elements {
     unsigned set;
 };

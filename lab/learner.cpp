@@ -52,7 +52,7 @@ int run_file(const std::string& file, const settings& how, bool json, const std:
                program = scratch.path / "program";
     const auto absolute = fs::absolute(file);
     write_rewritten(absolute, text, source);
-    // What the program includes from beside itself may launch kernels, too.
+    // Files beside the program, which it includes, may launch kernels, too.
     for (const auto& entry : fs::directory_iterator(absolute.parent_path())) {
         const auto kind = entry.path().extension();
         if (entry.path() == absolute ||

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Linked into a learner's program: sets the machine and the schedule before main, and reports after it.
+// This file is linked into a learner's program. It sets the machine and the schedule before main, and reports after it.
 #include <fmt/core.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// The laboratory as a program: what `upsweep lab` runs.
+// The laboratory as a program, which `upsweep lab` runs.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
@@ -16,7 +16,7 @@ int main(int argc, char** argv)
         app.parse(argc, argv);
         return 0;
     } catch (const CLI::RuntimeError& error) {
-        return error.get_exit_code(); // a finding, about which all is said
+        return error.get_exit_code(); // a finding, which has been reported
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Runs rungs in the simulator and keeps what it counted.
+// Runs the rungs of a ladder in the simulator and keeps what was counted.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct settings {
     unsigned schedules = 1; // in order first, then reversed, round robin, and as many random ones as are left
 };
 
-// On a GPU; 0 milliseconds where the answer was not even timed.
+// The time on a GPU; 0 milliseconds where the kernel was not timed.
 struct gpu_time {
     unsigned n;
     double ms, gbps, share_of_roof;
@@ -49,14 +49,14 @@ std::vector<upsweep::simulator::schedule> schedules_of(const settings& how);
 std::string table_of(const std::vector<measurement>& rows);
 std::string findings_of(const std::vector<measurement>& rows);
 
-// S8: which scan wins where, from counted work and steps, by Brent's bound: work / processors + steps.
+// S8: which scan wins where, from counted work and steps, by Brent's theorem (1974): work / processors + steps.
 std::string brent_table(const ladder& scans);
 
-// The source with the counters beside each line, then the data flow.
-// The kernels' sources are where they were compiled, or in the folder named here.
+// The source of a kernel with the counters beside each line, and then its data flow. The source is found where it was
+// compiled, or in the folder named here.
 std::string explain(const rung& which, const settings& how, const std::filesystem::path& kernels = {});
 std::string data_flow(const rung& which, const task& what);
-// The lines of a file with counters beside those that ran.
+// The lines of a file, with counters beside those that ran.
 std::string annotated(const std::vector<upsweep::simulator::launch_report>& reports, const std::string& file,
                       const std::filesystem::path& source_file);
 

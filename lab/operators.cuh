@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// R14: the operators of a fold, each with its identity. Any kernel of the ladders takes any of them.
+// R14. The operators of a fold, each with its identity. Every kernel of the ladders takes any of them.
 #pragma once
 
 #include <limits>

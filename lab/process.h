@@ -7,7 +7,7 @@
 
 namespace lab {
 
-// A folder for temporary files; it goes with its contents.
+// A folder for temporary files, which is removed with its contents when the object ends.
 class scratch_folder {
 public:
     scratch_folder();
@@ -19,7 +19,7 @@ public:
 
 enum class output { shown, hidden };
 
-// Its exit status; 127 when it could not be started, 128 and the signal when one ended it.
+// Runs a program and returns its exit status: 127 when it could not be started, and 128 plus the signal when one ended it.
 int run_program(const std::vector<std::string>& words, output what = output::shown);
 
 } // namespace lab

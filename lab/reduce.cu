@@ -18,12 +18,12 @@ std::vector<T> padded(std::vector<T> values, std::size_t to, T with)
     return values;
 }
 
-// A level of the fold: n words of `in` become one word a block of `out`.
+// A function that launches one level of the fold: n words of `in` become one word of `out` for each block.
 template <class T, class Op>
 using level = void (*)(const T* in, T* out, unsigned n, unsigned block, unsigned grid, Op op);
 
-// R13: levels until one word is left, by second, third, ... launches. Inputs and partials are padded with the identity
-// to whole tiles, for the kernels that expect it.
+// Launches level after level until one word is left. Inputs and partial results are padded with the identity to whole
+// tiles, for the kernels that expect it.
 template <class T, class Op>
 T fold_by_levels(const std::vector<T>& values, unsigned block, unsigned tile, level<T, Op> one, Op op)
 {
@@ -58,7 +58,7 @@ T run_one_thread(const std::vector<T>& values, const task& what, Op op)
         op);
 }
 
-// R13: the partial results of the tree in global memory lie at the head of each tile; the host finishes.
+// R3: the partial results of the tree in global memory lie at the heads of the tiles, and the host folds them.
 template <class T, class Op>
 T run_global_tree(const std::vector<T>& values, const task& what, Op op)
 {
@@ -104,7 +104,7 @@ LAB_ANY_LENGTH(run_unrolled_last_warp, reduce_unrolled_last_warp, 2)
 LAB_ANY_LENGTH(run_shuffle, reduce_shuffle, 8)
 #undef LAB_ANY_LENGTH
 
-// The block size becomes a template argument; others than these are rounded down to one of them.
+// The block size becomes a template argument. Sizes other than these are rounded down to one of them.
 template <class F>
 void with_block(unsigned block, F f)
 {
@@ -172,7 +172,7 @@ T serial_answer(const std::vector<T>& values, Op op)
     return total;
 }
 
-// R14: the same kernel under every operator.
+// R14. The same kernel folds under every operator.
 bool every_operator(const task& what)
 {
     std::vector<unsigned> values(what.n);
@@ -189,7 +189,7 @@ bool every_operator(const task& what)
 double log2_of(double n) { return std::log2(n); }
 double linear(double n) { return n - 1; }
 
-// The runner of a row, for numbers and for elements that remember where they came from.
+// The runners of a row: for numbers, and for elements that remember the inputs they were folded from.
 #if LAB_SIMULATED
 #define LAB_TRACE(runner) [](const task& what) { runner<elements>(single_elements(what.n), what, join()); }
 #else

@@ -1,7 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // The reduce ladder, in the order in which it was climbed. Each kernel folds `in` to one value a block, with an
-// associative operator that has an identity; each mends a fault of the one before it.
+// associative operator that has an identity; each mends a fault of the one before it. R5 to R11 are the seven steps of
+// Harris, Optimizing Parallel Reduction in CUDA (2007), his first two in the opposite order.
 //
 //   R1   serial                      n - 1 steps, n - 1 applications
 //   R2   one thread of each block    the other threads idle
@@ -22,7 +23,7 @@
 
 namespace lab {
 
-// R1. The definition, and the reference for all others.
+// R1. This is the definition, with which all others are compared.
 template <class T, class Op>
 __global__ void reduce_serial(const T* in, T* out, unsigned n, Op op)
 {
@@ -32,7 +33,7 @@ __global__ void reduce_serial(const T* in, T* out, unsigned n, Op op)
     out[0] = total;
 }
 
-// R2. Parallel between blocks, serial inside them.
+// R2. The blocks work in parallel, and inside each block one thread folds alone.
 template <class T, class Op>
 __global__ void reduce_one_thread(const T* in, T* out, unsigned n, Op op)
 {
@@ -45,8 +46,8 @@ __global__ void reduce_one_thread(const T* in, T* out, unsigned n, Op op)
     }
 }
 
-// R3. A tree, in place: every step reads two words and writes one for each pair. The total is left in the first word
-// of the block's part. n is a multiple of the block.
+// R3. The block folds a tree in place, in global memory: every step reads two words and writes one for each pair. The total
+// is left in the first word of the tile. n is a multiple of the block.
 template <class T, class Op>
 __global__ void reduce_global_tree(T* data, Op op)
 {
@@ -59,7 +60,7 @@ __global__ void reduce_global_tree(T* data, Op op)
     }
 }
 
-// R4. The same tree in shared memory: each word of the input is read once. n is a multiple of the block.
+// R4. The tree is in shared memory, so that each word of the input is read once. n is a multiple of the block.
 template <class T, class Op>
 __global__ void reduce_shared_tree(const T* in, T* out, Op op)
 {
@@ -77,7 +78,8 @@ __global__ void reduce_shared_tree(const T* in, T* out, Op op)
         out[blockIdx.x] = tile[0];
 }
 
-// R5. Neighbours first. Working threads stand together, but their index strides: 2-way, 4-way, ... bank conflicts.
+// R5. Neighbours are folded first. The threads that work are the first ones, but their index strides: there are 2-way,
+// 4-way, ... bank conflicts.
 template <class T, class Op>
 __global__ void reduce_interleaved_strided(const T* in, T* out, Op op)
 {
@@ -95,7 +97,7 @@ __global__ void reduce_interleaved_strided(const T* in, T* out, Op op)
         out[blockIdx.x] = tile[0];
 }
 
-// R6. Neighbours first, each pair folded by its left thread: the working threads thin out in every warp.
+// R6. Neighbours are folded first, each pair by its left thread: in every warp fewer and fewer lanes work.
 template <class T, class Op>
 __global__ void reduce_interleaved_modulo(const T* in, T* out, Op op)
 {
@@ -112,7 +114,8 @@ __global__ void reduce_interleaved_modulo(const T* in, T* out, Op op)
         out[blockIdx.x] = tile[0];
 }
 
-// R7. Halves: the working threads are the first ones, at neighbouring words. A tail is filled with the identity.
+// R7. The two halves are folded: the threads that work are the first ones, and their words are neighbours. A tail is filled
+// with the identity.
 template <class T, class Op>
 __global__ void reduce_sequential(const T* in, T* out, unsigned n, Op op)
 {
@@ -130,7 +133,7 @@ __global__ void reduce_sequential(const T* in, T* out, unsigned n, Op op)
         out[blockIdx.x] = tile[0];
 }
 
-// R8. A block folds two tiles; the first fold happens on the way in.
+// R8. A block folds two tiles. It folds them with one another while it loads them.
 template <class T, class Op>
 __global__ void reduce_first_add(const T* in, T* out, unsigned n, Op op)
 {
@@ -149,8 +152,8 @@ __global__ void reduce_first_add(const T* in, T* out, unsigned n, Op op)
         out[blockIdx.x] = tile[0];
 }
 
-// The last 64 words, by one warp. Lanes do not run in step by themselves: each read is set apart from the write that
-// follows it. The block has at least 64 threads.
+// One warp folds the last 64 words. Lanes do not run in step by themselves, so that a barrier of the warp separates each
+// read from the write that follows it. The block has at least 64 threads.
 template <class T, class Op>
 __device__ void fold_last_warp(T* tile, unsigned t, Op op)
 {
@@ -167,7 +170,7 @@ __device__ void fold_last_warp(T* tile, unsigned t, Op op)
         tile[0] = mine;
 }
 
-// R9. When one warp is left, the block has nothing to wait for.
+// R9. When one warp is left, it needs no barriers of the block.
 template <class T, class Op>
 __global__ void reduce_unrolled_last_warp(const T* in, T* out, unsigned n, Op op)
 {
@@ -188,7 +191,7 @@ __global__ void reduce_unrolled_last_warp(const T* in, T* out, unsigned n, Op op
         out[blockIdx.x] = tile[0];
 }
 
-// One step of the unrolled tree: compiled away where the block is too small for it.
+// One step of the unrolled tree. The compiler leaves it out where the block is too small for it.
 template <unsigned Block, unsigned Half, class T, class Op>
 __device__ void fold_half(T* tile, unsigned t, Op op)
 {
@@ -199,7 +202,7 @@ __device__ void fold_half(T* tile, unsigned t, Op op)
     }
 }
 
-// R10. The block size is a template argument: every test of it is decided by the compiler.
+// R10. The block size is a template argument, so that the compiler decides every test of it.
 template <unsigned Block, class T, class Op>
 __global__ void reduce_fully_unrolled(const T* in, T* out, unsigned n, Op op)
 {
@@ -218,8 +221,8 @@ __global__ void reduce_fully_unrolled(const T* in, T* out, unsigned n, Op op)
         out[blockIdx.x] = tile[0];
 }
 
-// R11. A thread first folds every gridDim-th tile by itself: n steps / threads, and only then the tree. Neighbouring
-// threads read neighbouring words.
+// R11. A thread first folds one word of every gridDim-th tile by itself, in n / threads steps, and only then takes part in
+// the tree. Neighbouring threads read neighbouring words.
 template <unsigned Block, class T, class Op>
 __global__ void reduce_many_per_thread(const T* in, T* out, unsigned n, Op op)
 {
@@ -240,7 +243,7 @@ __global__ void reduce_many_per_thread(const T* in, T* out, unsigned n, Op op)
         out[blockIdx.x] = tile[0];
 }
 
-// Every lane's value to lane 0, through registers.
+// Folds the values of the lanes, through registers. Lane 0 gets the total.
 template <class T, class Op>
 __device__ T fold_warp(T mine, Op op)
 {
@@ -252,7 +255,8 @@ __device__ T fold_warp(T mine, Op op)
     return mine;
 }
 
-// Every thread's value to thread 0: the warps fold, then the first warp folds their totals. One word a warp.
+// Folds the values of the threads. Every warp folds its own, and the first warp folds the totals of all. Thread 0 gets the
+// total. Shared memory holds one word a warp.
 template <class T, class Op>
 __device__ T fold_block(T mine, Op op)
 {
@@ -267,7 +271,7 @@ __device__ T fold_block(T mine, Op op)
     return mine;
 }
 
-// R12. Shuffles: shared memory holds one word a warp, and the block meets once. The block is whole warps.
+// R12. With shuffles, shared memory holds one word a warp, and the block passes one barrier. A block consists of whole warps.
 template <class T, class Op>
 __global__ void reduce_shuffle(const T* in, T* out, unsigned n, Op op)
 {
@@ -279,8 +283,9 @@ __global__ void reduce_shuffle(const T* in, T* out, unsigned n, Op op)
         out[blockIdx.x] = mine;
 }
 
-// R13. The block that takes the last ticket finds all partial results written (the fence comes before the ticket) and
-// folds them. out has a word for each block and, at [gridDim.x], the total; the ticket starts at zero and ends there.
+// R13. Every block takes a ticket after it has written its partial result; the fence keeps the two in this order. The block
+// that takes the last ticket therefore finds all partial results written, and folds them. `out` has a word for each block
+// and, at [gridDim.x], the total. The ticket starts at zero and ends at zero.
 template <class T, class Op>
 __global__ void reduce_last_block(const T* in, T* out, unsigned* ticket, unsigned n, Op op)
 {

@@ -12,7 +12,7 @@ namespace lab {
 
 namespace {
 
-// Marks what is code: not comments, not string or character literals.
+// Marks the characters that are code, which those of comments and of string and character literals are not.
 std::vector<bool> code_of(const std::string& s)
 {
     std::vector<bool> code(s.size(), true);
@@ -49,7 +49,7 @@ std::vector<bool> code_of(const std::string& s)
 
 bool part_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Where the kernel's name, with its namespaces and template arguments, begins; it ends before `end`.
+// Where the name of the kernel begins, with its namespaces and template arguments. It ends before `end`.
 std::size_t start_of_kernel(const std::string& s, std::size_t end)
 {
     auto skip_space = [&](std::size_t i) {

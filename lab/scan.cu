@@ -80,7 +80,7 @@ std::vector<T> run_power_of_two(const std::vector<T>& values, const task&, Op op
     return out.read();
 }
 
-// S6, level by level: the totals of the tiles are an array like the first one.
+// S6, level by level: the totals of the tiles are an array like the first one, and are scanned in the same way.
 template <class T, class Op>
 void scan_levels(const T* in, T* out, unsigned n, unsigned block, Op op)
 {
@@ -106,13 +106,13 @@ std::vector<T> run_look_back(const std::vector<T>& values, const task& what, Op 
 {
     const unsigned tiles = blocks_for(values.size(), what.block);
     buffer<T> in(values), out(values.size()), totals(tiles), prefixes(tiles);
-    const auto states = zeros<unsigned>(tiles), ticket = zeros<unsigned>(1);
+    const auto tile_states = zeros<unsigned>(tiles), ticket = zeros<unsigned>(1);
     launch(scan_look_back<T, Op>, tiles, what.block, 0, in.data(), out.data(), totals.data(), prefixes.data(),
-           states.data(), ticket.data(), static_cast<unsigned>(values.size()), op);
+           tile_states.data(), ticket.data(), static_cast<unsigned>(values.size()), op);
     return out.read();
 }
 
-// S9: a table, and queries of every kind on it.
+// S9. Builds the table and asks it for the sums of small, large and empty rectangles.
 bool table_is_right(const std::vector<int>& values, unsigned rows, unsigned columns, const task& what)
 {
     buffer<int> in(values), table(values.size());
@@ -138,7 +138,7 @@ bool table_is_right(const std::vector<int>& values, unsigned rows, unsigned colu
     return true;
 }
 
-// About n words, in rows that are longer than a block.
+// The table has about n words, in rows that are longer than a block.
 bool run_two_dimensions(const task& what)
 {
     const auto side = static_cast<unsigned>(std::sqrt(static_cast<double>(what.n))) + 1;
@@ -151,7 +151,7 @@ bool run_two_dimensions(const task& what)
 double linear(double n) { return n - 1; }
 double log2_of(double n) { return std::log2(n); }
 
-// Kernels of one block take no more than the block can hold.
+// A kernel of one block is given no more elements than the block can hold.
 task one_block(task what, unsigned words_per_thread)
 {
     const unsigned most = what.block * words_per_thread;
@@ -205,7 +205,7 @@ ladder scan_ladder()
                          one_block(what, 2), false, nullptr, nullptr),
                 LAB_RUNG("S6", scan_tiles, "tiles, their totals, and back: any length, read twice", run_blocks, what,
                          false, nullptr, nullptr),
-                LAB_RUNG("S7", scan_look_back, "one pass: a tile looks back at its predecessors", run_look_back, what,
+                LAB_RUNG("S7", scan_look_back, "decoupled look-back: one pass over the tiles", run_look_back, what,
                          false, nullptr, nullptr),
                 {"S9",
                  "scan_rows",

@@ -1,22 +1,23 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// The scan ladder: out[i] is the fold of everything up to in[i]: with it (inclusive), or without it (exclusive).
+// The scan ladder: out[i] is the fold of everything up to in[i], with in[i] (inclusive) or without it (exclusive).
 //
 //   S1   serial                    n - 1 steps, n - 1 applications
 //   S2   n independent reductions  n(n-1)/2 applications: parallel, and much more work
-//   S3   Hillis and Steele         log n steps, n log n - n + 1 applications
-//   S4   Blelloch                  2 log n steps, 2(n-1) applications: the up-sweep is a reduction
-//   S5   the power-of-two scan     up-sweep, then each index adds the blocks that its binary digits name
-//   S6   several blocks            scan the tiles, scan their totals, add: the input is read twice
-//   S7   look-back                 one pass: a tile asks its predecessors for their totals
-//   S9   two dimensions            rows, then columns; any rectangle's sum is four reads
+//   S3   Hillis and Steele (1986)  log n steps, n log n - n + 1 applications
+//   S4   Blelloch (1990)           2 log n steps, 2(n-1) applications: the up-sweep is a reduction
+//   S5   the power-of-two scan     up-sweep, then each index adds the aligned blocks that its binary digits name
+//   S6   reduce, then scan         scan the tiles, scan their totals, add: the input is read twice
+//   S7   decoupled look-back       one pass: a tile looks back at the states of its predecessors
+//                                  (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016)
+//   S9   two dimensions            rows, then columns; any rectangle's sum is four reads (Crow 1984)
 #pragma once
 
 #include "operators.cuh"
 
 namespace lab {
 
-// S1.
+// S1. One thread carries the total along.
 template <class T, class Op>
 __global__ void scan_serial(const T* in, T* out, unsigned n, Op op)
 {
@@ -38,7 +39,7 @@ __global__ void scan_serial_exclusive(const T* in, T* out, unsigned n, Op op)
     }
 }
 
-// S2. Every output on its own.
+// S2. Every thread folds all that its output needs, without help from the others.
 template <class T, class Op>
 __global__ void scan_by_reductions(const T* in, T* out, unsigned n, Op op)
 {
@@ -51,8 +52,8 @@ __global__ void scan_by_reductions(const T* in, T* out, unsigned n, Op op)
     out[i] = total;
 }
 
-// S3. Each step doubles the reach: after s of them a word holds the fold of its 2^s predecessors. Two buffers, so that
-// one barrier a step is enough. One block.
+// S3. Each step doubles the reach: after s steps a word holds the fold of the 2^s elements that end with its own. There are
+// two buffers, so that one barrier a step is enough. The kernel is for one block.
 template <class T, class Op>
 __global__ void scan_hillis_steele(const T* in, T* out, Op op)
 {
@@ -72,8 +73,8 @@ __global__ void scan_hillis_steele(const T* in, T* out, Op op)
     out[t] = from[t];
 }
 
-// The up-sweep of a tile of 2 * blockDim.x words: afterwards the word at the end of each aligned power-of-two range
-// holds the range's total.
+// The up-sweep of a tile of 2 * blockDim.x words is Blelloch's reduction tree. Afterwards the word at the end of each
+// aligned range of 2^k words holds the total of that range.
 template <class T, class Op>
 __device__ void up_sweep(T* tile, unsigned t, unsigned words, Op op)
 {
@@ -85,8 +86,9 @@ __device__ void up_sweep(T* tile, unsigned t, unsigned words, Op op)
     }
 }
 
-// S4. Up-sweep, the identity at the root, down-sweep: a node hands what precedes it to its left child, and that with
-// the left total to its right child. Exclusive. One block of half as many threads as words, a power of two.
+// S4. After the up-sweep the root is given the identity. In the down-sweep, a node hands the fold of what precedes it to its
+// left child, and that fold with the left child's total to its right child. The scan is exclusive. The kernel is for one
+// block, of half as many threads as there are words, a power of two.
 template <class T, class Op>
 __global__ void scan_blelloch(const T* in, T* out, Op op)
 {
@@ -97,7 +99,7 @@ __global__ void scan_blelloch(const T* in, T* out, Op op)
     tile[t + blockDim.x] = in[t + blockDim.x];
     up_sweep(tile, t, words, op);
     if (t == 0)
-        tile[words - 1] = op.identity(); // thread 0 made the root itself: nothing to wait for
+        tile[words - 1] = op.identity(); // thread 0 has written the root itself, so that it need not wait
     for (unsigned s = words / 2; s > 0; s /= 2) {
         __syncthreads();
         const unsigned right = 2 * s * (t + 1) - 1;
@@ -112,8 +114,9 @@ __global__ void scan_blelloch(const T* in, T* out, Op op)
     out[t + blockDim.x] = tile[t + blockDim.x];
 }
 
-// S5. After the up-sweep, the first m words fold as the aligned blocks that the binary digits of m name, largest
-// first: 7 = 4 + 2 + 1. Every output is at most log n applications away. Inclusive. One block, as S4.
+// S5. After the up-sweep, the fold of the first m words is that of the aligned blocks which the binary digits of m name,
+// largest first: 7 = 4 + 2 + 1. Every output needs at most log n applications more. The scan is inclusive, and the kernel
+// is for one block, as S4 is.
 template <class T, class Op>
 __global__ void scan_power_of_two(const T* in, T* out, Op op)
 {
@@ -136,7 +139,8 @@ __global__ void scan_power_of_two(const T* in, T* out, Op op)
     }
 }
 
-// The inclusive scan of one value a thread, over the block: warps by shuffles, then the warps' totals.
+// The inclusive scan of one value of each thread of a block: every warp scans by shuffles, and then the first warp scans
+// the totals of all.
 template <class T, class Op>
 __device__ T scan_block(T mine, Op op, T* total)
 {
@@ -166,7 +170,8 @@ __device__ T scan_block(T mine, Op op, T* total)
     return mine;
 }
 
-// S6, first and second launch. Every tile by itself; its total aside. The block is whole warps.
+// S6, first launch. Every block scans a tile by itself and keeps its total aside; the same kernel scans the totals. A block
+// consists of whole warps.
 template <class T, class Op>
 __global__ void scan_tiles(const T* in, T* out, T* totals, unsigned n, Op op)
 {
@@ -179,7 +184,7 @@ __global__ void scan_tiles(const T* in, T* out, T* totals, unsigned n, Op op)
         totals[blockIdx.x] = total;
 }
 
-// S6, last launch: everything before the tile, to each of its words.
+// S6, last launch. The fold of all that precedes a tile is added to each of its words.
 template <class T, class Op>
 __global__ void scan_add_totals(T* out, const T* totals, unsigned n, Op op)
 {
@@ -188,21 +193,24 @@ __global__ void scan_add_totals(T* out, const T* totals, unsigned n, Op op)
         out[i] = op(totals[blockIdx.x - 1], out[i]);
 }
 
-// What a tile tells its successors: nothing yet, its own total, or the fold of everything up to its end.
+// What a tile tells its successors: nothing yet, its own total, or the fold of everything up to its end. (Merrill and
+// Garland call these states X, A for aggregate, and P for prefix.)
 enum tile_state : unsigned { tile_empty = 0, tile_total = 1, tile_prefix = 2 };
 
+// The value is written before the state that says it is there: the fence keeps the two in this order.
 template <class T>
-__device__ void publish(T* values, unsigned* states, unsigned tile, T value, unsigned state)
+__device__ void publish(T* values, unsigned* tile_states, unsigned tile, T value, unsigned state)
 {
     values[tile] = value;
     __threadfence();
-    atomicExch(&states[tile], state);
+    atomicExch(&tile_states[tile], state);
 }
 
-// S7. One pass. Tiles are numbered by a ticket, so that a tile only ever waits for tiles that already run. Each tells
-// its total, then walks back over its predecessors until one knows its whole prefix. states and ticket start at zero.
+// S7. Decoupled look-back, in one pass. A block takes a ticket that says which tile is its own, so that it only ever waits
+// for tiles whose blocks already run. It publishes the total of its tile, looks back over its predecessors until one of
+// them knows its whole prefix, and publishes its own prefix. The tile states and the ticket start at zero.
 template <class T, class Op>
-__global__ void scan_look_back(const T* in, T* out, T* totals, T* prefixes, unsigned* states, unsigned* ticket,
+__global__ void scan_look_back(const T* in, T* out, T* totals, T* prefixes, unsigned* tile_states, unsigned* ticket,
                                unsigned n, Op op)
 {
     __shared__ unsigned tile;
@@ -215,17 +223,17 @@ __global__ void scan_look_back(const T* in, T* out, T* totals, T* prefixes, unsi
     const T mine = scan_block(i < n ? in[i] : op.identity(), op, &total);
     if (threadIdx.x == 0) {
         if (tile > 0)
-            publish(totals, states, tile, total, tile_total);
+            publish(totals, tile_states, tile, total, tile_total);
         T prefix = op.identity();
         for (unsigned other = tile; other > 0;) {
             unsigned state = tile_empty;
             while (state == tile_empty)
-                state = atomicAdd(&states[other - 1], 0u);
+                state = atomicAdd(&tile_states[other - 1], 0u);
             __threadfence();
             prefix = op(state == tile_prefix ? prefixes[other - 1] : totals[other - 1], prefix);
             other = state == tile_prefix ? 0 : other - 1;
         }
-        publish(prefixes, states, tile, op(prefix, total), tile_prefix);
+        publish(prefixes, tile_states, tile, op(prefix, total), tile_prefix);
         before = prefix;
     }
     __syncthreads();
@@ -233,7 +241,7 @@ __global__ void scan_look_back(const T* in, T* out, T* totals, T* prefixes, unsi
         out[i] = op(before, mine);
 }
 
-// S9. One block a row: the row is scanned tile by tile, carrying the total along.
+// S9. One block scans a row, tile by tile, and carries the total from each tile to the next.
 template <class T, class Op>
 __global__ void scan_rows(const T* in, T* out, unsigned columns, Op op)
 {
@@ -251,7 +259,8 @@ __global__ void scan_rows(const T* in, T* out, unsigned columns, Op op)
     }
 }
 
-// S9. One thread a column, in place: neighbouring threads read neighbouring words.
+// S9. One thread scans a column in place. Neighbouring threads have neighbouring columns, so that a warp reads whole
+// transactions.
 template <class T, class Op>
 __global__ void scan_columns(T* data, unsigned rows, unsigned columns, Op op)
 {
@@ -270,7 +279,7 @@ struct rectangle {
     unsigned top, left, bottom, right; // first row and column inside, first ones outside
 };
 
-// S9. The sum over a rectangle is four corners of the table: whatever its size.
+// S9. The sum over a rectangle, whatever its size, takes four corners of the table (Crow 1984).
 template <class T>
 __global__ void sum_rectangles(const T* table, unsigned columns, const rectangle* queries, T* sums, unsigned count)
 {

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Times what a rung launches, where somebody asks for it: on a GPU, by events around each launch.
+// Times the launches of a rung where somebody asks for it, which is on a GPU, by events around each launch.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -37,8 +37,8 @@ public:
     template <class F>
     void time(F launch)
     {
-        // Everything is read from memory, not from a cache; and while this runs, the launch is put in the queue, so
-        // that the way from the host is not timed.
+        // This evicts the data from the cache, so that the kernel reads from memory. While it runs, the host enqueues the
+        // launch, so that the time of the way from host to GPU is not taken, too.
         check(cudaMemsetAsync(washed_, 0, wash), "cudaMemset");
         check(cudaEventRecord(begin_), "cudaEventRecord");
         launch();
@@ -68,7 +68,7 @@ private:
 
 inline stopwatch* timing = nullptr;
 
-// Whether `once` is right each time. What it launches is timed if there is a stopwatch.
+// Whether `once` is right each time. Its launches are timed if there is a stopwatch.
 template <class F>
 bool repeat(unsigned repetitions, std::size_t elements, std::size_t bytes, F once)
 {

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Not instrumented, because it runs inside kernels and is no part of them.
+// This file is compiled without instrumentation, because it runs inside kernels and is no part of them.
 #include "launch.cuh"
 
 namespace lab {

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// The ladders on a GPU: each rung against the serial answer, and against the clock.
+// The ladders on a GPU. Each rung is compared with the serial answer, and timed.
 //   nvcc -O3 -std=c++20 -arch=native --expt-relaxed-constexpr -I lab lab/gpu/main.cu lab/reduce.cu lab/scan.cu
 //        lab/histogram.cu lab/exhibits.cu lab/ladders.cpp -o upsweep-lab-gpu
 #include <poll.h>
@@ -35,8 +35,8 @@ struct item {
     lab::task what;
 };
 
-// How many elements a rung is given at most: what one block holds, or what one thread, or quadratic work, or nine
-// operators do in a fraction of a second.
+// How many elements a rung is given at most: as many as one block holds, or as one thread, quadratic work or nine operators
+// get done in a fraction of a second.
 unsigned most(const std::string& row)
 {
     static const std::map<std::string, unsigned> limits{{"R1", 1u << 20}, {"S1", 1u << 20}, {"H1", 1u << 20},
@@ -53,14 +53,14 @@ double median(std::vector<double> values)
     return *middle;
 }
 
-// Repetitions after the first, which warms up.
+// The median time of the repetitions after the first one, which warms up.
 double settled(const lab::stopwatch& watch)
 {
     const auto& all = watch.milliseconds;
     return median(all.size() == 1 ? all : std::vector<double>(all.begin() + 1, all.end()));
 }
 
-// The least time in which this GPU reads so many bytes, or copies half of them to the other half.
+// The least time in which this GPU reads so many bytes, or copies one half of them to the other.
 double roof_ms(std::size_t bytes, bool copy)
 {
     static std::map<std::pair<std::size_t, bool>, double> known;
@@ -150,9 +150,9 @@ void measure(const item& what, const choices& c, std::FILE* rows)
     put(row, rows);
 }
 
-// Works through the items in a process of its own, and says so after each: a fault of a kernel ends the process's use
-// of the GPU, and what hangs can be ended from outside. The number of items that were finished.
-// Throws where there is no GPU.
+// Works through the items in a process of its own, which says so after each of them: a fault of a kernel takes the GPU away
+// from its whole process, and a process that hangs can be ended from outside. Returns the number of items that were
+// finished. Throws where there is no GPU.
 std::size_t work_through(const std::vector<item>& items, std::size_t from, const choices& c, std::FILE* rows)
 {
     constexpr int no_gpu = 3;

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// What the kernels of the ladders are measured against: the same bytes, only read, or only copied.
+// The kernels with which those of the ladders are compared: they only read the same bytes, or only copy them.
 #pragma once
 
 namespace lab {

@@ -1,12 +1,12 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Stands between the compiler (which finds it through -B) and the assembler, and gives __shared__ variables their
-// meaning: C++ has no storage class that is both static and one per block. The shim headers spell __shared__ as
-// thread_local. From g++ the address of such a variable comes from one fixed call sequence (the global-dynamic model),
-// and here that call is turned to the simulator, which answers with the running block's copy; clang calls a function
-// (-femulated-tls) that the simulator defines. An extern array that nobody defines becomes a weak symbol, so that its
-// address is null: the simulator's name for dynamic shared memory.
-// Block copies (memcpy, memset, memmove) are turned to the simulator as well, because clang leaves them unhooked.
+// This program stands between the compiler, which finds it through -B, and the assembler. It gives __shared__ variables
+// their meaning, for which C++ has no storage class: static, and one for each block. The headers of the simulator spell
+// __shared__ as thread_local. g++ takes the address of such a variable by one fixed sequence with a call (the global-dynamic
+// model), and this program redirects the call to the simulator, which answers with the copy of the running block; clang
+// calls a function that the simulator defines (-femulated-tls). An extern array that is nowhere defined becomes a weak
+// symbol, whose address is null: by this the simulator recognises dynamic shared memory.
+// Calls of memcpy, memset and memmove are redirected to the simulator as well, because clang calls no hooks for them.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,7 +61,8 @@ symbols collect_symbols(const std::vector<std::string>& lines)
     return found;
 }
 
-// ".section .tbss.name,"awTG",..." is ordinary data for us: the image that every block's copy is addressed by.
+// The section of a thread_local variable (.section .tbss.name,"awTG",...) becomes ordinary data: the image of the variable,
+// by whose address the simulator finds the copy of each block.
 std::string ordinary_section(std::string line)
 {
     for (auto [tls, plain] : {std::pair{".tbss", ".bss.upsweep_shared"}, std::pair{".tdata", ".data.upsweep_shared"}})
@@ -87,7 +88,7 @@ std::string with_simulated_copies(std::string line)
     return line;
 }
 
-// clang emulates thread_local by a control variable for each; nobody defines that of an extern shared array.
+// clang emulates a thread_local variable by a control variable. That of an extern shared array is defined nowhere.
 void note_emulated(std::string_view line, const symbols& known, std::set<std::string, std::less<>>& undefined)
 {
     const auto begin = line.find("__emutls_v.");
@@ -110,7 +111,7 @@ void rewrite(const std::vector<std::string>& lines, std::ostream& out)
     for (const auto& line : lines) {
         auto text = trimmed(line);
         if (starts_with(text, ".section") && text.find("@llvm_") != text.npos)
-            continue; // notes that GNU as does not know
+            continue; // GNU as does not know these notes
         note_emulated(line, known, undefined);
         const auto access = line.find("@tlsgd(%rip), %rdi");
         std::string name;
@@ -118,7 +119,7 @@ void rewrite(const std::vector<std::string>& lines, std::ostream& out)
             auto start = line.rfind("leaq", access) + 5;
             name = trimmed(std::string_view(line).substr(start, access - start));
         }
-        if (access != line.npos && !starts_with(name, "_ZSt")) { // the standard library's own stay real
+        if (access != line.npos && !starts_with(name, "_ZSt")) { // those of the standard library stay real
             auto size = known.sizes.find(name);
             if (!known.labels.contains(name))
                 undefined.insert(name);
@@ -131,7 +132,7 @@ void rewrite(const std::vector<std::string>& lines, std::ostream& out)
             out << "\tcall\tupsweep_simulator_shared_address@PLT\n";
             inside_sequence = false;
         } else if (line.find("@dtpoff") != line.npos) {
-            out << "\t.quad\t0\n"; // where a debugger would look for the variable: there is no one place
+            out << "\t.quad\t0\n"; // a debugger would look here for the place of the variable, but it has several
         } else if (starts_with(text, ".section") &&
                    (text.find(".tbss") != text.npos || text.find(".tdata") != text.npos)) {
             out << ordinary_section(line) << '\n';
@@ -164,7 +165,7 @@ int main(int argc, char** argv)
             arguments.push_back(argument);
         }
     }
-    if (argc == 2 && arguments.size() == 2) { // --version and its kin
+    if (argc == 2 && arguments.size() == 2) { // --version, say
         execlp("as", "as", argv[1], static_cast<char*>(nullptr));
         return 127;
     }

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Cooperative groups: the block, its tiles, the cluster and the grid.
+// Cooperative groups: the block, its tiles of threads, the cluster and the grid.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace cooperative_groups {
 
 namespace device = upsweep::simulator::device;
 
-// Shared memory for tiles of more than one warp: a barrier for each tile of each size, and a word for each thread.
+// Shared memory for tiles of more than one warp. It has a barrier for each tile of each size, and a word for each thread.
 template <unsigned MaxBlockSize = 1024>
 struct block_tile_memory {
     std::uint64_t barriers[31];
@@ -47,7 +47,7 @@ UPSWEEP_INLINE thread_block this_thread_block(block_tile_memory<MaxBlockSize>& m
     return {memory.barriers, memory.words};
 }
 
-// The lanes of one warp that form a group: what tiles and coalesced groups have in common.
+// A group of lanes of one warp. Tiles and coalesced groups are such groups.
 class lane_group {
 public:
     lane_group(unsigned mask, unsigned rank, unsigned size) : mask_(mask), rank_(rank), size_(size) {}
@@ -111,7 +111,7 @@ private:
     unsigned first() const { return device::lane_index() / Size * Size; }
 };
 
-// Several warps: they meet at a barrier and exchange through the block's memory for tiles.
+// A group of several warps, which meet at a barrier and exchange values through the block's memory for tiles.
 template <unsigned Size>
 class block_tile {
     static_assert(Size > 32 && Size <= 1024 && (Size & (Size - 1)) == 0, "a tile has a power of two of threads");
@@ -253,7 +253,7 @@ public:
     {
         device::barrier(device::barrier_level::cluster, device::barrier_vote::none, 0);
     }
-    // Between the two a thread does what needs nobody else.
+    // Between arriving and waiting, a thread does work that does not depend on other threads.
     struct arrival_token {};
     UPSWEEP_INLINE static arrival_token barrier_arrive()
     {

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Half precision: every operation in float, rounded once to nearest even, as the hardware rounds a single operation.
+// Half precision. Every operation is one in float whose result is rounded once, to nearest even, as the hardware rounds it.
 #pragma once
 
 #include <bit>

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// A thread's own asynchronous copies from global into shared memory (cp.async).
+// The asynchronous copies of a thread from global into shared memory (cp.async).
 #pragma once
 
 #include "cuda_runtime.h"

@@ -1,9 +1,9 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// CUDA C++ for an ordinary compiler: include this in place of NVIDIA's header of the same name.
+// CUDA C++ for an ordinary compiler. This header takes the place of NVIDIA's header of the same name.
 #pragma once
 
-// Headers written for CUDA ask by these whether it was included.
+// By these macros, headers written for CUDA ask whether it was included.
 #define __CUDA_RUNTIME_H__
 #define __CUDA_RUNTIME_API_H__
 #define __DRIVER_TYPES_H__

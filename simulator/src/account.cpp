@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// What a warp instruction costs: transactions, bank conflicts, atomics at one address, idle lanes.
+// Counts what a warp instruction costs: transactions, bank conflicts, atomics at one address, idle lanes.
 #include <algorithm>
 #include <bit>
 
@@ -10,7 +10,8 @@ namespace upsweep::simulator {
 
 namespace {
 
-// Counts distinct numbers among a handful. Neighbours mostly repeat or ascend, so the last one is asked first.
+// Counts the distinct ones among at most a few hundred numbers. Neighbours are often equal, so that each number is first
+// compared with the last one.
 class distinct {
 public:
     bool add(std::uint64_t value)
@@ -51,7 +52,7 @@ void each_lane(std::uint32_t mask, F f)
         f(static_cast<std::uint32_t>(std::countr_zero(mask)));
 }
 
-// The lanes that the memory serves together, beginning with one of them.
+// The mask of the lanes that the memory serves at once, of which this is the first.
 std::uint32_t part_mask(std::uint32_t begin, std::uint32_t part)
 {
     return static_cast<std::uint32_t>(((std::uint64_t{1} << part) - 1) << begin);
@@ -104,8 +105,9 @@ void engine::count_issue(warp& w, std::uint32_t mask, std::uintptr_t pc)
     w.last.mask = 0;
 }
 
-// A wide load or store may arrive in pieces: same source position, next instruction, next bytes of every lane, within
-// one aligned 16 bytes. Unrolling is off in simulated code, so nothing else looks like this.
+// Whether this is the next piece of a wide load or store, for which the compiler calls several hooks: the source position
+// is the same, and every lane goes on at the next byte within 16 aligned ones. Nothing else looks like this, because the
+// compiler does not unroll simulated code.
 bool engine::continues_vector(warp& w, std::uint32_t mask, bool shared, counters& change)
 {
     const lane* lanes = &w.of->lanes[w.first];
@@ -131,7 +133,7 @@ bool engine::continues_vector(warp& w, std::uint32_t mask, bool shared, counters
         (what.kind == request_kind::read ? change.load_bytes : change.store_bytes) +=
             shared ? 0 : lanes[i].pending.size;
     });
-    if (shared) { // the wider access was always going to need these passes
+    if (shared) { // passes that the whole access needs in any case are no conflicts
         const auto fewest = (last.bytes + options_.machine.banks * 4 - 1) / (options_.machine.banks * 4);
         const auto conflicts = last.wavefronts > fewest ? last.wavefronts - fewest : 0;
         change.bank_conflicts -= last.conflicts - std::min(conflicts, last.conflicts);
@@ -240,7 +242,7 @@ void engine::note_progress(warp& w, std::uint32_t mask)
         only_reads_ = 0;
     if (fresh)
         no_progress_ = 0;
-    // One flag after the other and nothing else: a warp that polls several places.
+    // A warp that reads one flag after the other and does nothing else polls several of them in turn.
     constexpr std::uint32_t long_enough = 16;
     const bool flag = loads(what) && (what.is_volatile || what.kind == request_kind::atomic);
     w.flag_reads = flag ? w.flag_reads + 1 : 0;
@@ -275,7 +277,8 @@ void engine::issue_memory(warp& w, std::uint32_t mask)
         case space::global: in_global |= 1u << i; break;
         case space::none: return;
         }
-        const bool by_the_lane = what.kind != request_kind::transfer; // which is checked as a copy when it is issued
+        const bool by_the_lane =
+            what.kind != request_kind::transfer; // a transfer is checked as a copy, when it is issued
         if (!stopped_ && options_.check && by_the_lane && !check_access(l))
             stop("an access outside device memory");
     });

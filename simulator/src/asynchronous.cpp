@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Split barriers and asynchronous copies. The accesses of a copy are checked when it is issued, as those of an agent of
-// its own that knows what the issuer knew; nobody is ordered after them until a wait has passed. The schedule chooses one
+// Split barriers and asynchronous copies. The accesses of a copy are checked when it is issued, as those of an agent that
+// knows what the issuer knew; no thread is ordered after them until it has waited for the copy. The schedule chooses one
 // moment at which the bytes are read, and a later one at which they are written.
 #include <algorithm>
 #include <bit>
@@ -14,7 +14,7 @@ namespace upsweep::simulator {
 namespace {
 
 constexpr std::uint32_t most_arrivals = (1u << 20) - 1, most_bytes = (1u << 20) - 1;
-constexpr std::uint32_t named_barriers = 16; // of a block
+constexpr std::uint32_t named_barriers = 16; // that a block has
 constexpr std::uint64_t mark_of_an_mbarrier = 0x6d62617272696572;
 
 void remove(std::vector<std::uint64_t>& from, std::uint64_t number)
@@ -44,7 +44,7 @@ void engine::refuse(lane& self, finding_kind kind, std::uintptr_t pc, const std:
     abandon(self);
 }
 
-// What a thread knows now. Its later accesses are not among it.
+// What a thread knows now, its own accesses up to here among it.
 thread_knowledge engine::known_to(lane& self)
 {
     const warp& w = *self.of;
@@ -83,7 +83,7 @@ void engine::gather(const thread_knowledge& one, gathering& into)
 void engine::wake(std::vector<lane*>& waiting)
 {
     for (lane* l : waiting) {
-        l->state = lane_state::ready; // and looks again: the phase may be another one by then
+        l->state = lane_state::ready; // to look again: when its turn comes, the phase may be another one
         set_ready(*l->of, 1u << (l->index - l->of->first));
     }
     waiting.clear();
@@ -150,7 +150,7 @@ unsigned engine::mbarrier_arrive(lane& self, std::uintptr_t address, std::uint32
     return parity;
 }
 
-// A named barrier is an mbarrier that no copy completes. Its number stands for its address.
+// A named barrier is treated as an mbarrier without copies, with its number in place of an address.
 unsigned engine::named_arrive(lane& self, std::uint32_t id, std::uint32_t threads, std::uintptr_t pc)
 {
     silent_hooks silence;
@@ -182,7 +182,7 @@ void engine::complete_phase(mbarrier& m)
 {
     if (m.pending != 0 || m.bytes != 0)
         return;
-    // A copy that nobody announced may still be on its way: those after it are not known to be complete, either.
+    // A copy that no thread expected may still be on its way. Waiting for the phase then tells nothing of the copies after it.
     const auto first = std::min_element(m.in_flight.begin(), m.in_flight.end());
     m.done = first == m.in_flight.end() ? m.copies : *first - 1;
     if (m.copies != 0)
@@ -199,8 +199,8 @@ void engine::mbarrier_passed(lane& self, std::uintptr_t address)
     silent_hooks silence;
     auto& m = self.of->of->mbarriers.at(address);
     if (!m.completed)
-        return; // the phase before the first one
-    // At a named barrier all that the thread knows went into the phase.
+        return; // it has waited for the phase before the first one, which counts as complete
+    // What the thread itself knew is part of what a named barrier has gathered.
     self.order.acquired = address < named_barriers ? m.completed : joined(self.order.acquired, m.completed);
     m.known = std::max(m.known, m.done);
 }
@@ -244,7 +244,7 @@ void engine::cluster_passed(lane& self)
     self.order.acquired = joined(self.order.acquired, clusters_[self.of->of->linear / cluster_size_].completed);
 }
 
-// The lanes of a warp that wait: for the phase of an mbarrier, for the cluster, or for their own stores.
+// Lanes of a warp come to a wait: for the phase of an mbarrier, for the cluster, or for their own stores.
 void engine::arrive_wait(warp& w, std::uint32_t mask)
 {
     std::uint32_t pass = 0, fresh = 0;
@@ -354,7 +354,7 @@ void engine::start_copy(lane& self, bulk_copy copy, std::uintptr_t pc)
     add_copy(self, std::move(copy));
 }
 
-// The end of a copy is told to an mbarrier, whose initialisation must come before it.
+// A copy counts at an mbarrier when it ends. The initialisation of the mbarrier must be ordered before it.
 void engine::check_mbarrier(lane& self, const mbarrier& m, std::uintptr_t address, std::uintptr_t pc)
 {
     if (!options_.check)
@@ -461,9 +461,9 @@ block* engine::running_neighbour(const lane& self, std::uintptr_t address)
     return nullptr;
 }
 
-// A transfer's bytes come out of a register and reach shared memory in the same way as ordinary stores do, so that no
-// proxy fence is asked for. When it arrives at the mbarrier it releases what its thread knew (PTX: the complete-tx of
-// st.async has release semantics at the scope of the cluster).
+// The bytes of a transfer come out of registers, and reach shared memory by the same proxy as ordinary stores do. When it
+// counts at the mbarrier it releases what its thread knew: in PTX, the complete-tx of st.async has release semantics at the
+// scope of the cluster.
 void engine::transfer(lane& self, std::uintptr_t target, device::bits value, std::uintptr_t barrier, std::uintptr_t pc)
 {
     silent_hooks silence;
@@ -513,8 +513,8 @@ void engine::add_copy(const lane& issuer, bulk_copy copy)
     (is_kept_back ? late_copies_ : copies_).push_back(std::move(copy));
 }
 
-// The schedule moves copies on soon, in the order of their issue; or at once; or at random; or as late as possible, when
-// nothing else gets anywhere. A copy that wakes nobody is no progress, so that the next one need not wait for as long.
+// A schedule advances copies soon, in the order of their issue; or at once; or at random; or as late as possible, when no
+// warp makes progress. A copy that wakes no lane does not count as progress, so that the next one need not wait as long.
 bool engine::copy_is_due()
 {
     using order = schedule::order;
@@ -532,7 +532,7 @@ bool engine::copy_is_due()
     return true;
 }
 
-// A copy takes two turns: it is read in the first one, and written in the second.
+// A copy has two turns: it is read in the first one, and written in the second.
 void engine::advance_next_copy()
 {
     using order = schedule::order;
@@ -544,7 +544,7 @@ void engine::advance_next_copy()
         read_copy(queue[which]);
         return;
     }
-    if (is_random) // the order of those that are left means nothing, and the last one goes without moving the others
+    if (is_random) // where the order has no meaning, the copy changes places with the last one, and no other one moves
         std::swap(queue[which], queue.back());
     const bool is_last = is_random || which + 1 == queue.size();
     bulk_copy next = std::move(is_last ? queue.back() : queue.front());
@@ -594,7 +594,8 @@ void engine::finish_copy(bulk_copy copy)
     }
 }
 
-// When a block ends, another one takes over its shared memory: copies that still move to or from it come too late.
+// When a block ends, another one takes over its shared memory. Copies that are still on their way to it, or from it, come too
+// late.
 void engine::forget_copies_of(block& b)
 {
     for (const auto& [address, m] : b.mbarriers)
@@ -670,7 +671,7 @@ void engine::pipeline_commit(lane& self)
             carry_out(copy);
 }
 
-// What has been waited for is as if the thread had written it just now.
+// What a thread has waited for counts as written by the thread at this moment.
 void engine::pipeline_wait(lane& self, std::uint32_t may_be_pending)
 {
     silent_hooks silence;

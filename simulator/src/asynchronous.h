@@ -17,52 +17,56 @@ namespace upsweep::simulator {
 struct lane;
 struct block;
 
+// The accesses of a copy are no thread's. They belong to an agent, of which each mbarrier has one for the copies that count
+// there, and each thread for its bulk stores. An agent numbers its copies.
+
 struct mbarrier {
-    std::uint64_t mark = 0;                  // in its memory for as long as nobody overwrites it
-    std::uint32_t agent = 0;                 // of the copies that complete here
-    std::uint32_t expected = 0, pending = 0; // arrivals
-    std::int64_t bytes = 0;                  // announced and not yet copied
-    std::uint64_t phase = 0;                 // the one that is not complete
-    std::uint64_t copies = 0, known = 0;     // issued, and those that some thread has waited for
-    std::uint64_t done = 0;                  // copies up to here were complete when the last phase was
+    std::uint64_t mark = 0;                  // what its memory holds for as long as nobody overwrites it
+    std::uint32_t agent = 0;                 // of the copies that count here
+    std::uint32_t expected = 0, pending = 0; // arrivals of a phase, and those that this one still lacks
+    std::int64_t bytes = 0;              // expected in this phase and not yet copied; negative when they came before
+    std::uint64_t phase = 0;             // the number of the first phase that is not complete
+    std::uint64_t copies = 0, known = 0; // how many were issued, and how many some thread has waited for
+    std::uint64_t done = 0;              // how many copies were complete, without a gap, when the last phase was
     std::vector<std::uint64_t> in_flight;
     gathering gathered;
     simulator::known completed;
     std::vector<lane*> waiting;
-    std::uintptr_t made_at = 0, copied_at = 0; // by the issuer of the last copy, to whom the agent belongs
+    std::uintptr_t made_at = 0, copied_at = 0; // the instructions that initialised it and that issued its last copy
 };
 
-// The copies of one thread since each of its commits.
+// The copies that one thread has issued, and the groups that its commits have made of them.
 struct copy_groups {
     std::uint32_t agent = 0;
     std::uint64_t issued = 0;
-    std::vector<std::uint64_t> last; // copy of each group
+    std::vector<std::uint64_t> last; // the number of the last copy of each group
     std::uintptr_t issued_at = 0;
 
     void commit()
     {
-        constexpr std::size_t kept = 64; // a wait may leave fewer than that pending
+        constexpr std::size_t kept = 64; // a wait may leave fewer groups than that pending
         last.push_back(issued);
         if (last.size() > 2 * kept)
             last.erase(last.begin(), last.end() - kept);
     }
-    // The last copy that a wait waits for.
+    // The number of the last copy that a wait waits for.
     std::uint64_t waited(std::uint32_t may_be_pending) const
     {
         return last.size() > may_be_pending ? last[last.size() - 1 - may_be_pending] : 0;
     }
 };
 
-// Its bulk stores. The agent reads shared memory; the next one writes global memory.
+// The bulk stores of one thread. They have two agents: one reads shared memory, and the one with the next number writes
+// global memory.
 struct bulk_stores : copy_groups {
-    std::uint64_t read = 0; // those whose reads the thread has waited for
+    std::uint64_t read = 0; // how many copies the thread knows to have been read
     std::vector<std::uint64_t> unread, unwritten;
     std::vector<lane*> waiting;
 
     bool done(std::uint32_t may_be_pending, bool only_reads) const;
 };
 
-// Its copies by cp.async, which the thread carries out itself: when it commits them, or only when it waits for them.
+// The copies of one thread by cp.async. The thread carries them out itself, when it commits them or when it waits for them.
 struct pipeline : copy_groups {
     struct copy {
         std::uintptr_t target, source, pc;
@@ -88,12 +92,14 @@ struct bulk_copy {
 };
 using copy_queue = std::deque<bulk_copy>; // in the order of their issue
 
+// By whom, and when, the accesses of a copy are made.
 struct copy_stamp {
     std::uint32_t agent;
     instant when;
-    bool other_proxy; // than that of ordinary accesses
+    bool other_proxy; // whether they reach memory by the async proxy, which ordinary accesses do not take
 };
 
+// The barrier of a cluster.
 struct split_barrier {
     std::uint64_t phase = 0, arrived = 0;
     gathering gathered;

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Looks at each access before it happens: is it inside something, was it written, and is it ordered with the accesses
-// of other threads to the same word.
+// Checks each access before it happens: whether it is inside an allocation or a variable, whether what it reads was ever
+// written, and whether it is ordered with the accesses of other threads to the same word.
 #include <algorithm>
 #include <string>
 
@@ -11,7 +11,7 @@ namespace upsweep::simulator {
 
 class access_checker {
 public:
-    // By the lane itself, or by a bulk copy that it issues.
+    // The access is made by the lane itself, or by a copy that the lane issues.
     access_checker(engine& grid, lane& who, const request& what, const copy_stamp* copy = nullptr)
         : grid_(grid), who_(who), what_(what), copy_(copy), block_(*who.of->of), thread_(who.global_index()),
           now_(copy ? copy->when : make_instant(grid.launch_number_, block_.epoch, who.order.local)),
@@ -130,7 +130,7 @@ private:
                 missing_fence(c->write);
             if (writes_) {
                 check_readers(state, *c, flags);
-                // What a copy writes is there when it is complete.
+                // The word counts as initialised only when the copy is complete.
                 const auto there = copy_ == nullptr ? stamp_initialised : c->write.flags & stamp_initialised;
                 c->write = {now_, author(), site_, static_cast<std::uint8_t>(flags | there)};
             } else {
@@ -161,8 +161,8 @@ private:
         return who_.order.acquired && who_.order.acquired->covers(before.thread, its_block, before.when);
     }
 
-    // A bulk copy sees what a thread wrote when there is a proxy fence in between: by that thread, by the issuer, or by
-    // any other thread of the block.
+    // Whether a proxy fence is between a thread's write and the bulk copy that is to see it: by that thread, by the issuer,
+    // or by any other thread of the block.
     bool fenced(const stamp& before) const
     {
         if ((before.flags & stamp_copy) || before.when == 0 || launch_of(before.when) != launch_of(now_))
@@ -196,8 +196,9 @@ private:
                      &other);
     }
 
-    // Two accesses at least one of which writes, and no order between them. Atomics may meet atomics; volatile ones
-    // meet like atomics too, but not within a warp, where volatile was once thought to keep lanes in step.
+    // Whether nothing orders two accesses, of which at least one writes. Atomics are no race with atomics. Nor are volatile
+    // accesses with volatile ones, except in the shared memory of a warp, where volatile was once thought to keep the lanes
+    // in step.
     bool conflicts(const stamp& before, std::uint8_t flags) const
     {
         if (ordered(before))
@@ -273,7 +274,7 @@ private:
     void remember_reader(shadow& state, cell& c, std::uint8_t flags)
     {
         const stamp mine{now_, author(), site_, flags};
-        constexpr std::size_t most = 256; // beyond it, further readers of one word are not remembered
+        constexpr std::size_t most = 256; // so many readers of one word are remembered
         if (c.read.flags & stamp_many) {
             auto& list = state.readers[c.read.thread];
             if (!list.empty() && launch_of(list.back().when) != launch_of(now_))
@@ -301,7 +302,7 @@ private:
     const request& what_;
     const copy_stamp* copy_;
     block& block_;
-    const block* owner_ = nullptr; // of the shared memory
+    const block* owner_ = nullptr; // the block whose shared memory is accessed
     const std::uint32_t thread_;
     const instant now_;
     const std::uint32_t site_;

@@ -77,8 +77,8 @@ void engine::arrive_exchange(warp& w, std::uint32_t mask)
     }
 }
 
-// Performs the intrinsic that a lane waits at when every lane that its mask names has come; when they settle, without
-// those that can no longer come, which is reported.
+// Performs the intrinsic at which a lane waits when every lane has come that its mask names. If `settle`, it is performed
+// without the lanes that can no longer come, and these are reported.
 bool engine::try_exchange(warp& w, std::uint32_t lane_id, bool settle)
 {
     lane* lanes = &w.of->lanes[w.first];
@@ -109,7 +109,7 @@ bool engine::try_exchange(warp& w, std::uint32_t lane_id, bool settle)
     return true;
 }
 
-// Whether a lane waits for a copy or for another warp, and may come to an exchange later.
+// Whether some lane waits for a copy or for another warp. When it goes on, it may still come to the intrinsic.
 bool engine::will_be_woken(const warp& w)
 {
     bool found = false;
@@ -226,7 +226,7 @@ void engine::perform_exchange(warp& w, std::uint32_t mask)
     resume_all(w, mask);
 }
 
-// After __syncwarp every lane of the mask is ordered after all that any of them did or knew.
+// After __syncwarp, every lane of the mask is ordered after all that any of these lanes did or knew.
 void engine::order_warp(warp& w, std::uint32_t mask)
 {
     lane* lanes = &w.of->lanes[w.first];
@@ -332,7 +332,7 @@ void engine::complete_barrier(block& b, barrier_state& state, const known& also)
     ++sites_[sites_.index_of(state.first_pc)].counts.barriers;
     ++interval_of(b).barriers;
     known together = also;
-    const knowledge* before = nullptr; // most threads know the same
+    const knowledge* before = nullptr; // what the last thread knew, which is mostly what the next one knows
     for (std::uint32_t i = 0; i < threads_; ++i) {
         auto& order = b.lanes[i].order;
         if (order.pending)
@@ -366,7 +366,7 @@ void engine::complete_barrier(block& b, barrier_state& state, const known& also)
     state.arrived = 0;
 }
 
-// A barrier interval takes as many steps as its busiest thread applies operators.
+// The interval between two barriers takes as many steps as its busiest thread applies operators.
 void engine::close_interval(block& b)
 {
     std::uint64_t longest = 0;

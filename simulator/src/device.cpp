@@ -9,7 +9,7 @@
 
 #include "engine.h"
 
-// Defined without const, because the scheduler sets them; kernels see them as const.
+// These variables are const to kernels. They are defined without const, because the scheduler sets them.
 struct builtin_index {
     unsigned x, y, z;
 };
@@ -111,7 +111,7 @@ request at(request_kind kind, void* pc)
     return what;
 }
 
-// The same in its place, for the most frequent ones.
+// The same, written where the scheduler reads it, for the most frequent requests.
 request& now_pending(request_kind kind, void* pc)
 {
     request& what = self().pending;
@@ -121,7 +121,7 @@ request& now_pending(request_kind kind, void* pc)
     return what;
 }
 
-// A CUDA index outside a kernel has no value; asking for one is the caller's mistake, so it is told and stopped.
+// Outside a kernel a CUDA index has no value. A program that asks for one is told so and stopped.
 [[noreturn]] void not_in_a_kernel()
 {
     std::fputs("upsweep simulator: a device function was called outside a kernel\n", stderr);
@@ -427,7 +427,7 @@ void applied_operator()
 } // namespace device
 } // namespace upsweep::simulator
 
-// In place of the C library's, so that an assertion in a kernel is a finding.
+// This function takes the place of the C library's, so that a failed assertion in a kernel is a finding.
 extern "C" void __assert_fail(const char* what, const char* file, unsigned line, const char* function) noexcept
 {
     if (upsweep::simulator::device::inside_kernel())
@@ -436,7 +436,7 @@ extern "C" void __assert_fail(const char* what, const char* file, unsigned line,
     std::abort();
 }
 
-// Alignment checks that the compilers emit with -fsanitize=alignment.
+// With -fsanitize=alignment the compilers call these functions for a misaligned address.
 namespace {
 
 struct alignment_check {

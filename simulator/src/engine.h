@@ -47,9 +47,9 @@ enum class request_kind : std::uint8_t {
 struct request {
     request_kind kind = request_kind::proceed;
     bool is_volatile = false;
-    bool writes = false; // of an atomic
-    bool plain = false;  // an atomic that only loads or only stores
-    bool waited = false; // and was woken to look again
+    bool writes = false; // whether an atomic writes
+    bool plain = false;  // whether an atomic only loads or only stores
+    bool waited = false; // whether the lane has waited before, and was woken to look again
     device::ordering order{};
     device::scope scope{};
     device::exchange exchange{};
@@ -60,32 +60,32 @@ struct request {
     std::int32_t operand = 0, width = 32;
     std::uint64_t value = 0;
     std::uintptr_t address = 0, pc = 0;
-    std::uintptr_t copied_to = 0; // shared memory, by cp.async
+    std::uintptr_t copied_to = 0; // the address in shared memory to which cp.async copies
 };
 
 enum class lane_state : std::uint8_t { ready, waiting, exited };
 
-// What a switch touches comes first.
+// A thread of the grid. The members that a switch between fibers touches come first.
 struct lane {
     boost::context::detail::fcontext_t context = nullptr;
     warp* of = nullptr;
     device::index3 thread{};
-    std::uint32_t index = 0; // in the block
-    std::uint32_t depth = 0; // of calls
+    std::uint32_t index = 0; // of the thread in its block
+    std::uint32_t depth = 0; // of the calls that it is in
     lane_state state = lane_state::ready;
     bool overflowed = false;
     device::exchanged result{};
     request pending;
     std::uintptr_t last_pc = 0, last_address = 0;
     std::uint8_t* stack = nullptr;
-    std::uint64_t applied = 0; // operators, in this barrier interval
+    std::uint64_t applied = 0; // applications of operators since the last barrier of the block
     lane_order order;          // what this lane knows to have happened
     std::uint64_t cluster_arrivals = 0, cluster_waits = 0;
 
     std::uint32_t global_index() const;
 };
 
-// The last memory instruction of a warp: pieces of one vector access arrive as several hooks.
+// The last memory instruction of a warp. It is kept because the compiler may call one hook for each piece of a vector access.
 struct vector_access {
     request_kind kind{};
     bool shared = false;
@@ -98,17 +98,17 @@ struct vector_access {
 
 struct warp {
     block* of = nullptr;
-    std::uint32_t first = 0, lanes = 0; // thread indices within the block
-    std::uint32_t ready = 0, live = 0;  // masks
+    std::uint32_t first = 0, lanes = 0; // the index of its first thread in the block, and how many it has
+    std::uint32_t ready = 0, live = 0;  // masks of lanes
     std::uint32_t all() const { return lanes == 32 ? ~0u : (1u << lanes) - 1; }
-    std::uint32_t exchanging = 0; // waiting for the other lanes of an intrinsic
+    std::uint32_t exchanging = 0; // the lanes that wait for the other lanes of an intrinsic
     std::uint32_t slot = 0;
     std::uint32_t yielded = 0;    // ready lanes that have had their turn while others of the warp were ready, too
     std::uint32_t turn = 0;       // instructions since a lane of the warp yielded last
-    std::uint32_t flag_reads = 0; // since it last did anything else in memory
-    flags_read flags;             // of the schedules that keep a block waiting
+    std::uint32_t flag_reads = 0; // instructions that read flags, since it last did anything else in memory
+    flags_read flags;             // which flags it has read, for the schedules that keep a block waiting
     vector_access last;
-    std::uint64_t known[32][32] = {}; // known[t][u]: clock of lane u up to which lane t is ordered after it
+    std::uint64_t known[32][32] = {}; // known[t][u] is the clock of lane u up to which lane t is ordered after it
 };
 
 struct barrier_state {
@@ -124,7 +124,7 @@ struct block {
     device::index3 index{};
     std::uint32_t live = 0;
     std::uint64_t epoch = 1;
-    barrier_state barrier, wide; // of the block; of its cluster or the grid
+    barrier_state barrier, wide; // of the block, and of its cluster or the grid
     std::unique_ptr<lane[]> lanes;
     std::unique_ptr<warp[]> warps;
     std::uint32_t warp_count = 0, first_slot = 0;
@@ -161,13 +161,13 @@ public:
     ~engine();
     launch_report run();
 
-    // What the hooks and intrinsics call, on a lane's fiber.
+    // Hooks and intrinsics call the following functions on the fiber of a lane.
     void wait_at(lane& self, const request& what)
     {
         self.pending = what;
         wait();
     }
-    void wait(); // at what is pending: hooks write it there, because a smaller stack is a faster switch
+    void wait(); // at the pending request, which hooks write in its place: with a smaller stack a switch is faster
     void* shared_address(lane& self, const void* image, std::size_t size);
     void* map_shared(lane& self, const void* address, unsigned rank);
     bool holds_shared(std::uintptr_t address) const;
@@ -299,7 +299,7 @@ private:
     std::uint32_t launch_number_;
     std::uint32_t threads_ = 0, warps_ = 0, cluster_size_ = 1;
     std::uint64_t blocks_total_ = 0, blocks_started_ = 0, blocks_done_ = 0;
-    std::vector<std::unique_ptr<block>> blocks_; // resident
+    std::vector<std::unique_ptr<block>> blocks_; // the places of resident blocks
     std::unordered_map<std::uint64_t, block*> by_linear_;
     std::vector<warp*> slots_;
     std::vector<std::uint64_t> ready_bits_;
@@ -314,33 +314,34 @@ private:
     std::unordered_map<std::uint64_t, std::size_t> finding_index_;
     std::uint64_t no_progress_ = 0; // warp instructions since anything new happened
     std::uint64_t only_reads_ = 0;  // warp instructions since memory changed or a thread got past a barrier
-    allocation* near_ = nullptr;    // the last allocation found
+    allocation* near_ = nullptr;    // the allocation that was found last
     std::uint64_t grid_steps_ = 0, work_ = 0, lane_operations_ = 0;
     std::unordered_map<std::uint64_t, std::uint64_t> block_steps_;
-    bool is_unfair_ = false;         // the schedule keeps one block waiting, or all but one
-    std::uint64_t turns_waited_ = 0; // by those
-    std::uint64_t changes_ = 0;      // of memory
+    bool is_unfair_ = false;         // whether the schedule keeps one block waiting, or all but one
+    std::uint64_t turns_waited_ = 0; // how long it has kept them waiting
+    std::uint64_t changes_ = 0;      // how often memory has changed
     bool stopped_ = false, polled_ = false;
     std::string stop_reason_;
     sync_table sync_;
     copy_queue copies_, late_copies_;      // in flight; the late ones are those that the schedule keeps back
-    std::vector<std::uint32_t> agents_{0}; // who issued the last copy of each; the first one is nobody's
+    std::vector<std::uint32_t> agents_{0}; // the thread that issued the last copy of each agent; number 0 is not used
     std::unordered_map<const lane*, pipeline> pipelines_;
-    std::unordered_map<const lane*, bulk_stores> stores_;       // of the threads that issued any
-    std::unordered_map<std::uint64_t, split_barrier> clusters_; // at which some thread arrived
+    std::unordered_map<const lane*, bulk_stores> stores_;       // of the threads that have issued some
+    std::unordered_map<std::uint64_t, split_barrier> clusters_; // the barriers at which some thread has arrived
     std::uint64_t copy_turn_ = 0;
-    const block* builtins_of_ = nullptr; // whose blockIdx and the like are set
+    const block* builtins_of_ = nullptr; // the block whose blockIdx and blockDim are set
     std::chrono::steady_clock::time_point began_;
 };
 
-bool is_builtin(std::uintptr_t address);  // threadIdx and its kin
-void* builtin_address(std::size_t which); // in the order threadIdx, blockIdx, blockDim, gridDim
+// The variables threadIdx, blockIdx, blockDim and gridDim, in this order.
+bool is_builtin(std::uintptr_t address);
+void* builtin_address(std::size_t which);
 
 extern constinit thread_local lane* running_lane;
 extern constinit thread_local engine* running_engine;
 
-// While the simulator itself works on a lane's fiber, hooks are silent: the standard library's templates may be the
-// instrumented copies.
+// While the simulator itself works on the fiber of a lane, hooks are silent. They could be called otherwise, because the
+// linker may have taken the instrumented copy of a template of the standard library.
 class silent_hooks {
 public:
     silent_hooks() : saved_(running_lane) { running_lane = nullptr; }

@@ -1,8 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// How order crosses between threads that no barrier joins: a fence or a release collects what a thread knows, the next
-// atomic or volatile write carries it, and an atomic or volatile read takes it over: at once when it acquires,
-// otherwise at the reader's next fence or barrier.
+// How order passes between threads that no barrier joins. A release, or a fence, collects what a thread knows; the release,
+// or the next atomic or volatile write after the fence, leaves it at a flag; and an atomic or volatile read takes it from
+// there. It holds at once when the read acquires, and else from the reader's next fence or barrier on.
 #include "engine.h"
 
 namespace upsweep::simulator {
@@ -54,7 +54,7 @@ void engine::leave_at_flag(lane& self, const request& what)
     silent_hooks silence;
     const bool releases = what.order != device::ordering::relaxed && what.order != device::ordering::acquire;
     known carried = releases ? everything_known(self) : self.order.released;
-    if (what.plain && !carried) // nor what an earlier write carried: a store ends it, an update passes it on
+    if (what.plain && !carried) // a store ends what an earlier write carried, and an update passes it on
         sync_.erase(what.address);
     if (!carried)
         return;

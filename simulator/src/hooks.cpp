@@ -1,7 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// What the compilers call before each load and store, and for the addresses of shared variables. Outside a kernel a
-// hook returns at once; inside, accesses to the thread's own stack are registers and local memory and are not seen.
+// The functions that compiled code calls before each load and store, and for the addresses of shared variables. Outside a
+// kernel a hook returns at once. Inside one, it passes over accesses to the thread's own stack, which stands for registers
+// and local memory.
 #include <cstdlib>
 #include <cstring>
 #include <unordered_map>
@@ -43,7 +44,8 @@ namespace {
         running_engine->leave_at_flag(*self, what);
 }
 
-// Local variables of one host thread, in a translation unit whose thread_local the assembler has turned to us.
+// The thread_local variables of a host thread, in a translation unit in which the assembler's stand-in has redirected all of
+// them to the simulator.
 void* host_thread_copy(const void* key, const void* initial, std::size_t size)
 {
     static thread_local std::unordered_map<const void*, void*> copies;
@@ -127,7 +129,7 @@ void __tsan_func_entry(void*)
         return;
     ++self->depth;
     const auto here = reinterpret_cast<std::uint8_t*>(__builtin_frame_address(0));
-    if (here < self->stack + 8192) { // what is left is for the simulator's own calls
+    if (here < self->stack + 8192) { // the simulator's own calls need what is left
         self->overflowed = true;
         sim::running_engine->abandon(*self);
     }
@@ -151,10 +153,10 @@ void* upsweep_simulator_shared_address(const void* image, std::size_t size)
                            : sim::running_engine->shared_address(*self, image, size);
 }
 
-// clang's form of the same question.
+// The same for clang, which asks in another form.
 struct emulated_tls {
     std::size_t size, alignment;
-    std::size_t builtin; // 1 to 4 for the simulator's own, below
+    std::size_t builtin; // 1 to 4 for the variables below, which the simulator defines
     const void* initial;
 };
 emulated_tls emulated_thread_index asm("__emutls_v.threadIdx") = {12, 4, 1, nullptr};
@@ -162,8 +164,9 @@ emulated_tls emulated_block_index asm("__emutls_v.blockIdx") = {12, 4, 2, nullpt
 emulated_tls emulated_block_extent asm("__emutls_v.blockDim") = {12, 4, 3, nullptr};
 emulated_tls emulated_grid_extent asm("__emutls_v.gridDim") = {12, 4, 4, nullptr};
 
-// libgcc has a function of this name, too, so that a program would lend its own to the libraries it loads. Each link unit is
-// to ask the simulator that it was linked with: one of two in a process knows nothing of the other's blocks.
+// The function is hidden, because libgcc has one of this name, too, and a program would lend its own to the libraries that it
+// loads. Each link unit must ask the simulator that it was linked with: where a process has two simulators, neither knows
+// the blocks of the other.
 __attribute__((visibility("hidden"))) void* __emutls_get_address(const emulated_tls* variable)
 {
     if (variable != nullptr && variable->builtin - 1 < 4)

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// The compilers' own atomics (std::atomic, __atomic builtins) in instrumented code: real ones in host code, and
-// system-wide simulated ones inside a kernel.
+// The compilers' own atomics (std::atomic and the __atomic builtins) in instrumented code. They are real atomics in host
+// code, and simulated ones of system scope inside a kernel.
 #include <cstring>
 
 #include "engine.h"
@@ -21,7 +21,7 @@ device::ordering ordering_of(int order)
     }
 }
 
-// Lets the scheduler order the operation when a kernel runs; the operation itself follows at once, undisturbed.
+// Lets the scheduler choose when the operation happens, if a kernel runs. The operation follows before any other one does.
 void enter(const volatile void* address, std::size_t size, int order, bool writes, void* pc)
 {
     lane* self = running_lane;

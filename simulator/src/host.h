@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// What the host shim keeps for each host thread.
+// What the CUDA runtime of the simulator keeps for each thread of the host.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace upsweep::simulator {
 
 recording* current_recording();
-// A launch that could not run and whose error nobody has asked for yet.
+// A launch that could not run, if nobody has asked for its error yet.
 std::optional<finding> unchecked_launch();
 void forget_unchecked_launch();
 

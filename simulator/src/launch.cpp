@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// From a launch to a grid: what the runtime refuses, what it remembers, and where the report goes.
+// Turns a launch into a grid that runs: refuses what the machine cannot run, keeps the attributes of kernels, and passes the
+// report on.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -28,7 +29,7 @@ std::mutex attributes_guard;
 std::map<const void*, int> dynamic_limits; // cudaFuncAttributeMaxDynamicSharedMemorySize
 std::set<const void*> large_clusters;      // cudaFuncAttributeNonPortableClusterSizeAllowed
 
-// Why the machine cannot run this launch, or nothing.
+// The reason why the machine cannot run this launch, or success and no reason.
 std::pair<cudaError_t, std::string> refusal(const void* kernel, const cuda::launch_shape& shape, const options& opts)
 {
     const auto& m = opts.machine;
@@ -183,13 +184,13 @@ cudaError_t cuda::get_attributes(cudaFuncAttributes* attributes, const void*)
     attributes->maxThreadsPerBlock = static_cast<int>(current_options().machine.threads_per_block);
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(current_options().machine.shared_per_block);
     attributes->numRegs = 32;
-    // Compiled for the machine itself.
+    // The kernel counts as compiled for exactly this machine.
     attributes->ptxVersion = attributes->binaryVersion =
         static_cast<int>(10 * current_options().machine.major + current_options().machine.minor);
     return cudaSuccess;
 }
 
-// Bounded by threads, blocks and dynamic shared memory; registers are not simulated.
+// The occupancy is bounded by threads, blocks and dynamic shared memory. Registers are not simulated.
 cudaError_t cuda::occupancy(int* blocks, int threads, std::size_t dynamic_shared)
 {
     const auto& m = current_options().machine;

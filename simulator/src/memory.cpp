@@ -117,7 +117,7 @@ device_memory::free_result device_memory::release(void* base)
     gone.freed = true;
     gone.shadow.reset();
     in_use_ -= gone.size;
-    // The address is not used again, so that a late access can still be named; its pages go back.
+    // The pages go back to the host. The address is not used again, so that a late access is still known for what it is.
     auto first = (reinterpret_cast<std::uintptr_t>(base) + 4095) & ~std::uintptr_t{4095};
     auto last = (reinterpret_cast<std::uintptr_t>(base) + gone.size) & ~std::uintptr_t{4095};
     if (last > first)

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Device memory: one reserved range of addresses, allocations with guard zones between them, and for each allocation
-// the shadow that the checkers read: who wrote and who read each word last, and whether it was ever written.
+// Device memory is one reserved range of addresses, in which guard zones separate the allocations. Each allocation has a
+// shadow, from which the checkers read which threads wrote and read each word last, and whether it was ever written.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ enum stamp_flags : std::uint8_t {
     stamp_initialised = 4,
     stamp_many = 8,
     stamp_volatile = 16,
-    stamp_copy = 32 // by a bulk copy: the thread is its agent
+    stamp_copy = 32 // made by an asynchronous copy, whose agent is in the place of the thread
 };
 
 struct stamp {
@@ -31,7 +31,8 @@ struct stamp {
     std::uint32_t flags : 8 = 0;
 };
 
-// One word, or one byte where the program writes bytes. A word read by several unordered threads keeps them in a list.
+// The shadow of one word, or of one byte where the program writes bytes. Where several threads have read a word and nothing
+// orders them, a list has all of them.
 struct cell {
     stamp write, read;
 };
@@ -43,8 +44,8 @@ struct shadow {
     shadow& operator=(const shadow&) = delete;
 
     cell* at(std::size_t offset) { return cells + (offset >> shift); }
-    void split_words();            // from words to bytes
-    void forget(std::size_t used); // a new block takes over
+    void split_words();            // goes from one cell a word to one cell a byte
+    void forget(std::size_t used); // before a new block takes over its shared memory
     void initialise(std::size_t offset, std::size_t count);
     void copy_initialised(const shadow& from, std::size_t source, std::size_t target, std::size_t count);
     bool initialised(std::size_t offset) const
@@ -56,7 +57,7 @@ struct shadow {
     unsigned shift = 2;
     bool all_initialised;
     cell* cells;
-    std::vector<std::vector<stamp>> readers; // lists of concurrent readers
+    std::vector<std::vector<stamp>> readers; // the lists of words with several readers
     std::vector<std::uint32_t> unused_readers;
 };
 
@@ -76,15 +77,16 @@ class device_memory {
 public:
     static device_memory& instance();
 
-    void* allocate(std::size_t bytes, std::uintptr_t caller, memory_kind kind); // null when it does not fit
+    void* allocate(std::size_t bytes, std::uintptr_t caller, memory_kind kind); // null when there is no room
     enum class free_result { freed, unknown, twice };
     free_result release(void* base);
     bool contains(std::uintptr_t address) const
     {
         return address - reinterpret_cast<std::uintptr_t>(arena_) < reserved;
     }
-    allocation* find(std::uintptr_t address);            // the allocation whose bytes or guard zone hold the address
-    allocation* device_variable(std::uintptr_t address); // a __device__ variable: program data, found by its segment
+    allocation* find(std::uintptr_t address); // the allocation whose bytes or guard zone hold the address
+    allocation*
+    device_variable(std::uintptr_t address); // the data segment of the program, which holds __device__ variables
     void host_wrote(void* base, std::size_t bytes);
     void host_copied(void* to, const void* from, std::size_t bytes);
     std::size_t in_use() const { return in_use_; }

@@ -51,7 +51,7 @@ known joined(const known& a, const known& b)
         return b;
     if (!b)
         return a;
-    // Lanes that learn of one thing one after the other mostly knew the same before.
+    // Lanes of a warp learn the same one after the other, and mostly knew the same before: the last result is kept for them.
     static thread_local struct {
         known a, b, both;
     } latest;

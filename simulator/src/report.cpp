@@ -162,7 +162,8 @@ void engine::finish_report(launch_report& out)
     out.steps = grid_steps_;
     out.work = work_;
     out.lane_operations = lane_operations_;
-    // The same two source lines may meet in several instructions: one finding, with the sum of the counts.
+    // Several pairs of instructions may come from the same two source lines. They become one finding, with the sum of their
+    // counts.
     std::map<std::string, std::size_t> merged;
     for (finding& f : findings_) {
         f.kernel = out.kernel;

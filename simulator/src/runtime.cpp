@@ -54,7 +54,7 @@ cudaError_t release(void* place, std::uintptr_t caller)
     return failed(cudaErrorInvalidValue);
 }
 
-// Host copies are checked as kernels are: inside one allocation, on both sides.
+// The copies of the host are checked, too: each side must be inside one allocation.
 bool inside_allocation(const void* place, std::size_t bytes, std::uintptr_t caller, const char* did)
 {
     auto& memory = device_memory::instance();

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Errors of the host thread, as the runtime keeps them, and whether a failed launch was ever looked at.
+// The errors that the runtime keeps for a thread of the host, and whether the program has asked for those of its launches.
 #pragma once
 
 #include "upsweep/simulator/cuda/runtime_api.h"
@@ -8,8 +8,8 @@
 
 namespace upsweep::simulator {
 
-cudaError_t failed(cudaError_t error); // remembers it as the last error
-void entered_runtime();                // a call other than the queries of the last error
+cudaError_t failed(cudaError_t error); // keeps it as the last error, and returns it
+void entered_runtime(); // every call of the runtime begins with it, except those that ask for the last error
 void add_host_finding(finding found);
 
 } // namespace upsweep::simulator

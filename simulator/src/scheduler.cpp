@@ -1,8 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Who goes next. A warp's lanes that stand at the same instruction issue together, the deepest call and the lowest
-// program counter first, except that lanes that spin let the others of their warp go first. Among the warps of all
-// resident blocks the schedule decides.
+// Chooses which lanes go next. The lanes of a warp that are at the same instruction issue together, those in the deepest call
+// and at the lowest program counter first; but lanes that spin let the others of their warp go before them. Among the warps
+// of all resident blocks the schedule decides.
 #include <dlfcn.h>
 #include <sys/mman.h>
 
@@ -27,10 +27,11 @@ device::index3 unfold(std::uint64_t linear, const extent& of)
             static_cast<unsigned>(linear / of.x / of.y)};
 }
 
-// Stacks are kept for the next launch of the same host thread: mapping them anew costs more than a small kernel.
+// Stacks are kept for the next launch of the same host thread, because mapping them anew costs more than a small kernel.
 struct stack_pool {
     std::vector<std::pair<std::uint8_t*, std::size_t>> free;
-    // Below the first thread's stack: a frame that is larger than the stack is noticed when it is there already.
+    // There is memory below the stack of the first thread, because a frame that is larger than a stack is found only when the
+    // thread is in it.
     static constexpr std::size_t below = std::size_t{8} << 20;
     ~stack_pool()
     {
@@ -236,8 +237,8 @@ std::uint32_t engine::next_slot(std::uint32_t from) const
     return ~0u;
 }
 
-// The one block runs last, or first, for as long as those that come before it get anywhere: until they only spin. Who spins
-// and is not found out keeps the others waiting for long, and not for ever.
+// An unfair schedule lets one block run last, or first: those that come later wait until those that come earlier only spin.
+// A warp that spins without being recognised keeps the others waiting for long, but not for ever.
 std::uint32_t engine::next_unfair_slot()
 {
     constexpr std::uint64_t longest_wait = 8192, turns_after_it = 1024;
@@ -262,7 +263,7 @@ std::uint32_t engine::next_unfair_slot()
     quantum_ = 64;
     if (first == ~0u) {
         turns_waited_ = 0;
-        quantum_ = 8; // and then those that it has given something to do
+        quantum_ = 8; // soon after, those that come first may have something to do
     } else if (waits == ~0u || !waited_long || turns_waited_ >= longest_wait + turns_after_it) {
         turns_waited_ = waited_long && waits != ~0u ? 0 : turns_waited_ + 1;
         return first;
@@ -349,9 +350,10 @@ std::uint32_t engine::choose_lanes(warp& w)
     return chosen;
 }
 
-// The parts of a diverged warp share it fairly, as they do on GPUs since Volta: a lane that waits for another one of its
-// warp gets what it waits for. A part that spins yields at once. One that does not seem to spin yields after so long that
-// ordinary code has rejoined by then, because lanes that go ahead of their warp change what is counted.
+// The parts of a diverged warp share its turns fairly, as NVIDIA's GPUs since Volta do (independent thread scheduling): if
+// a lane waits for another lane of its warp, that one runs eventually. A part that spins yields after each instruction. A
+// part that does not seem to spin yields only after so many instructions that the parts of ordinary code have rejoined
+// before: lanes that go ahead of the rest of their warp change what is counted.
 void engine::take_turns(warp& w, std::uint32_t mask, bool spun)
 {
     constexpr std::uint32_t longest_turn = 65536, turn_beside_yielded = 64;
@@ -382,7 +384,7 @@ void engine::resume_all(warp& w, std::uint32_t mask)
 {
     lane* lanes = &w.of->lanes[w.first];
     for (; mask != 0; mask &= mask - 1) {
-        // Of hundreds of stacks few are in the nearest cache: the next lane's comes while this one runs.
+        // Few of hundreds of stacks are in the nearest cache. That of the next lane is fetched while this lane runs.
         if (const auto next = mask & (mask - 1); next != 0) {
             const auto* stack = static_cast<const char*>(lanes[std::countr_zero(next)].context);
             for (std::size_t line = 0; line < 256; line += 64)

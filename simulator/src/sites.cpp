@@ -65,7 +65,7 @@ std::string demangled(const char* name)
     return status == 0 ? text.get() : name;
 }
 
-// "void f<int>(int*)" is called f<int>.
+// "void f<int>(int*)" becomes "f<int>".
 std::string without_signature(std::string name)
 {
     int depth = 0;
@@ -92,7 +92,7 @@ std::string without_signature(std::string name)
 bool is_simulators_own(const std::string& file)
 {
     return file.find("simulator/include/") != file.npos || file.find("/upsweep/simulator/") != file.npos ||
-           file.find("/upsweep/lab/include/") != file.npos || // where they are installed
+           file.find("/upsweep/lab/include/") != file.npos || // the folder of the installed headers
            file.find("/usr/include/c++/") != file.npos;
 }
 

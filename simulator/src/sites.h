@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// One entry for each instruction that was ever issued; resolved to source lines only when something is reported.
+// The table of the instructions that were issued. They are resolved to source lines only when something is reported.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace upsweep::simulator {
 
-// The innermost source position of an instruction that does not lie in the simulator's own headers.
+// The position of an instruction in the source: the innermost one that is not in a header of the simulator.
 const location& locate(std::uintptr_t return_address);
 std::string function_name(const void* entry);
 
@@ -59,8 +59,8 @@ private:
         }
     }
 
-    std::vector<site> sites_;            // the first one is nobody's
-    std::vector<std::uint32_t> buckets_; // open addressing, zero is empty
+    std::vector<site> sites_;            // number 0 is not used
+    std::vector<std::uint32_t> buckets_; // a hash table with open addressing, in which 0 is an empty bucket
     std::uintptr_t last_pc_ = 0;
     std::uint32_t last_ = 0;
 };

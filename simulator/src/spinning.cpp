@@ -43,7 +43,7 @@ bool flags_read::spins(std::uint64_t changes)
     if (instructions_ == news_at_ || instructions_ - news_at_ < first_reads_)
         return false;
     if (!unchanged_ || compared_at_ != changes) {
-        // Flags that were not read again are those of another loop, before this one.
+        // Flags that were not read again belong to an earlier loop.
         unchanged_ = std::all_of(flags_.begin(), flags_.end(), [&](const auto& known) {
             return known.second.read_at <= news_at_ ||
                    read(known.first.second, known.second.size) == known.second.found;

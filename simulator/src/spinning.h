@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Who only spins. A warp that has read its flags once more, and found each of them as it was, goes on like that until
-// somebody changes one: a schedule that keeps a block waiting need not wait for it.
+// Which warps only spin. A warp that has read its flags once more, and found each of them as it was, goes on like that until
+// another one changes a flag. A schedule that keeps a block waiting need not wait for such a warp.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@
 
 namespace upsweep::simulator {
 
-// The flags that a warp has read since it last changed anything itself.
+// The flags that a warp has read since it last changed memory itself.
 class flags_read {
 public:
-    // An instruction of a warp is one call of look_at for each of its lanes, and one of looked.
+    // For each instruction of the warp, `look_at` is called once for each lane, and then `looked` once.
     void look_at(std::uintptr_t pc, std::uintptr_t address, std::uint32_t size);
     void looked();
     void forget();
-    // Whether it spins. `changes` counts the changes of memory: nothing is compared again while there is none.
+    // Whether the warp spins. `changes` is how often memory has changed; until it changes again, no flag is compared twice.
     bool spins(std::uint64_t changes);
 
 private:
@@ -26,16 +26,17 @@ private:
     struct flag {
         std::uint32_t size;
         value found;
-        std::uint64_t read_at; // the number of the instruction
+        std::uint64_t read_at; // the number of the last instruction that read it
     };
     static value read(std::uintptr_t address, std::uint32_t size);
 
-    std::map<std::pair<std::uintptr_t, std::uintptr_t>, flag> flags_; // by instruction and address
+    std::map<std::pair<std::uintptr_t, std::uintptr_t>, flag> flags_; // by the program counter and the address
     std::uint64_t instructions_ = 0;
-    std::uint64_t first_reads_ = 0; // instructions that read a flag for the first time: a round takes no more than that
+    std::uint64_t first_reads_ = 0; // instructions that read a flag for the first time; a round of the loop has no more
     std::uint64_t news_at_ = 0;     // the last instruction that read a flag for the first time, or found it changed
-    bool is_first_ = false, is_news_ = false; // what this instruction has read so far
-    bool unchanged_ = false;                  // the flags of the last round, after `compared_at_` changes of memory
+    bool is_first_ = false, is_news_ = false; // whether this instruction has done so, in the lanes seen so far
+    bool unchanged_ =
+        false; // whether the flags of the last round were unchanged, after `compared_at_` changes of memory
     std::uint64_t compared_at_ = 0;
 };
 

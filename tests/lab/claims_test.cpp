@@ -163,10 +163,10 @@ TEST(claims, a_million_elements_in_two_levels_of_a_thousand)
     EXPECT_EQ(m.work, (1u << 20) - 1);
 }
 
-TEST(claims, privatisation_takes_the_atomics_out_of_global_memory)
+TEST(claims, privatization_takes_the_atomics_out_of_global_memory)
 {
     const auto global = measured("histogram_global_atomics", 1 << 14, 256).counts,
-               own = measured("histogram_privatised", 1 << 14, 256).counts;
+               own = measured("histogram_privatized", 1 << 14, 256).counts;
     EXPECT_EQ(global.global_atomic_accesses, 1u << 14);
     EXPECT_LT(own.global_atomic_accesses * 10, global.global_atomic_accesses);
     EXPECT_EQ(own.shared_atomic_accesses, 1u << 14);
@@ -174,7 +174,7 @@ TEST(claims, privatisation_takes_the_atomics_out_of_global_memory)
 
 TEST(claims, a_stretch_for_each_thread_is_not_coalesced)
 {
-    const auto interleaved = measured("histogram_privatised", 1 << 14, 256).counts,
+    const auto interleaved = measured("histogram_privatized", 1 << 14, 256).counts,
                blocked = measured("histogram_blocked", 1 << 14, 256).counts;
     EXPECT_EQ(blocked.load_transactions, 8 * interleaved.load_transactions);
 }

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// The functions behind the CUDA spellings. They are not instrumented; each one that the scheduler must see returns
-// when the scheduler lets the calling thread go on.
+// The functions behind the spellings of CUDA. They are not instrumented. Each one that matters to other threads returns when
+// the scheduler lets the calling thread go on.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ struct exchanged {
     std::uint64_t value;
     int predicate;
 };
-// Calls that the compiler must not merge or move across branches: their place in the source is what is checked.
+// The compiler must not merge these calls or move them across branches, because their place in the source is checked.
 #ifdef __clang__
 #define UPSWEEP_COLLECTIVE [[clang::convergent, clang::nomerge]]
 #else
@@ -58,20 +58,20 @@ unsigned active_mask();
 UPSWEEP_COLLECTIVE int barrier(barrier_level level, barrier_vote vote, int predicate);
 void fence(scope reach);
 
-// The two halves of an atomic: nothing else runs between them.
+// The two halves of an atomic, between which nothing else runs.
 bits atomic_begin(const void* address, std::size_t size, ordering order, scope reach, bool writes);
 void atomic_end(void* address, std::size_t size, bits value, bool writes);
 
-// The same for an atomic that only loads or only stores: it costs what an ordinary access costs.
+// An atomic that only loads or only stores. It costs what an ordinary access costs.
 bits atomic_load(const void* address, std::size_t size, ordering order, scope reach);
 void atomic_store(void* address, std::size_t size, bits value, ordering order, scope reach);
 
 void mbarrier_init(void* barrier, unsigned arrivals);
-// Announces bytes that are still to come in this phase, and returns its parity.
+// Arrives, expects so many bytes more in this phase, and returns the parity of the phase.
 unsigned mbarrier_arrive(void* barrier, unsigned bytes);
 UPSWEEP_COLLECTIVE void mbarrier_wait(const void* barrier, unsigned parity);
 
-// Barrier number `id`, below 16, of a block, for so many of its threads: whole warps.
+// Waits at barrier number `id` of the block, which is below 16, for so many of its threads: whole warps.
 UPSWEEP_COLLECTIVE void named_barrier(unsigned id, unsigned threads);
 void bulk_load(void* shared, const void* global, unsigned bytes, void* barrier);
 void bulk_store(void* global, const void* shared, unsigned bytes);
@@ -80,7 +80,7 @@ UPSWEEP_COLLECTIVE void bulk_wait(unsigned groups_pending, bool only_reads);
 void proxy_fence(bool global_too);
 // Sends 16 bytes to the shared memory of a block of the cluster; they count at an mbarrier there when they have arrived.
 void transfer(void* shared, bits value, void* barrier);
-// The calling thread's own copies of 4, 8 or 16 bytes.
+// The copies of the calling thread by cp.async, each of 4, 8 or 16 bytes.
 void pipeline_copy(void* shared, const void* global, unsigned bytes);
 void pipeline_commit();
 void pipeline_wait(unsigned groups_pending);

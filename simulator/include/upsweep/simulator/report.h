@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// What a simulated launch leaves behind: its counters, by kernel, by source line and by barrier interval, and the
-// findings of the checkers.
+// The report of a simulated launch: its counters, by kernel, by source line and by barrier interval, and the findings of the
+// checkers.
 #pragma once
 
 #include <cstddef>
@@ -21,25 +21,25 @@ struct location {
     int line = 0, column = 0;
 };
 
-// Thread-level counts say "accesses" or "words"; everything else is per warp instruction.
+// Counts of what single threads do are called accesses, words or bytes. All others count instructions of warps.
 struct counters {
     std::uint64_t instructions = 0;   // warp instructions at memory, barriers and intrinsics
-    std::uint64_t active_lanes = 0;   // lanes that took part, summed over them
-    std::uint64_t possible_lanes = 0; // lanes of those warps
+    std::uint64_t active_lanes = 0;   // lanes that took part in these, summed
+    std::uint64_t possible_lanes = 0; // lanes that their warps have, summed
     std::uint64_t divergent = 0;      // memory instructions in which some lane of the warp took no part
     std::uint64_t global_loads = 0, global_stores = 0;
     std::uint64_t global_load_accesses = 0, global_store_accesses = 0;
     std::uint64_t load_transactions = 0, store_transactions = 0;
-    std::uint64_t load_bytes = 0, store_bytes = 0;             // distinct ones that the lanes asked for
+    std::uint64_t load_bytes = 0, store_bytes = 0;             // bytes that the lanes asked for, each counted once
     std::uint64_t load_bytes_moved = 0, store_bytes_moved = 0; // transactions times their size
     std::uint64_t shared_loads = 0, shared_stores = 0;
     std::uint64_t shared_load_accesses = 0, shared_store_accesses = 0;
     std::uint64_t shared_wavefronts = 0; // passes that the banks needed
     std::uint64_t bank_conflicts = 0;    // passes beyond the fewest that the bytes allow
-    std::uint64_t worst_bank = 0;        // most distinct words in one bank of one access
+    std::uint64_t worst_bank = 0;        // the most distinct words of one access in one bank
     std::uint64_t atomics = 0, atomic_accesses = 0;
-    std::uint64_t atomic_replays = 0; // lanes that hit an address which another lane of the instruction hit too
-    std::uint64_t worst_address = 0;  // most lanes at one address in one instruction
+    std::uint64_t atomic_replays = 0; // lanes whose address another lane of the same instruction had before
+    std::uint64_t worst_address = 0;  // the most lanes of one instruction at one address
     std::uint64_t global_atomic_accesses = 0, shared_atomic_accesses = 0;
     std::uint64_t barriers = 0; // block-wide barriers completed, one for each block
     std::uint64_t warp_barriers = 0, exchanges = 0, fences = 0;
@@ -47,7 +47,7 @@ struct counters {
 
     counters& operator+=(const counters& other);
     std::uint64_t transactions() const { return load_transactions + store_transactions; }
-    // Bytes used over bytes moved in global memory; 1 where nothing moved.
+    // The share of the bytes moved from and to global memory that was asked for; 1 where nothing was moved.
     double efficiency() const;
 };
 
@@ -82,7 +82,7 @@ struct party {
     location where;
     extent block, thread;
     std::string did;       // "reads", "wrote", "waits at the barrier", ...
-    std::uintptr_t pc = 0; // the instruction that `where` was found from
+    std::uintptr_t pc = 0; // the instruction, from which `where` was found
 };
 
 struct finding {
@@ -100,7 +100,7 @@ struct launch_report {
     counters total;
     std::vector<line_report> lines;  // in file and line order
     std::vector<counters> intervals; // what happened before the first barrier, before the second, ...
-    std::uint64_t steps = 0;         // longest chain of operator applications, barrier interval by barrier interval
+    std::uint64_t steps = 0;         // the longest chain of operator applications, summed over the barrier intervals
     std::uint64_t work = 0;          // operator applications of all threads
     std::vector<finding> findings;
     bool completed = true;

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// The controls of the simulator: which machine it plays, in which order it runs blocks and warps, and where its
-// reports go. A program that never includes this header still runs, on the default machine.
+// The controls of the simulator: which machine it simulates, in which order it runs blocks and warps, and where its reports
+// go. A program that does not include this header runs on the default machine.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct geometry {
     int major = 9, minor = 0;
     unsigned warp_width = 32;
     unsigned banks = 32;
-    unsigned lanes_per_access = 32; // lanes that the memory serves at once: half a warp on the first GPUs
+    unsigned lanes_per_access = 32; // how many lanes the memory serves at once: half a warp on the first GPUs
     unsigned transaction_bytes = 32;
     unsigned threads_per_block = 1024;
     unsigned threads_per_sm = 2048, blocks_per_sm = 32, sms = 132;
@@ -29,21 +29,22 @@ struct geometry {
     std::size_t shared_per_sm = 228 << 10;
     std::size_t memory_bytes = std::size_t{16} << 30;
 
-    static geometry preset(std::string_view name); // throws std::invalid_argument, naming the presets
+    static geometry preset(std::string_view name); // throws std::invalid_argument, which names the presets
     static const std::vector<std::string>& presets();
 };
 
-// Every schedule is fair: a warp that can run runs eventually, whatever the others do. The seed replays exactly.
+// Every schedule is fair: a warp that can run runs eventually, whatever other warps do, and so does a lane, whatever other
+// lanes of its warp do. A seed always gives the same order.
 struct schedule {
     enum class order { in_order, reversed, round_robin, random, stall, starve_others, lanes_apart };
     order kind = order::in_order;
     std::uint64_t seed = 0;
-    std::uint64_t block = 0; // of stall and starve_others
+    std::uint64_t block = 0; // the block that `stall` keeps waiting, or that `starve_others` lets run first
 
     static schedule random(std::uint64_t seed) { return {order::random, seed, 0}; }
     static schedule stall(std::uint64_t block) { return {order::stall, 0, block}; }
     static schedule starve_others(std::uint64_t block) { return {order::starve_others, 0, block}; }
-    // Random, and the lanes of a warp drift apart wherever nothing holds them together.
+    // As random, and the lanes of a warp drift apart wherever no barrier and no intrinsic holds them together.
     static schedule lanes_apart(std::uint64_t seed) { return {order::lanes_apart, seed, 0}; }
     std::string name() const;
 };
@@ -51,8 +52,8 @@ struct schedule {
 struct options {
     simulator::geometry machine = geometry::preset("sm_90");
     simulator::schedule schedule;
-    bool check = true;                    // races, initialisation and bounds; counters are always kept
-    std::size_t resident_threads = 16384; // blocks beyond these wait for a place, as they do on a GPU
+    bool check = true;                    // for races, initialisation and bounds; counters are always kept
+    std::size_t resident_threads = 16384; // blocks with further threads wait for a place, as they do on a GPU
     std::uint64_t patience = 2'000'000;   // warp instructions without any progress before a livelock is reported
     std::size_t stack_bytes = 64 << 10;
 };
@@ -69,7 +70,7 @@ public:
     recording& operator=(const recording&) = delete;
 
     const std::vector<launch_report>& launches() const { return launches_; }
-    // Of the launches, of the host calls between them, and the device memory that is still allocated.
+    // The findings of the launches and of the host's calls between them, and the device memory that is still allocated.
     std::vector<finding> findings() const;
     void add(launch_report report);
     void add(finding found) { host_findings_.push_back(std::move(found)); }
@@ -81,7 +82,7 @@ private:
     std::vector<finding> host_findings_;
 };
 
-// Set by tests and reports that want other options for a while.
+// Sets other options for as long as it lives.
 class with_options {
 public:
     explicit with_options(options next) : saved_(current_options()) { current_options() = std::move(next); }

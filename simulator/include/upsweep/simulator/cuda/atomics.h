@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's atomic functions: relaxed, of device scope unless the name says otherwise.
+// The atomic functions of CUDA. They are relaxed, and of device scope unless their name says otherwise.
 #pragma once
 
 #include <algorithm>

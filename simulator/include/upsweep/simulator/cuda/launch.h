@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Launching a kernel: its arguments are kept while the grid runs, and every thread calls it with copies of them.
+// Launches a kernel. Its arguments are kept while the grid runs, and every thread calls it with copies of them.
 #pragma once
 
 #include <tuple>
@@ -17,7 +17,7 @@ struct launch_shape {
     cudaStream_t stream = nullptr;
     dim3 cluster{1, 1, 1};
     bool cooperative = false;
-    const char* name = nullptr; // where the kernel's address does not tell it
+    const char* name = nullptr; // of the kernel, where its address does not tell it
 };
 
 // Runs the grid to its end. The error is also the thread's last error, as after a launch by <<<>>>.
@@ -69,8 +69,8 @@ private:
     launch_shape shape_;
 };
 
-// What a learner's launch is rewritten to: the kernel may be a template whose arguments follow from the call, so it comes
-// as a body that calls it.
+// What a learner's launch is rewritten to. The kernel may be a template whose arguments follow from the call, so that it is
+// given as a body that calls it.
 template <class Body, class... Arguments>
 struct held_body {
     Body* body;

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic and load and store intrinsics that need no scheduler.
+// The intrinsics that need no scheduler: arithmetic, and loads and stores with hints for the cache.
 #pragma once
 
 #include <bit>
@@ -101,8 +101,8 @@ inline float __fsub_rn(float a, float b) { return a - b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
-// Rounded to nearest, and one number down if that is above a * b + c: the product and the sum of two doubles are exact
-// here, the latter with what it leaves over.
+// Rounds to nearest, and takes the next number below if the result is above a * b + c. That is exact, because the product of
+// two floats fits into a double, and what the sum of two doubles leaves over is computed, too.
 inline float __fmaf_rd(float a, float b, float c)
 {
     const float nearest = std::fma(a, b, c);

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// The part of the CUDA runtime that a program of kernels, copies, streams and events uses. Work runs when it is
-// enqueued: a stream is always idle when a call returns, which is one of the orders that CUDA allows.
+// The part of the CUDA runtime that a program of kernels, copies, streams and events uses. Work runs when it is enqueued, so
+// that a stream is idle whenever a call returns; this is one of the orders that CUDA allows.
 #pragma once
 
 #include <cstddef>

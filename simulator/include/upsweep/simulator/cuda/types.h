@@ -20,7 +20,7 @@
 #define __maxnreg__(...)
 #define __cluster_dims__(...)
 #define __restrict__ __restrict
-// One copy for each block: see simulator/assembler.
+// Each block has a copy of its own: see simulator/assembler.
 #define __shared__ __attribute__((tls_model("global-dynamic"))) thread_local
 #define __CUDACC__ 1
 #define __CUDACC_SIMULATED__ 1
@@ -58,8 +58,8 @@ struct dim3 {
     constexpr operator uint3() const { return {x, y, z}; }
 };
 
-// The running thread's own: set whenever the scheduler lets a thread go on. (__thread, not thread_local: this is one copy
-// for each thread of the host.)
+// These belong to the running thread of the grid: the scheduler sets them whenever it lets a thread go on. They are spelled
+// __thread and not thread_local, because there is one copy for each thread of the host.
 extern const __thread uint3 threadIdx __attribute__((tls_model("initial-exec")));
 extern const __thread uint3 blockIdx __attribute__((tls_model("initial-exec")));
 extern const __thread uint3 blockDim __attribute__((tls_model("initial-exec")));

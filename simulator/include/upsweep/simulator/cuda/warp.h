@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Barriers, fences and the intrinsics through which the lanes of a warp speak to one another.
+// Barriers, fences, and the intrinsics by which the lanes of a warp exchange values.
 #pragma once
 
 #include <cstring>
@@ -70,7 +70,7 @@ UPSWEEP_INLINE T shuffle(device::exchange how, unsigned mask, T value, int opera
 {
     if constexpr (sizeof(T) <= 8) {
         return from_word<T>(device::exchange_lanes(how, mask, to_word(value), operand, width).value);
-    } else { // in pieces, as the hardware does
+    } else { // piece by piece, as on the hardware
         std::uint64_t words[(sizeof(T) + 7) / 8] = {};
         __builtin_memcpy(words, &value, sizeof(T));
         for (auto& word : words)
