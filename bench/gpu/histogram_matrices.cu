@@ -5,7 +5,6 @@
 
 #include <cub/device/device_histogram.cuh>
 #include <upsweep/gpu/histogram/channels.cuh>
-#include <upsweep/gpu/histogram/matrix.cuh>
 #include <upsweep/gpu/histogram/rows.cuh>
 
 #include "histograms.cuh"

@@ -7,6 +7,5 @@
 
 #ifdef __CUDACC__
 #include <upsweep/gpu/histogram/channels.cuh>
-#include <upsweep/gpu/histogram/matrix.cuh>
 #include <upsweep/gpu/histogram/rows.cuh>
 #endif

@@ -7,9 +7,11 @@
 #include <string>
 
 #include <upsweep/error.hpp>
-#include <upsweep/gpu/histogram/bin_finders.cuh>
-#include <upsweep/gpu/histogram/counters.cuh>
-#include <upsweep/gpu/source/reader.cuh>
+#include <upsweep/gpu/histogram/bin_finder.cuh>
+#include <upsweep/gpu/histogram/count.cuh>
+#include <upsweep/gpu/histogram/merge.cuh>
+#include <upsweep/gpu/histogram/table.cuh>
+#include <upsweep/gpu/source/array.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/joint_bin.hpp>
@@ -24,11 +26,9 @@ struct byte_pairs_shape {
     static constexpr int threads = 1024;
     static constexpr int rows = 4;    // vectors of each input that a lane has on their way at once
     static constexpr int vector = 16; // points of a lane
-    static constexpr std::uint64_t chunk = rows * vector * lanes;
+    static constexpr std::uint64_t warp_tile = rows * vector * lanes;
     static constexpr std::size_t most_bins = std::size_t{1} << 24;
 };
-
-inline constexpr unsigned byte_values = 256;
 
 // The bins of the values of each input.
 struct bins_of_bytes {
@@ -114,21 +114,21 @@ struct value_pair_table {
     }
     // Of two pairs of 16 bits: y is mixed with the bits of x, such that neither pairs of the same y nor those of equal values
     // meet in a bank. The swizzled pair of a part is below its size.
-    __device__ std::uint32_t scattered(std::uint32_t two) const
+    __device__ std::uint32_t swizzled(std::uint32_t two) const
     {
         return two ^ (two >> 7 & 0x001e001eU) ^ (two >> 12 & 0x000f000fU) ^ (first | first << 16);
     }
-    __device__ void count_scattered(std::uint32_t place) const
+    __device__ void count_at(std::uint32_t place) const
     {
         if (place < size)
             increment_shared(counters, place);
     }
-    __device__ void count(std::uint32_t x, std::uint32_t y) const { count_scattered(scattered(x << 8 | y) & 0xffffU); }
+    __device__ void count(std::uint32_t x, std::uint32_t y) const { count_at(swizzled(x << 8 | y) & 0xffffU); }
     __device__ void count_two(std::uint32_t two) const
     {
-        const std::uint32_t places = scattered(two);
-        count_scattered(places & 0xffffU);
-        count_scattered(places >> 16);
+        const std::uint32_t places = swizzled(two);
+        count_at(places & 0xffffU);
+        count_at(places >> 16);
     }
     __device__ void count_four(std::uint32_t xs, std::uint32_t ys) const
     {
@@ -140,46 +140,42 @@ struct value_pair_table {
     {
         for (std::uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
             const std::uint32_t pair = first + i;
-            if (const std::uint32_t counted = words[scattered(pair) & 0xffffU]; counted != 0)
+            if (const std::uint32_t counted = words[swizzled(pair) & 0xffffU]; counted != 0)
                 add(all_bins.of_x[pair >> 8], all_bins.of_y[pair & 0xffU], counted);
         }
     }
 };
 
-template <class Shape, class Table, class X, class Y, class FinderX, class FinderY, class Counter>
-__global__ void __launch_bounds__(Shape::threads, 1)
-    byte_pairs_kernel(const X* xs, const Y* ys, std::uint64_t count, FinderX finder_x, FinderY finder_y,
-                      typename Table::pairs pairs, unsigned parts, bin_index all_bins, histogram_result<Counter> result,
-                      counter_memory memory)
+// Asks the bin finders once for each value of a byte. By all threads of a block; a barrier must follow.
+template <class X, class Y, class FinderX, class FinderY>
+__device__ void find_bins_of_bytes(const FinderX& finder_x, const FinderY& finder_y, bins_of_bytes& bins_of)
 {
-    extern __shared__ __align__(16) std::uint32_t shared_words[];
-    __shared__ bins_of_bytes bins_of;
+    const unsigned value = threadIdx.x % byte_values;
     if (threadIdx.x < byte_values)
-        bins_of.of_x[threadIdx.x] = finder_x.of_block(nullptr)(static_cast<X>(threadIdx.x));
+        bins_of.of_x[value] = finder_x.of_block(nullptr)(static_cast<X>(value));
     else if (threadIdx.x < 2 * byte_values)
-        bins_of.of_y[threadIdx.x - byte_values] = finder_y.of_block(nullptr)(static_cast<Y>(threadIdx.x - byte_values));
-    __syncthreads();
-    const Table table(pairs, shared_words, bins_of, blockIdx.x % parts);
-    __syncthreads();
+        bins_of.of_y[value] = finder_y.of_block(nullptr)(static_cast<Y>(value));
+}
 
+// Counts the points that fall to a thread of group `group` of `groups`.
+template <class Shape, class Table>
+__device__ void count_points(const Table& table, const std::uint8_t* xs, const std::uint8_t* ys, std::uint64_t count,
+                             unsigned group, unsigned groups)
+{
     using vector = lane_vector<std::uint8_t, Shape::vector>;
-    const auto* const x_bytes = reinterpret_cast<const std::uint8_t*>(xs);
-    const auto* const y_bytes = reinterpret_cast<const std::uint8_t*>(ys);
-    const std::uint64_t before = elements_before_alignment<Shape::vector>(x_bytes, count);
-    const std::uint64_t chunks = (count - before) / Shape::chunk;
-    const bool aligned = is_aligned<Shape::vector>(y_bytes + before);
-    const unsigned group = blockIdx.x / parts;
-    const unsigned groups = gridDim.x / parts;
+    const std::uint64_t before = elements_before_alignment<Shape::vector>(xs, count);
+    const std::uint64_t tiles = (count - before) / Shape::warp_tile;
+    const bool aligned = is_aligned<Shape::vector>(ys + before);
     const std::uint64_t stride = std::uint64_t{groups} * (Shape::threads / lanes);
-    for (std::uint64_t chunk = group + threadIdx.x / lanes * groups; chunk < chunks; chunk += stride) {
-        const std::uint64_t first = before + chunk * Shape::chunk + static_cast<unsigned>(lane_id() * Shape::vector);
+    for (std::uint64_t tile = group + threadIdx.x / lanes * groups; tile < tiles; tile += stride) {
+        const std::uint64_t first = before + tile * Shape::warp_tile + static_cast<unsigned>(lane_id() * Shape::vector);
         vector x[Shape::rows];
         vector y[Shape::rows];
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
             const std::uint64_t at = first + static_cast<unsigned>(r * Shape::vector * lanes);
-            x[r] = load_vector<Shape::vector>(x_bytes + at);
-            y[r] = aligned ? load_vector<Shape::vector>(y_bytes + at) : gather_vector<Shape::vector>(y_bytes + at);
+            x[r] = load_vector<Shape::vector>(xs + at);
+            y[r] = aligned ? load_vector<Shape::vector>(ys + at) : gather_vector<Shape::vector>(ys + at);
         }
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
@@ -190,10 +186,27 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         }
     }
     if (group == groups - 1)
-        for (std::uint64_t i = threadIdx.x; i < count - chunks * Shape::chunk; i += Shape::threads) {
-            const std::uint64_t at = i < before ? i : i + chunks * Shape::chunk;
-            table.count(x_bytes[at], y_bytes[at]);
+        for (std::uint64_t i = threadIdx.x; i < count - tiles * Shape::warp_tile; i += Shape::threads) {
+            const std::uint64_t at = i < before ? i : i + tiles * Shape::warp_tile;
+            table.count(xs[at], ys[at]);
         }
+}
+
+template <class Shape, class Table, class X, class Y, class FinderX, class FinderY, class Counter>
+__global__ void __launch_bounds__(Shape::threads, 1)
+    byte_pairs_kernel(const X* xs, const Y* ys, std::uint64_t count, FinderX finder_x, FinderY finder_y,
+                      typename Table::pairs pairs, unsigned parts, bin_index all_bins, histogram_result<Counter> result,
+                      grid_totals grid)
+{
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
+    __shared__ bins_of_bytes bins_of;
+    find_bins_of_bytes<X, Y>(finder_x, finder_y, bins_of);
+    __syncthreads();
+    const Table table(pairs, shared_words, bins_of, blockIdx.x % parts);
+    __syncthreads();
+
+    count_points<Shape>(table, reinterpret_cast<const std::uint8_t*>(xs), reinterpret_cast<const std::uint8_t*>(ys),
+                        count, blockIdx.x / parts, gridDim.x / parts);
     __syncthreads();
 
     const auto x_bins = static_cast<bin_index>(finder_x.bins);
@@ -202,10 +215,10 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         detail::joint_bin point;
         point.add(x, x_bins);
         point.add(y, y_bins);
-        memory.add(point.among(x_bins * y_bins), counted);
+        grid.add(point.among(x_bins * y_bins), counted);
     });
-    memory.wait_for_all(gridDim.x);
-    result.take(memory, all_bins, blockIdx.x, gridDim.x);
+    grid.wait_for_all(gridDim.x);
+    take_totals(result, grid, all_bins, blockIdx.x, gridDim.x);
 }
 
 template <class Table, class X, class Y, class FinderX, class FinderY, class Counter>
@@ -218,14 +231,14 @@ void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uin
     allow_shared_bytes<kernel>(target);
     const bin_index all_bins = result.bins + detail::out_of_range_bins;
     const std::uint64_t most = std::max(static_cast<unsigned>(target.workspace().multiprocessors()) / parts, 1U);
-    const std::uint64_t groups = std::min(count / shape::chunk + 1, most);
+    const std::uint64_t groups = std::min(count / shape::warp_tile + 1, most);
     launch(target, "joint_histogram", kernel,
            grid_shape{.blocks = static_cast<unsigned>(groups) * parts,
                       .threads = shape::threads,
                       .shared_bytes = pairs.words() * sizeof(std::uint32_t),
                       .cluster = 1,
                       .cooperative = true},
-           xs, ys, count, finder_x, finder_y, pairs, parts, all_bins, result, counters_of(target, all_bins));
+           xs, ys, count, finder_x, finder_y, pairs, parts, all_bins, result, grid_totals_of(target, all_bins));
 }
 
 // The bin finders are to need no shared memory.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <upsweep/gpu/histogram/bin_finder.cuh>
+#include <upsweep/gpu/histogram/table.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
@@ -215,11 +216,17 @@ __global__ void write_piece_kernel(C* to, array_piece<C> piece, int count)
         to[k] = piece.values[k];
 }
 
-template <class C>
-C* upload(const cuda& target, const std::vector<C>& values)
+// Where upload will put so many values.
+template <class C = std::uint64_t>
+C* upload_place(const cuda& target, std::size_t count)
 {
-    auto* const to =
-        static_cast<C*>(target.workspace().memory(workspace_purpose::bin_edges, values.size() * sizeof(C)));
+    return static_cast<C*>(target.workspace().memory(workspace_purpose::bin_edges, count * sizeof(C)));
+}
+
+template <class C>
+const C* upload(const cuda& target, const std::vector<C>& values)
+{
+    C* const to = upload_place<C>(target, values.size());
     constexpr std::size_t most = array_piece<C>::most;
     for (std::size_t first = 0; first < values.size(); first += most) {
         const std::size_t count = std::min(most, values.size() - first);
@@ -228,6 +235,91 @@ C* upload(const cuda& target, const std::vector<C>& values)
         launch(target, "histogram", write_piece_kernel<C>, 1, 512, 0, to + first, piece, static_cast<int>(count));
     }
     return to;
+}
+
+template <class C>
+std::vector<C> thresholds_of(const std::vector<double>& edges)
+{
+    std::vector<C> thresholds(edges.size());
+    std::ranges::transform(edges, thresholds.begin(), [](double edge) { return threshold_at_or_above(edge, C{}); });
+    return thresholds;
+}
+
+// The finder of edges whose thresholds lie in device memory, which the caller tells it.
+template <class T, bin_range Range>
+edge_bins<threshold_t<T>, Range> edge_bins_of(const edges& bins, const std::vector<threshold_t<T>>& thresholds)
+{
+    using C = threshold_t<T>;
+    return {nullptr, threshold_at_or_below(bins.values.back(), C{}), thresholds.size() - 1, cell_map<C>(thresholds)};
+}
+
+template <class T, class F>
+void with_bin_finder(const cuda& target, const edges& bins, F f)
+{
+    const auto thresholds = thresholds_of<threshold_t<T>>(bins.values);
+    auto few = edge_bins_of<T, bin_range::few>(bins, thresholds);
+    auto many = edge_bins_of<T, bin_range::many>(bins, thresholds);
+    few.thresholds = many.thresholds = upload(target, thresholds);
+    const std::size_t words = words_of(few) + swizzled_table::words(few.bins + detail::out_of_range_bins);
+    if (words * sizeof(std::uint32_t) <= table_bytes(target))
+        f(few);
+    else
+        f(many);
+}
+
+// Edges of a user without the table of cells, in shared memory where a block can spare it.
+template <class T>
+struct any_edge_bins {
+    using threshold = threshold_t<T>;
+    static constexpr bin_range range = bin_range::any;
+
+    edge_bins<threshold, bin_range::many> found_by;
+    bool is_shared;
+    std::size_t first_word; // of the thresholds
+    std::size_t bins;
+
+    any_edge_bins(const edges& edges, const std::vector<threshold>& values, threshold_list& thresholds)
+        : found_by(edge_bins_of<T, bin_range::many>(edges, values)),
+          is_shared(values.size() * sizeof(threshold) <= thresholds.shared_bytes()),
+          first_word(thresholds.append(values)), bins(found_by.bins)
+    {
+    }
+
+    constexpr std::size_t shared_bytes() const { return is_shared ? (bins + 1) * sizeof(threshold) : 0; }
+
+    __device__ auto of_block(void* shared) const
+    {
+        auto function = found_by.of_block(nullptr);
+        if (is_shared) {
+            auto* const copies = static_cast<threshold*>(shared);
+            for (unsigned k = threadIdx.x; k <= bins; k += blockDim.x)
+                copies[k] = found_by.thresholds[k];
+            function.thresholds = copies;
+        }
+        return function;
+    }
+};
+
+template <class T>
+auto any_bin_finder(const edges& bins, threshold_list& thresholds)
+{
+    return any_edge_bins<T>(bins, thresholds_of<threshold_t<T>>(bins.values), thresholds);
+}
+
+template <class T>
+void place(any_edge_bins<T>& finder, const std::uint64_t* words)
+{
+    finder.found_by.thresholds = reinterpret_cast<const threshold_t<T>*>(words + finder.first_word);
+}
+
+// The bin finder of one kind of bins, ready for a kernel.
+template <class T, class Bins>
+auto any_bin_finder_on(const cuda& target, const Bins& bins)
+{
+    threshold_list thresholds(table_bytes(target) / 4);
+    auto finder = any_bin_finder<T>(bins, thresholds);
+    place(finder, upload(target, thresholds.words()));
+    return finder;
 }
 
 } // namespace upsweep::gpu

@@ -11,87 +11,60 @@
 
 #include <upsweep/bins.hpp>
 #include <upsweep/gpu/histogram/bin_finder.cuh>
-#include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/types.hpp>
 
-// Bins of even bins.
+// Bin finders for even bins. All of them find the same bins, those of bins.hpp; they differ in the samples and bins for which
+// their arithmetic is exact enough, and in what they cost. even_way, at the end, tells which one is used.
 namespace upsweep::gpu {
 
-// Even bins: the guess of the CPU, put right by the edge itself where it may be one too low. Where the guess is valid, the step
-// is not zero.
+// The guess of the CPU engine, which is right or one too low; where it is in doubt, the edge itself decides. The guess is valid
+// only where the step is not zero.
 template <class E>
-struct guessed_even_bins {
-    static constexpr bin_range range = bin_range::any;
-
+struct guessed_even_bins : plain_bin_finder<guessed_even_bins<E>>, two_step_finder<guessed_even_bins<E>> {
     detail::even_guess<E> guess;
     detail::even_edge edge;
     std::size_t bins;
 
-    constexpr std::size_t shared_bytes() const { return 0; }
+    explicit guessed_even_bins(const even_bins& even) : guess(even), edge(even), bins(even.count) {}
 
-    struct function {
-        detail::even_guess<E> guess;
-        detail::even_edge edge;
+    template <class T>
+    __device__ bool quick(const T& sample, bin_index& k) const
+    {
+        const E x = convert<E>(sample);
+        const bool inside = is_inside(x);
+        const E place = ((inside ? x : guess.lo) - guess.lo) * guess.scale - guess.bias;
+        const auto guessed = static_cast<std::int32_t>(place);
+        k = static_cast<bin_index>(guessed);
+        return inside & (place - static_cast<E>(guessed) < guess.certain());
+    }
 
-        template <class T>
-        __device__ bin_index operator()(const T& sample) const
-        {
-            bin_index k = 0;
-            const E x = convert<E>(sample);
-            return is_certain(x, k) ? k : by_edge(x, k);
-        }
+    // The last bin is closed: nothing is above it.
+    template <class T>
+    __device__ bin_index settle(const T& sample, bin_index k) const
+    {
+        const E x = convert<E>(sample);
+        if (!is_inside(x))
+            return out_of_range_bin(x, guess.lo, guess.hi, static_cast<bin_index>(guess.bins));
+        const E upper = static_cast<E>(edge.by_step(static_cast<double>(k + 1)));
+        return k + (static_cast<std::int32_t>(k) + 1 < guess.bins && x >= upper ? 1 : 0);
+    }
 
-        // Of some samples at once: if one is in doubt, the edges decide on all of them.
-        template <class T, int Count>
-        __device__ void find(const lane_vector<T, Count>& samples, bin_index (&found)[Count]) const
-        {
-            bool all_certain = true;
-#pragma unroll
-            for (int j = 0; j < Count; ++j)
-                all_certain &= is_certain(convert<E>(samples[j]), found[j]);
-            if (!all_certain)
-#pragma unroll
-                for (int j = 0; j < Count; ++j)
-                    found[j] = by_edge(convert<E>(samples[j]), found[j]);
-        }
-
-        __device__ bool is_inside(E x) const { return (x >= guess.lo) & (x <= guess.hi); }
-
-        __device__ bool is_certain(E x, bin_index& k) const
-        {
-            const bool inside = is_inside(x);
-            const E place = ((inside ? x : guess.lo) - guess.lo) * guess.scale - guess.bias;
-            const auto guessed = static_cast<std::int32_t>(place);
-            k = static_cast<bin_index>(guessed);
-            return inside & (place - static_cast<E>(guessed) < guess.certain());
-        }
-
-        // The last bin is closed: nothing is above it.
-        __device__ bin_index by_edge(E x, bin_index k) const
-        {
-            if (!is_inside(x))
-                return out_of_range_bin(x, guess.lo, guess.hi, static_cast<bin_index>(guess.bins));
-            const E upper = static_cast<E>(edge.by_step(static_cast<double>(k + 1)));
-            return k + (static_cast<std::int32_t>(k) + 1 < guess.bins && x >= upper ? 1 : 0);
-        }
-    };
-
-    __device__ function of_block(void*) const { return {guess, edge}; }
+private:
+    __device__ bool is_inside(E x) const { return (x >= guess.lo) & (x <= guess.hi); }
 };
 
-// Even bins of floats whose width is a power of two, and whose edges are multiples of it. Where a sample is, in bins,
-// is then sample * scale - lo * scale without any rounding of the two constants. 2^23 more of it, rounded down once, is
-// an integer that is in the lower bits of the sum: the bin, and never in doubt. What is in no bin makes a sum below
-// 2^23, one too large, or NaN, whose bits, less those of 2^23, are at least as many as there can be bins.
-struct exact_float_bins {
-    static constexpr bin_range range = bin_range::any;
+// Even bins of floats whose width is a power of two, and whose edges are multiples of it. The place of a sample, counted in
+// bins, is then sample * scale - lo * scale, and neither constant is rounded. Added to 2^23 and rounded down once, the place
+// becomes an integer in the lower bits of the sum, which is the bin. A sample in no bin makes a sum below 2^23, one that is too
+// large, or NaN: less the bits of 2^23, the bits of each of these are a number above that of any bin.
+struct exact_float_bins : plain_bin_finder<exact_float_bins>, two_step_finder<exact_float_bins> {
     static constexpr float shift = 0x1p23F;
     static constexpr std::size_t most = std::size_t{1} << 22;
 
     float lo;
     float hi;
     float scale; // bins a unit
-    float start; // where 0 is, in bins, and the shift
+    float start; // the place of 0, in bins, and the shift
     std::size_t bins;
 
     explicit exact_float_bins(const even_bins& even)
@@ -115,52 +88,22 @@ struct exact_float_bins {
                even.hi / step - first == static_cast<double>(even.count);
     }
 
-    constexpr std::size_t shared_bytes() const { return 0; }
+    template <class T>
+    __device__ bool quick(const T& sample, bin_index& k) const
+    {
+        k = std::bit_cast<std::uint32_t>(__fmaf_rd(convert<float>(sample), scale, start)) -
+            std::bit_cast<std::uint32_t>(shift);
+        return k < static_cast<bin_index>(bins);
+    }
 
-    struct function {
-        float lo;
-        float hi;
-        float scale;
-        float start;
-        bin_index bins;
-
-        template <class T>
-        __device__ bin_index operator()(const T& sample) const
-        {
-            const float x = convert<float>(sample);
-            const bin_index k = bin_inside(x);
-            return k < bins ? k : out_of_range(x);
-        }
-
-        template <class T, int Count>
-        __device__ void find(const lane_vector<T, Count>& samples, bin_index (&found)[Count]) const
-        {
-            bool all_inside = true;
-#pragma unroll
-            for (int j = 0; j < Count; ++j) {
-                found[j] = bin_inside(convert<float>(samples[j]));
-                all_inside &= found[j] < bins;
-            }
-            if (!all_inside)
-#pragma unroll
-                for (int j = 0; j < Count; ++j)
-                    if (found[j] >= bins)
-                        found[j] = out_of_range(convert<float>(samples[j]));
-        }
-
-        __device__ bin_index bin_inside(float x) const
-        {
-            return std::bit_cast<std::uint32_t>(__fmaf_rd(x, scale, start)) - std::bit_cast<std::uint32_t>(shift);
-        }
-
-        // The last bin is closed.
-        __device__ bin_index out_of_range(float x) const
-        {
-            return x == hi ? bins - 1 : out_of_range_bin(x, lo, hi, bins);
-        }
-    };
-
-    __device__ function of_block(void*) const { return {lo, hi, scale, start, static_cast<bin_index>(bins)}; }
+    // The last bin is closed.
+    template <class T>
+    __device__ bin_index settle(const T& sample, bin_index k) const
+    {
+        const float x = convert<float>(sample);
+        const auto all = static_cast<bin_index>(bins);
+        return k < all ? k : x == hi ? all - 1 : out_of_range_bin(x, lo, hi, all);
+    }
 };
 
 // An integer as a double, by the bits of 2^52 and it: a conversion takes longer.
@@ -229,71 +172,51 @@ struct even_float_arithmetic {
 };
 
 template <class G>
-struct even_float_bins : even_float_arithmetic<G> {
-    using finder = even_float_arithmetic<G>;
-    static constexpr bin_range range = sizeof(G) == 4 ? bin_range::any : bin_range::many;
+struct even_float_bins : even_float_arithmetic<G>,
+                         plain_bin_finder<even_float_bins<G>, sizeof(G) == 4 ? bin_range::any : bin_range::many>,
+                         two_step_finder<even_float_bins<G>> {
+    using arithmetic = even_float_arithmetic<G>;
+    using arithmetic::bins;
+    using arithmetic::edge;
+    using arithmetic::hi;
+    using arithmetic::lo;
 
-    constexpr std::size_t shared_bytes() const { return 0; }
+    explicit even_float_bins(const even_bins& even) : arithmetic(arithmetic::of(even)) {}
 
-    struct function {
-        finder even;
+    // The index is that of no bin where the sample is in none: the sums of samples far out of range have bits above those of
+    // the sums of bins.
+    template <class T>
+    __device__ bool quick(const T& sample, bin_index& k) const
+    {
+        const float x = convert<float>(sample);
+        const G sum = std::fma(static_cast<G>(x), arithmetic::scale, arithmetic::offset) + arithmetic::shift;
+        const bin_index nearest = lower_bits(sum) - lower_bits(arithmetic::shift);
+        const auto nearest_edge = static_cast<float>(edge.by_step(double_of(nearest)));
+        k = nearest - (x >= nearest_edge ? 0 : 1);
+        if constexpr (sizeof(G) == 8) // where the lower bits alone do not tell
+            k = is_inside(x) ? k : ~bin_index{0};
+        return k < static_cast<bin_index>(bins);
+    }
 
-        template <class T>
-        __device__ bin_index operator()(const T& sample) const
-        {
-            const float x = convert<float>(sample);
-            const bin_index k = bin_inside(x);
-            return k < static_cast<bin_index>(even.bins) ? k : out_of_range(x);
-        }
+    // The last bin is closed.
+    template <class T>
+    __device__ bin_index settle(const T& sample, bin_index k) const
+    {
+        const float x = convert<float>(sample);
+        const auto all = static_cast<bin_index>(bins);
+        return k < all ? k : is_inside(x) ? all - 1 : out_of_range_bin(x, lo, hi, all);
+    }
 
-        // Of some samples at once, with one branch.
-        template <class T, int Count>
-        __device__ void find(const lane_vector<T, Count>& samples, bin_index (&found)[Count]) const
-        {
-            bool all_inside = true;
-#pragma unroll
-            for (int j = 0; j < Count; ++j) {
-                found[j] = bin_inside(convert<float>(samples[j]));
-                all_inside &= found[j] < static_cast<bin_index>(even.bins);
-            }
-            if (!all_inside)
-#pragma unroll
-                for (int j = 0; j < Count; ++j)
-                    if (found[j] >= static_cast<bin_index>(even.bins))
-                        found[j] = out_of_range(convert<float>(samples[j]));
-        }
+private:
+    __device__ bool is_inside(float x) const { return (x >= lo) & (x <= hi); }
 
-        // No bin's number where a sample is in none: far beside the bins, sums are above those of bins by their bits.
-        __device__ bin_index bin_inside(float x) const
-        {
-            const G sum = std::fma(static_cast<G>(x), even.scale, even.offset) + finder::shift;
-            const bin_index nearest = lower_bits(sum) - lower_bits(finder::shift);
-            const auto edge = static_cast<float>(even.edge.by_step(double_of(nearest)));
-            const bin_index k = nearest - (x >= edge ? 0 : 1);
-            if constexpr (sizeof(G) == 8) // where the lower bits do not tell
-                return is_inside(x) ? k : ~bin_index{0};
-            return k;
-        }
-
-        // The last bin is closed.
-        __device__ bin_index out_of_range(float x) const
-        {
-            const auto bins = static_cast<bin_index>(even.bins);
-            return is_inside(x) ? bins - 1 : out_of_range_bin(x, even.lo, even.hi, bins);
-        }
-
-        __device__ bool is_inside(float x) const { return (x >= even.lo) & (x <= even.hi); }
-
-        __device__ static bin_index lower_bits(G x)
-        {
-            if constexpr (sizeof(G) == 4)
-                return std::bit_cast<std::uint32_t>(x);
-            else
-                return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x));
-        }
-    };
-
-    __device__ function of_block(void*) const { return {*this}; }
+    __device__ static bin_index lower_bits(G x)
+    {
+        if constexpr (sizeof(G) == 4)
+            return std::bit_cast<std::uint32_t>(x);
+        else
+            return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x));
+    }
 };
 
 // Even bins of integers of up to 32 bits: the same in fixed-point arithmetic with the distance of a sample from the
@@ -371,80 +294,55 @@ private:
     }
 };
 
-// IsExact is for bin finders that are; without it all of them can be used.
+// With IsExact for those bins alone of which every guess is right.
 template <bool IsExact>
-struct even_integer_bins : even_integer_arithmetic {
-    static constexpr bin_range range = bin_range::any;
+struct even_integer_bins : even_integer_arithmetic,
+                           plain_bin_finder<even_integer_bins<IsExact>>,
+                           two_step_finder<even_integer_bins<IsExact>> {
+    explicit even_integer_bins(const even_integer_arithmetic& arithmetic) : even_integer_arithmetic(arithmetic) {}
 
-    constexpr std::size_t shared_bytes() const { return 0; }
+    // Guesses the bin, modulo 2^32: that of the first integer may be one too low as well. Then the upper edge of the bin tells.
+    template <class T>
+    __device__ bool quick(const T& sample, bin_index& k) const
+    {
+        const std::uint32_t distance = distance_of(sample);
+        k = static_cast<bin_index>((static_cast<std::uint64_t>(distance) * scale + start) >> 32);
+        if constexpr (IsExact)
+            return distance <= last;
+        const auto x = detail::promoted(sample);
+        k += x >= rounded_up(edge.by_step(double_of(k + 1)), x) ? 1 : 0;
+        return (distance <= last) & (k < static_cast<bin_index>(bins));
+    }
 
-    struct function {
-        even_integer_arithmetic finder;
+    // The bin that was found, of which the last one is closed, or an out-of-range bin.
+    template <class T>
+    __device__ bin_index settle(const T& sample, bin_index k) const
+    {
+        const auto all = static_cast<bin_index>(bins);
+        const auto x = detail::promoted(sample);
+        const std::uint32_t distance = distance_of(sample);
+        if (distance <= last)
+            return k < all ? k : all - 1;
+        if (closing != 0 && distance == closing)
+            return all - 1;
+        return x < static_cast<decltype(x)>(begin) ? all : all + 1;
+    }
 
-        template <class T>
-        __device__ bin_index operator()(const T& sample) const
-        {
-            bin_index k = 0;
-            return has_bin(sample, k) ? k : bin_of(sample, k);
-        }
-
-        // Of some samples at once, with one branch.
-        template <class T, int Count>
-        __device__ void find(const lane_vector<T, Count>& samples, bin_index (&found)[Count]) const
-        {
-            bool have_bins = true;
-#pragma unroll
-            for (int j = 0; j < Count; ++j)
-                have_bins &= has_bin(samples[j], found[j]);
-            if (!have_bins)
-#pragma unroll
-                for (int j = 0; j < Count; ++j)
-                    found[j] = bin_of(samples[j], found[j]);
-        }
-
-        template <class T>
-        __device__ std::uint32_t distance_of(T sample) const
-        {
-            return static_cast<std::uint32_t>(sample) - static_cast<std::uint32_t>(finder.begin);
-        }
-
-        // Guesses the bin, modulo 2^32: that of the first integer may be one too low, too. Then the upper edge of the
-        // bin tells.
-        template <class T>
-        __device__ bool has_bin(T sample, bin_index& k) const
-        {
-            const std::uint32_t distance = distance_of(sample);
-            k = static_cast<bin_index>((static_cast<std::uint64_t>(distance) * finder.scale + finder.start) >> 32);
-            if constexpr (IsExact)
-                return distance <= finder.last;
-            const auto x = detail::promoted(sample);
-            k += x >= rounded_up(finder.edge.by_step(double_of(k + 1)), x) ? 1 : 0;
-            return (distance <= finder.last) & (k < static_cast<bin_index>(finder.bins));
-        }
-
-        // The bin that was found, of which the last one is closed, or a bin beside the bins.
-        template <class T>
-        __device__ bin_index bin_of(T sample, bin_index k) const
-        {
-            const auto bins = static_cast<bin_index>(finder.bins);
-            const auto x = detail::promoted(sample);
-            const std::uint32_t distance = distance_of(sample);
-            if (distance <= finder.last)
-                return k < bins ? k : bins - 1;
-            if (finder.closing != 0 && distance == finder.closing)
-                return bins - 1;
-            return x < static_cast<decltype(x)>(finder.begin) ? bins : bins + 1;
-        }
-    };
-
-    __device__ function of_block(void*) const { return {*this}; }
+private:
+    template <class T>
+    __device__ std::uint32_t distance_of(const T& sample) const
+    {
+        return static_cast<std::uint32_t>(sample) - static_cast<std::uint32_t>(begin);
+    }
 };
 
-// Even bins whose edges are too close together for the guess: a search among edges that are computed where they are needed.
+// Even bins whose edges are too close together for any arithmetic: a search among edges that are computed where they are needed.
 template <class E>
-struct searched_even_bin {
+struct searched_even_bins : plain_bin_finder<searched_even_bins<E>, bin_range::many> {
     detail::even_edge edge;
-    bin_index bins;
+    std::size_t bins;
+
+    explicit searched_even_bins(const even_bins& even) : edge(even), bins(even.count) {}
 
     template <class T>
     __device__ bin_index operator()(const T& sample) const
@@ -452,10 +350,11 @@ struct searched_even_bin {
         const E x = convert<E>(sample);
         const E lo = static_cast<E>(edge.lo);
         const E hi = static_cast<E>(edge.hi);
+        const auto all = static_cast<bin_index>(bins);
         if (!(x >= lo && x <= hi))
-            return out_of_range_bin(x, lo, hi, bins);
+            return out_of_range_bin(x, lo, hi, all);
         bin_index k = 0;
-        for (bin_index length = bins; length > 1;) { // the bin stays in [k, k + length)
+        for (bin_index length = all; length > 1;) { // the bin stays in [k, k + length)
             const bin_index half = length / 2;
             k += static_cast<E>(edge(static_cast<double>(k + half))) <= x ? half : 0;
             length -= half;
@@ -463,5 +362,106 @@ struct searched_even_bin {
         return k;
     }
 };
+
+// --- which of them is used -------------------------------------------------------------------------------------------
+
+enum class even_way { integers, floats, wide_floats, guess, search };
+
+// The cheapest way to find these even bins for samples of type T. It is decided here alone.
+template <class T>
+even_way even_way_of(const even_bins& bins)
+{
+    using E = detail::edge_t<T>;
+    if constexpr (std::integral<T> && sizeof(T) <= 4)
+        if (even_integer_arithmetic::is_valid<T>(bins))
+            return even_way::integers;
+    if constexpr (std::same_as<E, double>)
+        return detail::even_guess<E>::is_valid(bins) ? even_way::guess : even_way::search;
+    else
+        return even_float_arithmetic<float>::is_valid(bins)    ? even_way::floats
+               : even_float_arithmetic<double>::is_valid(bins) ? even_way::wide_floats
+                                                               : even_way::search;
+}
+
+// The ways in one type, by a branch that all lanes take alike.
+template <class T>
+struct any_even_bins : plain_bin_finder<any_even_bins<T>> {
+    using E = detail::edge_t<T>;
+    static constexpr bool can_be_integers = std::integral<T> && sizeof(T) <= 4;
+    static constexpr bool are_floats = std::same_as<E, float>;
+    struct nothing {
+        explicit nothing(const even_bins&) {}
+    };
+
+    even_way way;
+    searched_even_bins<E> searched;
+    std::conditional_t<can_be_integers, even_integer_bins<false>, nothing> integers;
+    std::conditional_t<are_floats, even_float_bins<float>, nothing> floats;
+    std::conditional_t<are_floats, even_float_bins<double>, guessed_even_bins<E>> others;
+    std::size_t bins;
+
+    explicit any_even_bins(const even_bins& even)
+        : way(even_way_of<T>(even)), searched(even), integers(integers_of(even)), floats(even), others(even),
+          bins(even.count)
+    {
+    }
+
+    __device__ bin_index operator()(const T& sample) const
+    {
+        if constexpr (can_be_integers)
+            if (way == even_way::integers)
+                return integers(sample);
+        if constexpr (are_floats)
+            if (way == even_way::floats)
+                return floats(sample);
+        return way == even_way::search ? searched(sample) : others(sample);
+    }
+
+private:
+    static auto integers_of(const even_bins& even)
+    {
+        if constexpr (!can_be_integers)
+            return even;
+        else
+            return even_way_of<T>(even) == even_way::integers
+                       ? even_integer_arithmetic::of<T>(even)
+                       : even_integer_arithmetic{detail::even_edge(even), 0, 0, 0, 0, 0};
+    }
+};
+
+template <class T>
+auto any_bin_finder(const even_bins& bins, threshold_list&)
+{
+    return any_even_bins<T>(bins);
+}
+
+// Bytes are found once for each of their 256 values, so that any way will do.
+template <class T, class F>
+void with_bin_finder(const cuda&, const even_bins& bins, F f)
+{
+    using E = detail::edge_t<T>;
+    const even_way way = even_way_of<T>(bins);
+    if constexpr (sizeof(T) == 1) {
+        return f(any_even_bins<T>(bins));
+    } else if constexpr (std::integral<T> && sizeof(T) <= 4) {
+        if (way == even_way::integers) {
+            const auto arithmetic = even_integer_arithmetic::of<T>(bins);
+            return arithmetic.is_exact ? f(even_integer_bins<true>(arithmetic))
+                                       : f(even_integer_bins<false>(arithmetic));
+        }
+    }
+    if constexpr (std::same_as<E, double>) {
+        if (way == even_way::guess)
+            return f(guessed_even_bins<E>(bins));
+    } else {
+        if (exact_float_bins::is_valid(bins))
+            return f(exact_float_bins(bins));
+        if (way == even_way::floats)
+            return f(even_float_bins<float>(bins));
+        if (way == even_way::wide_floats)
+            return f(even_float_bins<double>(bins));
+    }
+    f(searched_even_bins<E>(bins));
+}
 
 } // namespace upsweep::gpu

@@ -1,53 +1,194 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <ranges>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include <upsweep/bins.hpp>
-#include <upsweep/gpu/histogram/bin_finders.cuh>
-#include <upsweep/gpu/histogram/block.cuh>
-#include <upsweep/gpu/histogram/counters.cuh>
-#include <upsweep/gpu/histogram/large.cuh>
-#include <upsweep/gpu/histogram/matrix.cuh>
+#include <upsweep/gpu/histogram/bin_finder.cuh>
+#include <upsweep/gpu/histogram/cluster.cuh>
+#include <upsweep/gpu/histogram/count.cuh>
+#include <upsweep/gpu/histogram/edges.cuh>
+#include <upsweep/gpu/histogram/even_bins.cuh>
+#include <upsweep/gpu/histogram/merge.cuh>
+#include <upsweep/gpu/histogram/partitioned.cuh>
 #include <upsweep/gpu/histogram/small.cuh>
+#include <upsweep/gpu/histogram/table.cuh>
+#include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/matrix.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/gpu/target/launch.cuh>
+#include <upsweep/matrix.hpp>
 #include <upsweep/range.hpp>
 #include <upsweep/verb/histogram.hpp>
 
-// How a histogram is counted depends on how many samples and bins it has: few samples by a kernel without a loop
-// (small_histogram.cuh), few bins in a table a block (block_histogram.cuh), others by large_histogram.cuh.
+// Histogram: a source of samples, a bin finder, a table of counters and a merge of the tables. Most histograms are counted by
+// the kernel below, whose blocks have privatized tables in shared memory, as H6 of the laboratory has; few samples by the kernel
+// of small.cuh; tables too large for a block by those of cluster.cuh and partitioned.cuh. choose() says which.
 namespace upsweep::gpu {
 
-template <class It, class Finder, class Counter>
-void histogram(const cuda& target, It in, std::uint64_t count, const Finder& finder,
-               const histogram_result<Counter>& result)
+struct block_histogram_shape {
+    static constexpr int threads = 1024;
+    template <
+        class Source> // rows that a warp reads at once; with more, registers run out where bins are computed in doubles
+    static constexpr int rows = sizeof(std::iter_value_t<Source>) < 8 ? 8 : 4;
+};
+template <class T, int Channels> // and where channels are kept beside them
+constexpr int block_histogram_shape::rows<channel_rows<T, Channels>> = 4;
+
+template <class Shape, class Table, class Source, class Finder, class Size, class Result>
+__global__ void __launch_bounds__(Shape::threads, 1)
+    block_histogram_kernel(Source in, std::uint64_t count, Finder finder, Size size, Result result, grid_totals grid)
 {
-    using sample = std::iter_value_t<It>;
-    const auto all_bins = static_cast<bin_index>(finder.bins + detail::out_of_range_bins);
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
+    source_reader<Shape::template rows<Source>, Source> samples(in, count, blockIdx.x, gridDim.x);
+
+    // What the bin finder keeps in shared memory comes first, so that the compiler knows where it is.
+    const auto bin_of = finder.of_block(shared_words);
+    const Table table{shared_words + words_of(finder)};
+    clear_words(table.counters, size.template words<Table>());
+    __syncthreads();
+
+    samples.for_each([&](const auto& vector) { count_samples(table, bin_of, vector); });
+    __syncthreads();
+
+    if (size.adds_once())
+        merge_once(table, bin_of, size, result, grid);
+    else
+        merge_and_wait(table, bin_of, size, result, grid);
+}
+
+template <class Table, class Source, class Finder, class Size, class Result>
+void block_histogram(const cuda& target, const Source& in, std::uint64_t count, const Finder& finder, const Size& size,
+                     const Result& result)
+{
+    using shape = block_histogram_shape;
+    constexpr auto kernel = block_histogram_kernel<shape, Table, Source, Finder, Size, Result>;
+    allow_shared_bytes<kernel>(target);
+    const std::size_t words = words_of(finder) + size.template words<Table>();
+    const grid_shape grid{.blocks =
+                              useful_blocks<Source, shape::rows<Source>>(target.workspace().multiprocessors(), count),
+                          .threads = shape::threads,
+                          .shared_bytes = words * sizeof(std::uint32_t),
+                          .cluster = 1,
+                          .cooperative = !size.adds_once()};
+    launch(target, "histogram", kernel, grid, in, count, finder, size, result,
+           grid_totals_to_merge(target, size.all_bins));
+}
+
+// Calls f(source, count, result) for the pieces of a source that the kernel above reads one after the other, with tables of this
+// type: an array is one piece.
+template <class Source, class Result, class Table, class F>
+void for_each_piece(const Source& in, std::uint64_t count, const Result& result, std::type_identity<Table>, F f)
+{
+    f(in, count, result);
+}
+template <class T, class Result, class Table, class F>
+void for_each_piece(const matrix_source<T>& in, std::uint64_t, Result result, std::type_identity<Table>, F f)
+{
+    for_each_piece(in.in, 1, [&](const matrix<T>& piece) {
+        f(matrix_rows<T>{piece}, piece.size(), result);
+        result.accumulates = true;
+    });
+}
+
+// --- which kernel counts ---------------------------------------------------------------------------------------------
+
+enum class counting {
+    of_few_samples,
+    by_lane_tables,
+    by_half_as_many,
+    by_block_tables,
+    by_cluster_tables,
+    by_partitions
+};
+
+// Up to so many counters, each lane has a copy; with more of them, adding the copies up takes longer than lanes wait for one
+// another in one copy. Elements of channels meet more often.
+template <class Sample>
+inline constexpr bin_index most_for_lanes = 1024;
+template <class T>
+inline constexpr bin_index most_for_lanes<channel_sample<T>> = ~bin_index{0};
+
+// Whether samples are of so many values, in all, that their tables may not have room for a copy for each lane.
+template <class Sample>
+inline constexpr bool has_many_values = false;
+template <class T>
+inline constexpr bool has_many_values<channel_sample<T>> = is_byte<T>;
+
+// Whether a block always has room for the counters: of the few values of a byte, or of few bins.
+template <class Source, class Finder, class Sample = std::iter_value_t<Source>>
+inline constexpr bool is_counted_by_block = Finder::range == bin_range::few ||
+                                            (sample_keys<Sample>::by_value && !has_many_values<Sample>);
+
+// How samples are counted, from how many they are and how much of the shared memory of a block their counters need.
+template <class Result, class Source, class Finder, class Sample = std::iter_value_t<Source>>
+counting choose(const cuda& target, const Source& in, std::uint64_t count, const Finder& finder,
+                const table_size<Sample>& size)
+{
+    constexpr bool by_value = sample_keys<Sample>::by_value;
     const std::size_t available = table_bytes(target) - words_of(finder) * sizeof(std::uint32_t);
     const auto fits = [&](std::size_t words) { return words * sizeof(std::uint32_t) <= available; };
-    if constexpr (Finder::range != bin_range::many && can_be_small<It>)
-        if (all_bins <= block_histogram_shape::most_to_add_once && is_small(target, in, count) &&
-            fits(words_of_tables<copied_table, sample>(all_bins, true)))
-            return small_histogram(target, in, count, finder, all_bins, result);
-    if constexpr (is_byte<sample>) {
-        byte_histogram(target, in, count, finder, all_bins, result);
-    } else {
-        if constexpr (Finder::range != bin_range::many)
-            if (all_bins <= block_histogram_shape::most_for_lanes && fits(lane_table::words(all_bins)))
-                return block_histogram<lane_table>(target, in, count, finder, all_bins, result);
-        if (fits(swizzled_table::words(all_bins)))
-            return block_histogram<swizzled_table>(target, in, count, finder, all_bins, result);
-        if constexpr (Finder::range != bin_range::few)
-            large_histogram(target, in, count, finder, all_bins, available, result);
+    if constexpr (Finder::range != bin_range::many && can_be_small<Source>)
+        if (size.adds_once() && is_small(target, in, count) && fits(size.template words<replicated_table<8>>()))
+            return counting::of_few_samples;
+    if constexpr (Finder::range != bin_range::many || by_value)
+        if (size.keys <= most_for_lanes<Sample> && fits(size.template words<lane_table>()))
+            return counting::by_lane_tables;
+    if constexpr (has_many_values<Sample>)
+        if (fits(size.template words<replicated_table<lanes / 2>>()))
+            return counting::by_half_as_many;
+    if (fits(size.template words<swizzled_table>()))
+        return counting::by_block_tables;
+    if constexpr (!is_counted_by_block<Source, Finder>)
+        if (cluster_has_room<Source, Finder, Result>(target, size.all_bins, available))
+            return counting::by_cluster_tables;
+    return counting::by_partitions;
+}
+
+template <class Source, class Finder, class Result>
+void histogram(const cuda& target, const Source& in, std::uint64_t count, const Finder& finder, const Result& result)
+{
+    using sample = std::iter_value_t<Source>;
+    constexpr bool by_value = sample_keys<sample>::by_value;
+    const bin_index all_bins = all_bins_of(finder);
+    const table_size<sample> size{by_value ? value_keys_of(in) : all_bins, all_bins};
+    const auto by_block = [&]<class Table>(std::type_identity<Table> table) {
+        for_each_piece(in, count, result, table, [&](const auto& piece, std::uint64_t elements, const Result& to) {
+            block_histogram<Table>(target, piece, elements, finder, size, to);
+        });
+    };
+    switch (choose<Result>(target, in, count, finder, size)) {
+    case counting::of_few_samples:
+        if constexpr (Finder::range != bin_range::many && can_be_small<Source>)
+            small_histogram(target, in, static_cast<unsigned>(count), finder, size, result);
+        break;
+    case counting::by_lane_tables:
+        if constexpr (Finder::range != bin_range::many || by_value)
+            by_block(std::type_identity<lane_table>{});
+        break;
+    case counting::by_half_as_many:
+        if constexpr (has_many_values<sample>)
+            by_block(std::type_identity<replicated_table<lanes / 2>>{});
+        break;
+    case counting::by_block_tables:
+        if constexpr (!by_value || has_many_values<sample> || Finder::range == bin_range::few)
+            by_block(std::type_identity<swizzled_table>{});
+        break;
+    case counting::by_cluster_tables:
+        if constexpr (!is_counted_by_block<Source, Finder>)
+            cluster_histogram(target, in, count, finder, all_bins, result);
+        break;
+    case counting::by_partitions:
+        if constexpr (!is_counted_by_block<Source, Finder>)
+            partitioned_histogram(target, in, count, finder, all_bins, result);
+        break;
     }
 }
 
@@ -68,32 +209,25 @@ struct engine<cuda, verb::histogram> {
         const gpu::histogram_result<Counter> result{counts.data(), out_of_range, static_cast<bin_index>(counts.size()),
                                                     accumulates};
         if constexpr (is_matrix<std::remove_const_t<In>>) {
+            gpu::check_place(target, call, in.data, in.size());
             if (in.has_gaps())
-                count_matrix(target, in, bins, result);
+                count_from(target, gpu::matrix_source(in), in.size(), bins, result);
             else
-                count_elements(target, in.data, in.size(), bins, result);
+                count_from(target, in.data, in.size(), bins, result);
         } else {
             gpu::with_source(first_of(in),
-                             [&](const auto& source) { count_elements(target, source, size_of(in), bins, result); });
+                             [&](const auto& source) { count_from(target, source, size_of(in), bins, result); });
         }
     }
 
 private:
-    template <class It, class Bins, class Counter>
-    static void count_elements(const cuda& target, It in, std::size_t count, const Bins& bins,
-                               const gpu::histogram_result<Counter>& result)
+    template <class Source, class Bins, class Result>
+    static void count_from(const cuda& target, const Source& in, std::uint64_t count, const Bins& bins,
+                           const Result& result)
     {
         gpu::check_place(target, "histogram", in, count);
-        gpu::with_bin_finder<std::iter_value_t<It>>(
+        gpu::with_bin_finder<std::iter_value_t<Source>>(
             target, bins, [&](const auto& finder) { gpu::histogram(target, in, count, finder, result); });
-    }
-    template <class T, class Bins, class Counter>
-    static void count_matrix(const cuda& target, const matrix<T>& in, const Bins& bins,
-                             const gpu::histogram_result<Counter>& result)
-    {
-        gpu::check_place(target, "histogram", in.data, in.size());
-        gpu::with_bin_finder<T>(target, bins,
-                                [&](const auto& finder) { gpu::matrix_histogram(target, in, finder, result); });
     }
 };
 

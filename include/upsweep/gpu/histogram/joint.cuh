@@ -13,10 +13,11 @@
 #include <type_traits>
 #include <utility>
 
-#include <upsweep/gpu/histogram/any_bin_finder.cuh>
 #include <upsweep/gpu/histogram/byte_pairs.cuh>
+#include <upsweep/gpu/histogram/edges.cuh>
+#include <upsweep/gpu/histogram/even_bins.cuh>
 #include <upsweep/gpu/histogram/histogram.cuh>
-#include <upsweep/gpu/source/reader.cuh>
+#include <upsweep/gpu/source/zip.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/joint_bin.hpp>
 #include <upsweep/verb/joint_histogram.hpp>
@@ -24,112 +25,6 @@
 // Joint histograms: points go to bins by the product of the bin finders of their coordinates, and are counted as other samples are
 // (histogram.cuh). What is here makes points of several inputs. Two inputs of bytes have a kernel of their own.
 namespace upsweep::gpu {
-
-// The coordinates of a point: an own type, since a std::tuple is not trivially copyable.
-template <class... Ts>
-struct joint_sample {
-};
-template <class T, class... Rest>
-struct joint_sample<T, Rest...> : joint_sample<Rest...> {
-    T first;
-};
-
-// Where the coordinates come from.
-template <class... Its>
-struct joint_iterator {
-    __device__ void advance(std::uint64_t) {}
-    template <class Sample>
-    __device__ void read(std::uint64_t, Sample&) const
-    {
-    }
-    template <int Count, class Sample>
-    __device__ void read_vectors(Sample*) const
-    {
-    }
-    template <int Count>
-    __device__ bool is_aligned() const
-    {
-        return true;
-    }
-};
-
-template <class It, class... Rest>
-struct joint_iterator<It, Rest...> : joint_iterator<Rest...> {
-    using rest = joint_iterator<Rest...>;
-    using value_type = joint_sample<std::iter_value_t<It>, std::iter_value_t<Rest>...>;
-    It first;
-
-    __host__ __device__ explicit joint_iterator(It it, Rest... others) : rest(others...), first(it) {}
-
-    __device__ joint_iterator operator+(std::uint64_t n) const
-    {
-        joint_iterator there = *this;
-        there.advance(n);
-        return there;
-    }
-    __device__ value_type operator[](std::uint64_t n) const
-    {
-        value_type sample{};
-        read(n, sample);
-        return sample;
-    }
-
-    __device__ void advance(std::uint64_t n)
-    {
-        first = first + static_cast<std::iter_difference_t<It>>(n);
-        rest::advance(n);
-    }
-    template <class Sample>
-    __device__ void read(std::uint64_t n, Sample& sample) const
-    {
-        static_cast<value_type&>(sample).first = first[static_cast<std::iter_difference_t<It>>(n)];
-        rest::read(n, sample);
-    }
-    // The first Count samples, by a vector of each input that has them.
-    template <int Count, class Sample>
-    __device__ void read_vectors(Sample* samples) const
-    {
-        lane_vector<std::iter_value_t<It>, Count> vector;
-        if constexpr (has_words<Count, It>)
-            vector = gpu::load_vector<Count>(first);
-        else
-            vector = gpu::gather_vector<Count>(first);
-#pragma unroll
-        for (int j = 0; j < Count; ++j)
-            static_cast<value_type&>(samples[j]).first = vector[j];
-        rest::template read_vectors<Count>(samples);
-    }
-    template <int Count>
-    __device__ bool is_aligned() const
-    {
-        return (!has_words<Count, It> || gpu::is_aligned<Count>(first)) && rest::template is_aligned<Count>();
-    }
-};
-
-template <class... Its>
-joint_iterator(Its...) -> joint_iterator<Its...>;
-
-// What samples.cuh asks of an iterator. Inputs that are equally far from being aligned become so together.
-template <int Count, class It, class... Rest>
-__device__ std::uint64_t elements_before_alignment(const joint_iterator<It, Rest...>& it, std::uint64_t count)
-{
-    return elements_before_alignment<Count>(it.first, count);
-}
-template <int Count, class... Its>
-__device__ bool is_aligned(const joint_iterator<Its...>& it)
-{
-    return it.template is_aligned<Count>();
-}
-template <int Count, class... Its>
-__device__ auto load_vector(const joint_iterator<Its...>& from)
-{
-    using vector_t = lane_vector<typename joint_iterator<Its...>::value_type, Count>;
-    typename vector_t::elements all{};
-    from.template read_vectors<Count>(all.element);
-    vector_t vector;
-    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
-    return vector;
-}
 
 // The bins of points.
 template <class... Finders>
@@ -185,10 +80,10 @@ struct joint_bin_finder<Finder, Rest...> {
             return point.among(bins);
         }
         template <class T, class... Ts>
-        __device__ void add_to(detail::joint_bin& point, const joint_sample<T, Ts...>& sample) const
+        __device__ void add_to(detail::joint_bin& point, const zip_sample<T, Ts...>& sample) const
         {
             point.add(first(sample.first), first_bins);
-            rest.add_to(point, static_cast<const joint_sample<Ts...>&>(sample));
+            rest.add_to(point, static_cast<const zip_sample<Ts...>&>(sample));
         }
     };
 
@@ -208,20 +103,19 @@ template <class... Rs, class... Bins, class Counter>
 void histogram_of_points(const cuda& target, const std::tuple<Rs...>& in, std::uint64_t count,
                          const std::tuple<Bins...>& bins, const histogram_result<Counter>& result)
 {
-    threshold_words words;
     // Edges are in shared memory only beside a table that fits there as a whole: larger ones need all of it.
     const std::size_t most_for_edges = table_bytes(target) / 4;
     const std::size_t table = swizzled_table::words(result.bins + detail::out_of_range_bins) * sizeof(std::uint32_t);
     const std::size_t shared_bytes =
         table + most_for_edges <= table_bytes(target) ? most_for_edges / sizeof...(Bins) / 16 * 16 : 0;
+    threshold_list thresholds(shared_bytes);
     auto finder = std::apply(
         [&](const auto&... each) {
-            return joint_bin_finder(finder_of<std::ranges::range_value_t<Rs>>(each, words, shared_bytes)...);
+            return joint_bin_finder(any_bin_finder<std::ranges::range_value_t<Rs>>(each, thresholds)...);
         },
         bins);
-    if (!words.empty())
-        finder.place_all(upload(target, words));
-    const auto points = std::apply([](const auto&... each) { return joint_iterator(detail::first_of(each)...); }, in);
+    finder.place_all(upload(target, thresholds.words()));
+    const auto points = std::apply([](const auto&... each) { return zip_source(detail::first_of(each)...); }, in);
     histogram(target, points, count, finder, result);
 }
 
@@ -233,14 +127,12 @@ template <class X, class Y, class BinsX, class BinsY, class Counter>
 void histogram_of_byte_pairs(const cuda& target, const std::tuple<X, Y>& in, std::uint64_t count,
                              const std::tuple<BinsX, BinsY>& bins, const histogram_result<Counter>& result)
 {
-    threshold_words words;
-    auto finder_x = finder_of<std::ranges::range_value_t<X>>(std::get<0>(bins), words, 0);
-    auto finder_y = finder_of<std::ranges::range_value_t<Y>>(std::get<1>(bins), words, 0);
-    if (!words.empty()) {
-        const std::uint64_t* const there = upload(target, words);
-        place(finder_x, there);
-        place(finder_y, there);
-    }
+    threshold_list thresholds(0);
+    auto finder_x = any_bin_finder<std::ranges::range_value_t<X>>(std::get<0>(bins), thresholds);
+    auto finder_y = any_bin_finder<std::ranges::range_value_t<Y>>(std::get<1>(bins), thresholds);
+    const std::uint64_t* const there = upload(target, thresholds.words());
+    place(finder_x, there);
+    place(finder_y, there);
     byte_pairs_histogram(target, detail::first_of(std::get<0>(in)), detail::first_of(std::get<1>(in)), count, finder_x,
                          finder_y, result);
 }

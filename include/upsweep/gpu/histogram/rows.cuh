@@ -8,65 +8,35 @@
 #include <span>
 #include <string_view>
 
-#include <upsweep/gpu/histogram/any_bin_finder.cuh>
-#include <upsweep/gpu/histogram/counters.cuh>
+#include <upsweep/gpu/histogram/count.cuh>
+#include <upsweep/gpu/histogram/edges.cuh>
+#include <upsweep/gpu/histogram/even_bins.cuh>
 #include <upsweep/gpu/histogram/histogram.cuh>
+#include <upsweep/gpu/histogram/merge.cuh>
+#include <upsweep/gpu/histogram/table.cuh>
 #include <upsweep/gpu/source/matrix_words.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/matrix.hpp>
 #include <upsweep/verb/matrix_histogram.hpp>
 
-// A histogram of each row. Where rows are many or short, a warp counts some of them at a time in a table of its own. Otherwise the
+// A histogram of each row. Where rows are many or short, each warp counts some of them at a time in a privatized table. Otherwise the
 // blocks take equal shares of all rows, one after the other: a block counts what it has of a row in its table, or a part of the
-// counters at a time where there is no room for all.
+// counters at a time where there is no room for all of them.
 namespace upsweep::gpu {
 
 struct rows_shape {
     static constexpr int threads = 1024;
     static constexpr int warps = threads / lanes;
-    static constexpr int vectors = 4;                 // of a lane, on their way at once
-    static constexpr std::uint64_t short_row = 1024;  // words, for a warp alone
-    static constexpr std::uint64_t long_row = 4096;   // words, that are worth a copy of the counters for each lane
+    static constexpr int vectors = 4;                // of a lane, on their way at once
+    static constexpr std::uint64_t short_row = 1024; // vectors of a row that one warp counts alone
+    static constexpr std::uint64_t long_row =
+        4096; // vectors of a row that are worth a copy of the counters for each lane
     static constexpr bin_index most_for_lanes = 1024; // counters of which each lane may have its own
     static constexpr std::uint64_t rows_of_warp = 4;  // that make many rows
 };
 
-// Where the histograms go.
-template <class Counter>
-struct rows_result {
-    Counter* counts;
-    outside* out_of_range;
-    bin_index bins;
-    bool accumulates;
-
-    // By the only one who has counted for this row.
-    __device__ void put(std::uint64_t row, bin_index k, std::uint64_t total) const
-    {
-        if (k < bins) {
-            Counter& count = counts[row * bins + k];
-            count = static_cast<Counter>((accumulates ? count : 0) + total);
-        } else {
-            unsigned long long& count = words_beside(row)[k - bins];
-            count = (accumulates ? count : 0) + total;
-        }
-    }
-    __device__ void add(std::uint64_t row, bin_index k, std::uint64_t total) const
-    {
-        using word = std::conditional_t<sizeof(Counter) == 8, unsigned long long, unsigned>;
-        if (k < bins)
-            atomicAdd(reinterpret_cast<word*>(counts + row * bins + k), static_cast<word>(total));
-        else
-            atomicAdd(words_beside(row) + (k - bins), static_cast<unsigned long long>(total));
-    }
-
-private:
-    __device__ unsigned long long* words_beside(std::uint64_t row) const
-    {
-        return reinterpret_cast<unsigned long long*>(out_of_range + row);
-    }
-};
-
+// What a warp does at a time.
 struct warp_rows {
     std::uint64_t rows; // of a warp at a time
     bin_index all_bins; // of a row
@@ -75,7 +45,7 @@ struct warp_rows {
 
 template <class Shape, class T, class Finder, class Counter>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    rows_by_warps_kernel(matrix_words<T> in, Finder finder, warp_rows plan, rows_result<Counter> result)
+    rows_by_warps_kernel(matrix_words<T> in, Finder finder, warp_rows plan, results_of_parts<Counter> result)
 {
     extern __shared__ __align__(16) std::uint32_t shared_words[];
     const unsigned warp = threadIdx.x / lanes;
@@ -97,7 +67,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         __syncwarp();
         word_cursor at(static_cast<std::uint64_t>(lane_id()), all_bins);
         for (auto i = static_cast<bin_index>(lane_id()); i < rows * all_bins; i += lanes) {
-            result.put(first + at.row, static_cast<bin_index>(at.word), table.total(i));
+            result[first + at.row].put(static_cast<bin_index>(at.word), table.total(i));
             table.counters[swizzled_table::place(i)] = 0;
             at.advance(step, all_bins);
         }
@@ -105,6 +75,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     }
 }
 
+// How the rows, and the parts of their counters, are shared out among the blocks.
 struct block_rows {
     bin_index all_bins; // of a row
     bin_index part;     // bins that a block counts
@@ -123,7 +94,7 @@ struct block_rows {
 
 // Clears the counters that the blocks before and after add to.
 template <class T, class Counter>
-__global__ void clear_shared_rows_kernel(matrix_words<T> in, block_rows plan, rows_result<Counter> result)
+__global__ void clear_shared_rows_kernel(matrix_words<T> in, block_rows plan, results_of_parts<Counter> result)
 {
     const std::uint64_t begin = block_rows::share(in.in.rows * plan.parts * in.words, blockIdx.x);
     const word_cursor at(begin, in.words);
@@ -132,16 +103,59 @@ __global__ void clear_shared_rows_kernel(matrix_words<T> in, block_rows plan, ro
     const word_cursor row(at.row, plan.parts);
     const auto first = static_cast<bin_index>(row.word) * plan.part;
     for (bin_index k = first + threadIdx.x; k < plan.end_of(first); k += blockDim.x)
-        result.put(row.row, k, 0);
+        result[row.row].put(k, 0);
+}
+
+// Bytes of long rows, of which there are many more than values, are counted by value.
+template <class T, class Table>
+inline constexpr bool rows_by_value = is_byte<T>&& std::same_as<Table, lane_table>;
+
+// Counts a vector of a row: the bins from `first` on that are in the part of the table.
+template <class Table, class T, class Function>
+__device__ void count_in_part(const Table& table, const row_vector<T>& vector, const Function& bin_of, bin_index first,
+                              bin_index part)
+{
+    vector.for_each([&](const T& x) {
+        if constexpr (rows_by_value<T, Table>) {
+            table.increment(static_cast<std::uint8_t>(x));
+        } else {
+            const bin_index k = bin_of(x) - first;
+            if (k < part)
+                table.increment(k);
+        }
+    });
+}
+
+// Puts the counters of a row that this block has read alone, and adds those of a row that others have read, too. By all threads; a
+// barrier must follow.
+template <class T, class Table, class Function, class Counter>
+__device__ void merge_part(const Table& table, const Function& bin_of, const block_rows& plan, bin_index first,
+                           bool is_whole, const histogram_result<Counter>& result)
+{
+    if constexpr (rows_by_value<T, Table>) {
+        for (bin_index k = threadIdx.x; is_whole && k < plan.all_bins; k += blockDim.x)
+            result.put(k, 0);
+        __syncthreads();
+        if (threadIdx.x < plan.part)
+            if (const std::uint32_t counted = table.total(threadIdx.x); counted != 0)
+                result.add(bin_of(static_cast<T>(threadIdx.x)), counted);
+    } else {
+        __syncthreads();
+        for (bin_index k = first + threadIdx.x; k < plan.end_of(first); k += blockDim.x) {
+            const std::uint32_t counted = table.total(k - first);
+            if (is_whole)
+                result.put(k, counted);
+            else if (counted != 0)
+                result.add(k, counted);
+        }
+    }
 }
 
 template <class Shape, class Table, class T, class Finder, class Counter>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    rows_by_blocks_kernel(matrix_words<T> in, Finder finder, block_rows plan, rows_result<Counter> result)
+    rows_by_blocks_kernel(matrix_words<T> in, Finder finder, block_rows plan, results_of_parts<Counter> result)
 {
     extern __shared__ __align__(16) std::uint32_t shared_words[];
-    constexpr bool by_value =
-        is_byte<T> && std::same_as<Table, lane_table>; // bytes, of which a row has many more than values
     const Table table{shared_words};
     const std::size_t words = Table::words(plan.part);
     clear_words(shared_words, words);
@@ -155,36 +169,9 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         const word_cursor row(at.row, plan.parts);
         const auto first = static_cast<bin_index>(row.word) * plan.part;
         const std::uint64_t beyond = end - begin < in.words - at.word ? at.word + (end - begin) : in.words;
-        in.template for_each_word_of_row<Shape::vectors>(row.row, at.word, beyond, threadIdx.x, Shape::threads,
-                                                         [&](const row_vector<T>& vector) {
-                                                             vector.for_each([&](const T& x) {
-                                                                 if constexpr (by_value) {
-                                                                     table.increment(static_cast<std::uint8_t>(x));
-                                                                 } else {
-                                                                     const bin_index k = bin_of(x) - first;
-                                                                     if (k < plan.part)
-                                                                         table.increment(k);
-                                                                 }
-                                                             });
-                                                         });
-        const bool is_whole = at.word == 0 && beyond == in.words;
-        if constexpr (by_value) {
-            for (bin_index k = threadIdx.x; is_whole && k < plan.all_bins; k += Shape::threads)
-                result.put(row.row, k, 0);
-            __syncthreads();
-            if (threadIdx.x < plan.part)
-                if (const std::uint32_t counted = table.total(threadIdx.x); counted != 0)
-                    result.add(row.row, bin_of(static_cast<T>(threadIdx.x)), counted);
-        } else {
-            __syncthreads();
-            for (bin_index k = first + threadIdx.x; k < plan.end_of(first); k += Shape::threads) {
-                const std::uint32_t counted = table.total(k - first);
-                if (is_whole)
-                    result.put(row.row, k, counted);
-                else if (counted != 0)
-                    result.add(row.row, k, counted);
-            }
-        }
+        const auto count = [&](const row_vector<T>& vector) { count_in_part(table, vector, bin_of, first, plan.part); };
+        in.template for_each_word_of_row<Shape::vectors>(row.row, at.word, beyond, threadIdx.x, Shape::threads, count);
+        merge_part<T>(table, bin_of, plan, first, at.word == 0 && beyond == in.words, result[row.row]);
         __syncthreads();
         clear_words(shared_words, words);
         __syncthreads();
@@ -194,7 +181,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 
 template <class Table, class T, class Finder, class Counter>
 void launch_rows_by_blocks(const cuda& target, const matrix_words<T>& in, const Finder& finder, bin_index all_bins,
-                           bin_index part, bin_index parts, const rows_result<Counter>& result)
+                           bin_index part, bin_index parts, const results_of_parts<Counter>& result)
 {
     using shape = rows_shape;
     constexpr auto kernel = rows_by_blocks_kernel<shape, Table, T, Finder, Counter>;
@@ -203,7 +190,7 @@ void launch_rows_by_blocks(const cuda& target, const matrix_words<T>& in, const 
     const std::uint64_t useful = std::max(items, items * in.words / (shape::threads * shape::vectors));
     const auto blocks = static_cast<unsigned>(
         std::min<std::uint64_t>(useful, static_cast<unsigned>(target.workspace().multiprocessors())));
-    if (blocks > 1 && !result.accumulates)
+    if (blocks > 1 && !result.first.accumulates)
         launch(target, "histogram_rows", clear_shared_rows_kernel<T, Counter>, grid_shape{blocks, 512, 0}, in, plan,
                result);
     allow_shared_bytes<kernel>(target);
@@ -215,7 +202,8 @@ void launch_rows_by_blocks(const cuda& target, const matrix_words<T>& in, const 
 }
 
 template <class T, class Finder, class Counter>
-void histogram_rows(const cuda& target, const matrix<T>& rows, const Finder& finder, const rows_result<Counter>& result)
+void histogram_rows(const cuda& target, const matrix<T>& rows, const Finder& finder,
+                    const results_of_parts<Counter>& result)
 {
     using shape = rows_shape;
     const matrix_words<T> in(rows);
@@ -266,9 +254,9 @@ struct engine<cuda, verb::histogram_rows> {
         gpu::check_place(target, call, counts.data(), counts.size());
         gpu::check_place(target, call, out_of_range.data(), out_of_range.size());
         if (in.size() != 0) {
-            gpu::histogram_rows(target, in, gpu::finder_of<T>(target, bins),
-                                gpu::rows_result<Counter>{counts.data(), out_of_range.data(),
-                                                          static_cast<bin_index>(bin_count(bins)), accumulates});
+            gpu::histogram_rows(target, in, gpu::any_bin_finder_on<T>(target, bins),
+                                gpu::results_of_parts<Counter>{{counts.data(), out_of_range.data(),
+                                                                static_cast<bin_index>(bin_count(bins)), accumulates}});
         } else if (in.rows != 0 && !accumulates) {
             gpu::check(call, cudaMemsetAsync(counts.data(), 0, counts.size_bytes(), target.stream()));
             gpu::check(call, cudaMemsetAsync(out_of_range.data(), 0, out_of_range.size_bytes(), target.stream()));

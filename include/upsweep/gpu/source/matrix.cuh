@@ -9,7 +9,6 @@
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/gpu/source/matrix_words.cuh>
-#include <upsweep/gpu/source/reader.cuh>
 #include <upsweep/matrix.hpp>
 
 // The elements of a matrix in any order: first all vectors of lanes, which are aligned wherever its rows begin, then the few elements
@@ -19,14 +18,14 @@ namespace upsweep::gpu {
 template <class T>
 struct row_vectors {
     static constexpr int elements = vector_elements<sizeof(T)>;
-    static constexpr bool can_be_aligned = has_words<elements, const T*>;
-    static constexpr bool can_be_misaligned = !can_be_aligned || alignof(T) < sizeof(T);
+    static constexpr bool are_words = has_words<elements, const T*>;
+    static constexpr bool can_be_misaligned = !are_words || alignof(T) < sizeof(T);
     using vector = lane_vector<T, elements>;
 
     // Elements of a row before its first vector, which begins with the row where no element is aligned as vectors are.
     __device__ static unsigned before(const T* row)
     {
-        if constexpr (can_be_aligned) {
+        if constexpr (are_words) {
             const auto misplaced =
                 static_cast<unsigned>(-reinterpret_cast<std::uintptr_t>(row)) % (elements * sizeof(T));
             return misplaced % sizeof(T) == 0 ? static_cast<unsigned>(misplaced / sizeof(T)) : 0;
@@ -124,7 +123,7 @@ __device__ void for_each_beside_vectors(const matrix<T>& in, std::uint64_t threa
     constexpr unsigned places = 2 * elements; // of a row, and more
     constexpr int together = 4;
     constexpr std::uint64_t bytes = elements * sizeof(T);
-    if (row_vectors<T>::can_be_aligned && reinterpret_cast<std::uintptr_t>(in.data) % bytes == 0 &&
+    if (row_vectors<T>::are_words && reinterpret_cast<std::uintptr_t>(in.data) % bytes == 0 &&
         in.columns % elements == 0 && (in.rows == 1 || in.pitch % bytes == 0))
         return;
     const auto rows = static_cast<std::uint32_t>(in.rows);
@@ -156,19 +155,75 @@ __device__ void for_each_beside_vectors(const matrix<T>& in, std::uint64_t threa
     }
 }
 
-// The elements of a piece as samples.cuh reads them: all of them are taken with the chunks.
+// The elements of a matrix by their number, row by row.
+template <class T>
+struct matrix_source {
+    using value_type = T;
+    struct place {
+        std::uint64_t row;
+        std::uint64_t column;
+    };
+
+    matrix<T> in;
+    divider columns;
+    std::uint64_t first = 0;
+
+    explicit matrix_source(const matrix<T>& all) : in(all), columns(std::max<std::uint64_t>(all.columns, 1)) {}
+
+    __device__ matrix_source operator+(std::uint64_t n) const
+    {
+        matrix_source there = *this;
+        there.first += n;
+        return there;
+    }
+    __device__ T operator[](std::uint64_t n) const
+    {
+        const place at = place_of(n);
+        return in.row(at.row)[at.column];
+    }
+    __device__ place place_of(std::uint64_t n) const
+    {
+        const std::uint64_t row = columns.quotient(first + n);
+        return {row, first + n - row * columns.divisor};
+    }
+};
+
+template <int Count, class T>
+inline constexpr bool may_have_words<Count, matrix_source<T>> = are_word<Count, T>;
+
+// Whether all vectors from an element on are aligned and in one row each.
+template <int Count, class T>
+UPSWEEP_HOST_DEVICE bool is_aligned(const matrix_source<T>& it)
+{
+    if constexpr (has_words<Count, const T*>) {
+        constexpr std::uint64_t bytes = Count * sizeof(T);
+        return it.first % Count == 0 && it.in.columns % Count == 0 && it.in.pitch % bytes == 0 &&
+               reinterpret_cast<std::uintptr_t>(it.in.data) % bytes == 0;
+    } else {
+        return false;
+    }
+}
+template <int Count, class T>
+__device__ auto load_vector(const matrix_source<T>& from)
+{
+    const auto at = from.place_of(0);
+    return load_vector<Count>(from.in.row(at.row) + at.column);
+}
+
+// A piece of a matrix, for whom the order of the elements does not matter.
 template <class T>
 struct matrix_rows {
     using value_type = T;
     matrix<T> in;
 };
 
+// Reads the vectors of all rows, several at once, and then the elements beside them.
 template <int Rows, class T>
-class sample_reader<Rows, matrix_rows<T>> {
+class source_reader<Rows, matrix_rows<T>> {
     using vector = typename row_vectors<T>::vector;
 
 public:
-    __device__ sample_reader(const matrix_rows<T>& samples, std::uint64_t, unsigned block, unsigned blocks)
+    __device__ source_reader(const matrix_rows<T>& samples, std::uint64_t, unsigned block, unsigned blocks)
         : in_(samples.in), thread_(std::uint64_t{block} * blockDim.x + threadIdx.x),
           stride_(std::uint64_t{blocks} * blockDim.x), cursor_(in_, thread_, stride_)
     {
@@ -177,10 +232,9 @@ public:
             read(r);
     }
 
-    template <int Every, class F, class Pace>
-    __device__ void for_each_of_chunks(F take, Pace)
+    template <class F>
+    __device__ void for_each(F take)
     {
-        static_assert(Every == Rows, "the blocks do not keep pace with one another");
         while (are_read_ != 0 || cursor_.is_within()) {
 #pragma unroll
             for (int r = 0; r < Rows; ++r) {
@@ -191,11 +245,6 @@ public:
         }
         for_each_beside_vectors(in_, thread_, stride_,
                                 [&](const lane_vector<T, 1>& element, std::uint32_t) { take(element); });
-    }
-
-    template <class F>
-    __device__ void for_each_of_rest(F) const
-    {
     }
 
 private:
@@ -213,57 +262,5 @@ private:
     unsigned are_read_ = 0;
     vector vectors_[Rows];
 };
-
-// The elements by their number, row by row, for kernels that have to know it.
-template <class T>
-struct matrix_elements {
-    using value_type = T;
-    struct place {
-        std::uint64_t row;
-        std::uint64_t column;
-    };
-
-    matrix<T> in;
-    divider columns;
-    std::uint64_t first = 0;
-
-    explicit matrix_elements(const matrix<T>& all) : in(all), columns(std::max<std::uint64_t>(all.columns, 1)) {}
-
-    __device__ matrix_elements operator+(std::uint64_t n) const
-    {
-        matrix_elements there = *this;
-        there.first += n;
-        return there;
-    }
-    __device__ T operator[](std::uint64_t n) const
-    {
-        const place at = place_of(n);
-        return in.row(at.row)[at.column];
-    }
-    __device__ place place_of(std::uint64_t n) const
-    {
-        const std::uint64_t row = columns.quotient(first + n);
-        return {row, first + n - row * columns.divisor};
-    }
-};
-
-// Whether all vectors from an element on are aligned and in one row each.
-template <int Count, class T>
-__device__ bool is_aligned(const matrix_elements<T>& it)
-{
-    if constexpr (has_words<Count, const T*>) {
-        constexpr std::uint64_t bytes = Count * sizeof(T);
-        return it.first % Count == 0 && it.in.columns % Count == 0 && it.in.pitch % bytes == 0 &&
-               reinterpret_cast<std::uintptr_t>(it.in.data) % bytes == 0;
-    } else {
-        return false;
-    }
-}
-template <int Count, class T>
-__device__ auto load_vector(const matrix_elements<T>& from)
-{
-    const auto at = from.place_of(0);
-    return load_vector<Count>(from.in.row(at.row) + at.column);
-}
 
 } // namespace upsweep::gpu

@@ -133,7 +133,7 @@ __device__ T* address_of(const strided_source<T, Rank>& source)
 
 // Whether all vectors from here on are aligned and in one row each.
 template <int Count, class T, std::size_t Rank>
-__device__ bool is_aligned(const strided_source<T, Rank>& source)
+UPSWEEP_HOST_DEVICE bool is_aligned(const strided_source<T, Rank>& source)
 {
     return are_word<Count, T> && Count > 1 && source.run >= Count && source.first % Count == 0;
 }

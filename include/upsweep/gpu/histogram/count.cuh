@@ -1,0 +1,129 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include <upsweep/gpu/histogram/bin_finder.cuh>
+#include <upsweep/gpu/histogram/merge.cuh>
+#include <upsweep/gpu/histogram/table.cuh>
+#include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/source/channels.cuh>
+
+// What the counters of a table stand for, how samples are counted in it, and how it is merged into the totals of the grid: the
+// steps that kernels with a table for each block have in common.
+namespace upsweep::gpu {
+
+// Samples are counted by their bins. Bytes are counted by their values, of which there are few, so that the bin finder is asked
+// once for each value and not for each sample: the *key* of a byte is its value, and after those of one channel come the keys of
+// the next.
+template <class T>
+inline constexpr bool is_byte = std::integral<T> && sizeof(T) == 1;
+inline constexpr bin_index byte_values = 256;
+
+template <class Sample>
+struct sample_keys {
+    static constexpr bool by_value = is_byte<Sample>;
+    __device__ static Sample sample_of(bin_index key) { return static_cast<Sample>(key); }
+};
+template <class T>
+struct sample_keys<channel_sample<T>> {
+    static constexpr bool by_value = is_byte<T>;
+    __device__ static channel_sample<T> sample_of(bin_index key)
+    {
+        return {static_cast<T>(key % byte_values), key / byte_values};
+    }
+};
+
+// How many keys the bytes of a source have.
+template <class Source>
+bin_index value_keys_of(const Source&)
+{
+    return byte_values;
+}
+template <class T>
+bin_index value_keys_of(const channel_source<T>& in)
+{
+    return static_cast<bin_index>(in.channels.divisor) * byte_values;
+}
+
+// The counters that a block has: a table of the keys and, where bytes are merged once, one of the bins.
+template <class Sample>
+struct table_size {
+    bin_index keys;
+    bin_index all_bins; // with the out-of-range ones
+
+    UPSWEEP_HOST_DEVICE constexpr bool adds_once() const { return all_bins <= most_to_add_once; }
+    template <class Table>
+    UPSWEEP_HOST_DEVICE constexpr std::size_t words() const
+    {
+        const bool has_both = sample_keys<Sample>::by_value && adds_once();
+        return Table::words(keys) + (has_both ? swizzled_table::words(all_bins) : 0);
+    }
+};
+
+template <class Table, class Function, class T, int Count>
+__device__ void count_samples(const Table& table, const Function& bin_of, const lane_vector<T, Count>& samples)
+{
+    if constexpr (is_byte<T>) {
+#pragma unroll
+        for (int j = 0; j < Count; ++j)
+            table.increment(static_cast<std::uint8_t>(samples[j]));
+    } else {
+        for_each_bin(bin_of, samples, [&](bin_index k) { table.increment(k); });
+    }
+}
+
+template <class Table, class Function, class T, int Count, class Channels>
+__device__ void count_samples(const Table& table, const Function& bin_of,
+                              const channel_vector<T, Count, Channels>& samples)
+{
+    samples.for_each([&](const T& element, std::uint32_t channel) {
+        if constexpr (is_byte<T>)
+            table.increment(channel * byte_values + static_cast<std::uint8_t>(element));
+        else
+            table.increment(bin_of(channel_sample<T>{element, channel}));
+    });
+}
+
+// Adds what a block has counted to the totals, of which the last block to come puts each. Counts of values go by way of the
+// table of bins, which is zero. By all threads, after a barrier.
+template <class Sample, class Table, class Function, class Result>
+__device__ void merge_once(const Table& table, const Function& bin_of, const table_size<Sample>& size,
+                           const Result& result, const grid_totals& grid)
+{
+    const auto add = [&](bin_index k, std::uint32_t counted) {
+        grid.add_once(spread(k), counted, gridDim.x, [&](std::uint64_t total) { result.put(k, total); });
+    };
+    if constexpr (sample_keys<Sample>::by_value) {
+        const swizzled_table of_bins{table.counters + Table::words(size.keys)};
+        for (bin_index key = threadIdx.x; key < size.keys; key += blockDim.x)
+            if (const std::uint32_t counted = table.total(key))
+                atomicAdd(of_bins.counters + swizzled_table::place(bin_of(sample_keys<Sample>::sample_of(key))),
+                          counted);
+        __syncthreads();
+        for_each_total(of_bins, size.all_bins, add);
+    } else {
+        for_each_total(table, size.all_bins, add);
+    }
+}
+
+// The same for many counters, of which a block adds those that are not zero. When all blocks have, each puts some of the totals:
+// a cooperative launch.
+template <class Sample, class Table, class Function, class Result>
+__device__ void merge_and_wait(const Table& table, const Function& bin_of, const table_size<Sample>& size,
+                               const Result& result, const grid_totals& grid)
+{
+    for_each_total(table, size.keys, [&](bin_index k, std::uint32_t counted) {
+        if (counted == 0)
+            return;
+        if constexpr (sample_keys<Sample>::by_value)
+            k = bin_of(sample_keys<Sample>::sample_of(k));
+        grid.add(k, counted);
+    });
+    grid.wait_for_all(gridDim.x);
+    take_totals(result, grid, size.all_bins, blockIdx.x, gridDim.x);
+}
+
+} // namespace upsweep::gpu

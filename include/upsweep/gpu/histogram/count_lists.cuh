@@ -1,0 +1,227 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <upsweep/gpu/histogram/merge.cuh>
+#include <upsweep/gpu/histogram/partition_plan.cuh>
+#include <upsweep/gpu/histogram/table.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
+
+// The second kernel of a partitioned histogram: the blocks share out the lists of a chunk, whatever their lengths, and count them
+// in tables for one partition at a time.
+namespace upsweep::gpu {
+
+// Counts the entries of a vector, of which `mask` keeps the bits that count, and `odd` is what those of the partition
+// have in the uppermost one. Two of them are swizzled over the banks at once, as scattered_table::place does with
+// one.
+__device__ inline void count_entries(const uint4& entries, std::uint32_t odd, std::uint32_t mask,
+                                     std::uint32_t* counters)
+{
+    for (const std::uint32_t both : {entries.x, entries.y, entries.z, entries.w}) {
+        const std::uint32_t pair = (both ^ odd) & mask;
+        const std::uint32_t places = swizzled_table::places(pair);
+        atomicAdd(counters + (places & 0xffffU), 1U);
+        atomicAdd(counters + (places >> 16), 1U);
+    }
+}
+
+// The last of some ascending numbers that is not above the given one, as the first of them is not.
+__device__ inline unsigned last_at_or_below(const std::uint32_t* numbers, unsigned count, std::uint32_t number)
+{
+    unsigned last = 0;
+#pragma unroll 1
+    for (unsigned step = std::bit_floor(count); step != 0; step /= 2)
+        if (last + step < count && numbers[last + step] <= number)
+            last += step;
+    return last;
+}
+
+// What a block does with its share of the lists. Each partition is a stretch: first what a block does once for each partition,
+// counted in vectors, then its vectors, one list after the other. The blocks take equal parts of all stretches, and their warps
+// equal parts of the vectors.
+template <class Shape>
+class list_counter {
+    static constexpr unsigned reach = 2 * lanes; // how far behind the last list a search may look
+
+public:
+    struct shared_memory {
+        std::uint64_t warp_sums[Shape::count_warps];
+        std::uint32_t starts[Shape::most_partitions + 1]; // of each partition's stretch
+    };
+
+    // Behind the counters, entries that stand for no bin are counted. Then come, of the lists of a partition that are not empty,
+    // the vectors before each, and where it is, less these.
+    __device__ list_counter(const partition_plan& plan, unsigned tiles, std::uint32_t* counters, shared_memory& shared)
+        : plan_(plan), tiles_(tiles), counters_(counters), begins_(counters + plan.bins() + lanes),
+          places_(begins_ + tiles + reach), shared_(shared)
+    {
+    }
+
+    // Lays the stretches out and clears the counters, and the sizes of the next chunk's partitions.
+    __device__ void share_out(std::uint64_t chunk)
+    {
+        const std::uint32_t* const sizes = plan_.sizes_of(chunk);
+        std::uint64_t total = 0;
+        const bin_index p = threadIdx.x;
+        const std::uint32_t size = p < plan_.partitions ? sizes[p] : 0;
+        const std::uint64_t start =
+            exclusive_sum(std::uint64_t{size != 0 ? size + Shape::worth_of_partition : 0}, shared_.warp_sums, total);
+        if (p <= Shape::most_partitions)
+            shared_.starts[p] = static_cast<std::uint32_t>(start);
+        if (blockIdx.x == 0 && p < plan_.partitions)
+            plan_.sizes_of(chunk + 1)[p] = 0;
+#pragma unroll 4
+        for (unsigned v = threadIdx.x; v < (plan_.bins() + lanes) / 4; v += Shape::count_threads)
+            reinterpret_cast<uint4*>(counters_)[v] = uint4{};
+        __syncthreads();
+        const auto share = static_cast<std::uint32_t>(total) / gridDim.x + 1;
+        from_ = share * blockIdx.x;
+        to_ = from_ + share;
+    }
+
+    // Calls count(partition, begin, end) for this block's part [begin, end) of each partition's vectors.
+    template <class F>
+    __device__ void for_each_partition(F count) const
+    {
+        const std::uint32_t* const starts = shared_.starts;
+        for (bin_index p = last_at_or_below(starts, plan_.partitions, from_); p < plan_.partitions && starts[p] < to_;
+             ++p) {
+            const std::uint32_t first = starts[p] + Shape::worth_of_partition;
+            const std::uint32_t last = starts[p + 1];
+            const std::uint32_t begin = std::max(from_, first) - first;
+            const std::uint32_t end = std::min(to_, last) - first;
+            if (starts[p] == last || to_ <= first || begin >= end)
+                continue;
+            count(p, begin, end);
+        }
+    }
+
+    // Finds the lists of a partition that are not empty and returns how many they are. A thread has some tiles. Vectors are
+    // added up in the lower half of a word, lists that are not empty in the upper one.
+    __device__ unsigned find_lists(bin_index p) const
+    {
+        const std::uint16_t* const list_starts = plan_.starts + std::size_t{p} * plan_.tiles;
+        std::uint32_t lists[Shape::tiles_of_thread]; // where one begins, and its vectors
+#pragma unroll
+        for (unsigned k = 0; k < Shape::tiles_of_thread; ++k) {
+            const unsigned tile = k * Shape::count_threads + threadIdx.x;
+            lists[k] = 0;
+            if (tile < tiles_) {
+                const std::uint32_t start = __ldcg(list_starts + tile);
+                lists[k] = (__ldcg(list_starts + plan_.tiles + tile) - start) << 16 | start;
+            }
+        }
+        std::uint64_t sum = 0;
+#pragma unroll
+        for (const std::uint32_t list : lists)
+            sum += list >> 16 != 0 ? (std::uint64_t{1} << 32) + (list >> 16) : 0;
+        std::uint64_t of_all = 0;
+        const std::uint64_t before = exclusive_sum(sum, shared_.warp_sums, of_all);
+        auto index = static_cast<unsigned>(before >> 32);
+        auto place = static_cast<std::uint32_t>(before);
+#pragma unroll
+        for (unsigned k = 0; k < Shape::tiles_of_thread; ++k)
+            if (lists[k] >> 16 != 0) {
+                begins_[index] = place;
+                places_[index] =
+                    (k * Shape::count_threads + threadIdx.x) * plan_.tile_vectors + (lists[k] & 0xffffU) - place;
+                place += lists[k] >> 16;
+                ++index;
+            }
+        const auto list_count = static_cast<unsigned>(of_all >> 32);
+        if (threadIdx.x < reach)
+            begins_[list_count + threadIdx.x] = ~0U;
+        return list_count;
+    }
+
+    // Counts the vectors [begin, end) of a partition. None of its lists is empty: the vector 32 after a lane's last one is in one
+    // of the next 32 lists, mostly in one of the next three.
+    __device__ void count_vectors(bin_index p, std::uint32_t begin, std::uint32_t end, unsigned list_count) const
+    {
+        const auto warp = static_cast<unsigned>(warp_id());
+        std::uint32_t at = begin + (end - begin) * warp / Shape::count_warps;
+        const std::uint32_t warp_end = begin + (end - begin) * (warp + 1) / Shape::count_warps;
+        unsigned list = last_at_or_below(begins_, list_count, at);
+        const auto read = [&](std::uint32_t v, uint4(&entries)[Shape::vectors_at_once]) {
+#pragma unroll
+            for (int q = 0; q < Shape::vectors_at_once; ++q, v += lanes) {
+                if (v >= warp_end)
+                    break;
+                if (begins_[list + 4] <= v)
+#pragma unroll
+                    for (unsigned step = lanes; step != 2; step /= 2)
+                        list += begins_[list + step] <= v ? step : 0;
+                list += begins_[list + 2] <= v ? 2 : 0;
+                list += begins_[list + 1] <= v ? 1 : 0;
+                entries[q] = __ldcg(plan_.entries + (places_[list] + v));
+            }
+        };
+        const std::uint32_t odd = (p & 1) * (plan_.bins() * 0x10001U);
+        const std::uint32_t mask = (2 * plan_.bins() - 1) * 0x10001U;
+        constexpr unsigned step = Shape::vectors_at_once * lanes;
+        at += static_cast<unsigned>(lane_id());
+        uint4 entries[Shape::vectors_at_once];
+        read(at, entries);
+        for (; at < warp_end; at += step) {
+            uint4 next[Shape::vectors_at_once];
+            read(at + step, next);
+#pragma unroll
+            for (int q = 0; q < Shape::vectors_at_once; ++q) {
+                if (at + q * lanes < warp_end)
+                    count_entries(entries[q], odd, mask, counters_);
+                entries[q] = next[q];
+            }
+        }
+    }
+
+    // Adds the counters of a partition to the totals of the grid and clears them. Blocks begin at different counters. Those of a
+    // row, as many as there are threads, are swizzled among one another.
+    __device__ void merge(bin_index p, const grid_totals& grid) const
+    {
+        const unsigned rows = plan_.bins() / Shape::count_threads;
+        const bin_index swizzled = threadIdx.x ^ static_cast<unsigned>(warp_id());
+#pragma unroll 8
+        for (unsigned r = 0; r < rows; ++r) {
+            const unsigned turned = (r + blockIdx.x) & (rows - 1);
+            std::uint32_t& counter = counters_[turned * Shape::count_threads + (swizzled ^ (turned & (lanes - 1)))];
+            const std::uint32_t counted = counter;
+            counter = 0;
+            if (counted != 0)
+                grid.add((p << plan_.shift) + turned * Shape::count_threads + threadIdx.x, counted);
+        }
+    }
+
+private:
+    const partition_plan& plan_;
+    unsigned tiles_;
+    std::uint32_t* counters_;
+    std::uint32_t* begins_;
+    std::uint32_t* places_;
+    shared_memory& shared_;
+    std::uint32_t from_ = 0; // this block's part of all stretches
+    std::uint32_t to_ = 0;
+};
+
+template <class Shape>
+__global__ void __launch_bounds__(Shape::count_threads, 1)
+    count_lists_kernel(unsigned tiles, std::uint64_t chunk, partition_plan plan, grid_totals grid)
+{
+    extern __shared__ __align__(128) uint4 shared_vectors[];
+    __shared__ typename list_counter<Shape>::shared_memory shared;
+    list_counter<Shape> self(plan, tiles, reinterpret_cast<std::uint32_t*>(shared_vectors), shared);
+    self.share_out(chunk);
+    self.for_each_partition([&](bin_index p, std::uint32_t begin, std::uint32_t end) {
+        const unsigned lists = self.find_lists(p);
+        __syncthreads();
+        self.count_vectors(p, begin, end, lists);
+        __syncthreads();
+        self.merge(p, grid);
+        __syncthreads();
+    });
+}
+
+} // namespace upsweep::gpu
