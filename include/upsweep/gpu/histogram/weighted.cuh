@@ -15,6 +15,8 @@
 #include <upsweep/bins.hpp>
 #include <upsweep/exact_sum.hpp>
 #include <upsweep/gpu/histogram/bin_finder.cuh>
+#include <upsweep/gpu/histogram/edges.cuh>
+#include <upsweep/gpu/histogram/even_bins.cuh>
 #include <upsweep/gpu/histogram/merge.cuh>
 #include <upsweep/gpu/histogram/table.cuh>
 #include <upsweep/gpu/histogram/weighted_sums.cuh>
