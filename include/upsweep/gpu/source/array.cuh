@@ -17,9 +17,9 @@
 //     source[i]                            element i
 //     has_words<Count, Source>             whether Count consecutive elements are one machine word in memory
 //     is_aligned<Count>(source)            whether each vector from here on can be loaded by load_vector; on the host, too
-//     may_have_words<Count, Source>        whether that may hold, which of views only the run time tells
+//     may_have_words<Count, Source>        whether that can hold, which only the run time tells of views
 //     address_of(source)                   where the vector of the first Count elements lies then
-//     load_vector<Count>(source)           that vector, by one instruction where it may have words
+//     load_vector<Count>(source)           that vector, by one instruction
 //     gather_vector<Count>(source, end)    the same element by element, wherever they lie, without those from `end` on
 //
 // and, where results are written, scatter_within, which is gather_vector the other way round.

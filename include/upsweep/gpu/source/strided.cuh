@@ -11,6 +11,7 @@
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/qualifiers.hpp>
 #include <upsweep/view.hpp>
 
 // The source of views: elements at strides, found by their position in the order of the view. A lane divides once for each vector;
@@ -49,7 +50,7 @@ struct strided_source {
         run = is_in_rows() ? longest_run() : 1;
     }
 
-    __device__ strided_source operator+(std::uint64_t n) const
+    UPSWEEP_HOST_DEVICE strided_source operator+(std::uint64_t n) const
     {
         strided_source there = *this;
         there.first += n;
@@ -59,20 +60,43 @@ struct strided_source {
 
     __device__ T* place_of(std::uint64_t n) const
     {
-        n += first;
-        T* place = data;
-#pragma unroll
-        for (int k = 0; k + 1 < most_dimensions; ++k) {
-            if (k + 1 == dimensions)
-                return place + static_cast<std::int64_t>(n) * strides[k];
-            const std::uint64_t quotient = extents[k].quotient(n);
-            place += static_cast<std::int64_t>(n - quotient * extents[k].divisor) * strides[k];
-            n = quotient;
+        std::uint64_t index[Rank];
+        find_indices(first + n, index);
+        return place_of_indices(index);
+    }
+
+    // The indices of element n of the view, by recursion: constant subscripts keep the arrays in registers.
+    template <int K = 0>
+    __device__ void find_indices(std::uint64_t n, std::uint64_t (&index)[Rank]) const
+    {
+        index[K] = n;
+        if constexpr (K + 1 < most_dimensions) {
+            index[K + 1] = 0;
+            if (K + 1 < dimensions) {
+                const std::uint64_t quotient = extents[K].quotient(n);
+                index[K] = n - quotient * extents[K].divisor;
+                find_indices<K + 1>(quotient, index);
+            }
         }
-        return place + static_cast<std::int64_t>(n) * strides[most_dimensions - 1];
+    }
+    __device__ T* place_of_indices(const std::uint64_t (&index)[Rank]) const
+    {
+        std::int64_t offset = static_cast<std::int64_t>(index[0]) * strides[0];
+        add_offsets<1>(index, offset);
+        return data + offset;
     }
 
 private:
+    template <int K>
+    __device__ void add_offsets(const std::uint64_t (&index)[Rank], std::int64_t& offset) const
+    {
+        if constexpr (K < most_dimensions)
+            if (K < dimensions) {
+                offset += static_cast<std::int64_t>(index[K]) * strides[K];
+                add_offsets<K + 1>(index, offset);
+            }
+    }
+
     bool is_in_rows() const { return strides[0] == 1 && reinterpret_cast<std::uintptr_t>(data) % sizeof(T) == 0; }
 
     // The largest power of two, up to 16, of which the place, the length and the strides of rows are multiples.
@@ -85,41 +109,38 @@ private:
     }
 };
 
-// One element after the other, without a division after the first.
+// One element after the other from number n on, without a division after the first.
 template <class T, std::size_t Rank>
 class strided_cursor {
 public:
-    __device__ explicit strided_cursor(const strided_source<T, Rank>& source)
-        : source_(source), place_(address_of(source)), index_{}
+    __device__ strided_cursor(const strided_source<T, Rank>& source, std::uint64_t n) : source_(source)
     {
-        std::uint64_t rest = source.first;
-#pragma unroll
-        for (int k = 0; k + 1 < source.most_dimensions; ++k) {
-            if (k + 1 == source.dimensions)
-                return;
-            const std::uint64_t quotient = source.extents[k].quotient(rest);
-            index_[k] = rest - quotient * source.extents[k].divisor;
-            rest = quotient;
-        }
+        source.find_indices(source.first + n, index_);
+        place_ = source.place_of_indices(index_);
     }
 
     __device__ T& operator*() const { return *place_; }
     __device__ void advance()
     {
         place_ += source_.strides[0];
-#pragma unroll
-        for (int k = 0; k + 1 < source_.most_dimensions; ++k) {
-            if (k + 1 == source_.dimensions || ++index_[k] != source_.extents[k].divisor)
-                return;
-            index_[k] = 0;
-            place_ += source_.carries[k];
-        }
+        carry<0>();
     }
 
 private:
-    strided_source<T, Rank> source_;
+    template <int K>
+    __device__ void carry()
+    {
+        if constexpr (K + 1 < strided_source<T, Rank>::most_dimensions)
+            if (K + 1 < source_.dimensions && ++index_[K] == source_.extents[K].divisor) {
+                index_[K] = 0;
+                place_ += source_.carries[K];
+                carry<K + 1>();
+            }
+    }
+
+    const strided_source<T, Rank>& source_;
     T* place_;
-    std::uint64_t index_[Rank - 1];
+    std::uint64_t index_[Rank];
 };
 
 template <int Count, class T, std::size_t Rank>
@@ -150,7 +171,7 @@ __device__ auto gather_vector(const strided_source<T, Rank>& source, int end = C
     using vector_t = lane_vector<std::remove_cv_t<T>, Count>;
     typename vector_t::elements all{};
     if (end > 0) {
-        strided_cursor<T, Rank> cursor(source);
+        strided_cursor<T, Rank> cursor(source, 0);
 #pragma unroll
         for (int j = 0; j < Count; ++j) {
             if (j < end)
@@ -169,7 +190,7 @@ __device__ auto gather_within(const strided_source<T, Rank>& source, Number coun
 {
     using vector_t = lane_vector<std::remove_cv_t<T>, Count>;
     typename vector_t::elements all;
-    strided_cursor<T, Rank> cursor(source + (from < count ? from : count - 1));
+    strided_cursor<T, Rank> cursor(source, from < count ? from : count - 1);
 #pragma unroll
     for (int j = 0; j < Count; ++j) {
         all.element[j] = *cursor;
@@ -187,7 +208,7 @@ __device__ void scatter_within(const strided_source<T, Rank>& to, Number count, 
 {
     if (from >= count)
         return;
-    strided_cursor<T, Rank> cursor(to + from);
+    strided_cursor<T, Rank> cursor(to, from);
 #pragma unroll
     for (int j = 0; j < Count; ++j) {
         if (from + j < count)
