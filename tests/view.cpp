@@ -17,6 +17,7 @@
 
 #include "view_histogram_cases.hpp"
 #include "view_reduce_cases.hpp"
+#include "view_several_cases.hpp"
 
 namespace up = upsweep;
 
@@ -24,6 +25,7 @@ namespace upsweep::test {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, view_reduce, ::testing::Types<up::cpu>);
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, view_histogram, ::testing::Types<up::cpu>);
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, view_several, ::testing::Types<up::cpu>);
 
 static_assert(up::input_range<up::view<const float, 3>>);
 static_assert(up::output_range<up::view<float, 2>>);
@@ -134,32 +136,6 @@ TEST(view, beyond_memory_is_refused)
     expect_no_view([&] { up::view(&one, {std::size_t{1} << 60}); }, "too far apart");
     EXPECT_NO_THROW(up::view(&one, {large, 1000}, {0, 0})); // broadcast to more elements than memory has
     EXPECT_NO_THROW(up::view(&one, {0, large}, {5, 3}));
-}
-
-// Every verb takes one.
-TEST(view, may_be_samples_and_weights)
-{
-    auto random = generator();
-    const shape<2> s{{3000, 100}, {1, 3001}};
-    const viewed_array<up::cpu, float, 2> samples(s, random);
-    const viewed_array<up::cpu, double, 2> weights(s, random);
-    const host_array<float> plain = samples.elements();
-    const host_array<double> plain_weights = weights.elements();
-    const up::even_bins bins{-50, 50, 10};
-    std::vector<double> sums(10);
-    std::vector<double> expected(10);
-    const auto beside = up::weighted_histogram(up::cpu{2}, samples.readable(), weights.readable(), bins, sums);
-    EXPECT_EQ(up::weighted_histogram(up::cpu{2}, plain, plain_weights, bins, expected), beside);
-    EXPECT_EQ(sums, expected);
-
-    std::vector<std::uint64_t> counts(100);
-    std::vector<std::uint64_t> expected_counts(100);
-    const std::tuple pair{bins, bins};
-    const auto outside_of =
-        up::joint_histogram(up::cpu{2}, std::tuple{samples.readable(), weights.readable()}, pair, counts);
-    EXPECT_EQ(up::joint_histogram(up::cpu{2}, std::tuple{plain.span(), plain_weights.span()}, pair, expected_counts),
-              outside_of);
-    EXPECT_EQ(counts, expected_counts);
 }
 
 // Pieces of an array may be views, too.

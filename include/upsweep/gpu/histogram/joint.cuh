@@ -17,6 +17,7 @@
 #include <upsweep/gpu/histogram/edges.cuh>
 #include <upsweep/gpu/histogram/even_bins.cuh>
 #include <upsweep/gpu/histogram/histogram.cuh>
+#include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/source/zip.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/joint_bin.hpp>
@@ -115,7 +116,8 @@ void histogram_of_points(const cuda& target, const std::tuple<Rs...>& in, std::u
         },
         bins);
     finder.place_all(upload(target, thresholds.words()));
-    const auto points = std::apply([](const auto&... each) { return zip_source(detail::first_of(each)...); }, in);
+    const auto points =
+        std::apply([](const auto&... each) { return zip_source(source_of(detail::first_of(each))...); }, in);
     histogram(target, points, count, finder, result);
 }
 
@@ -150,7 +152,9 @@ struct engine<cuda, verb::joint_histogram> {
     {
         constexpr std::string_view call = "joint_histogram";
         const gpu::current_device current(target.device());
-        std::apply([&](const auto&... each) { (gpu::check_place(target, call, first_of(each), points), ...); }, in);
+        std::apply(
+            [&](const auto&... each) { (gpu::check_place(target, call, gpu::source_of(first_of(each)), points), ...); },
+            in);
         gpu::check_place(target, call, counts.data(), counts.size());
         gpu::check_place(target, call, out_of_range, 1);
 

@@ -22,6 +22,7 @@
 #include <upsweep/gpu/histogram/weighted_sums.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/range.hpp>
@@ -312,15 +313,16 @@ struct engine<cuda, verb::weighted_histogram> {
         constexpr std::string_view call = "weighted_histogram";
         const std::size_t count = size_of(in);
         const gpu::current_device current(target.device());
-        gpu::check_place(target, call, first_of(in), count);
-        gpu::check_place(target, call, first_of(weights), count);
         gpu::check_place(target, call, sums.data(), sums.size());
         gpu::check_place(target, call, out_of_range, 1);
         const gpu::weighted_result<Sum> result{sums.data(), out_of_range, static_cast<bin_index>(sums.size()),
                                                accumulates, true};
-        gpu::with_bin_finder<std::ranges::range_value_t<In>>(target, bins, [&](const auto& finder) {
-            gpu::weighted_histogram<gpu::weighted_shape>(target, first_of(in), first_of(weights), count, finder,
-                                                         result);
+        gpu::with_sources(first_of(in), first_of(weights), [&](const auto& samples, const auto& of_samples) {
+            gpu::check_place(target, call, samples, count);
+            gpu::check_place(target, call, of_samples, count);
+            gpu::with_bin_finder<std::ranges::range_value_t<In>>(target, bins, [&](const auto& finder) {
+                gpu::weighted_histogram<gpu::weighted_shape>(target, samples, of_samples, count, finder, result);
+            });
         });
     }
 };

@@ -21,6 +21,7 @@ namespace upsweep::gpu {
 template <class T, std::size_t Rank>
 struct strided_source {
     using value_type = std::remove_cv_t<T>;
+    using difference_type = std::ptrdiff_t;
     static constexpr int most_dimensions = static_cast<int>(Rank);
 
     // The dimensions from the innermost one on, without those of extent 1 in front: the loops over them end at `dimensions`.
@@ -262,6 +263,16 @@ void with_sources(const In& in, const Out& out, F f)
         f(in.address(), out.address());
     else
         f(strided_source(in.elements()), strided_source(out.elements()));
+}
+
+// The source for an iterator where it is one of several, of which each that lies elsewhere would double the number of kernels.
+template <class It>
+auto source_of(const It& first)
+{
+    if constexpr (detail::is_view_iterator<It>)
+        return strided_source(first.elements());
+    else
+        return first;
 }
 
 } // namespace upsweep::gpu

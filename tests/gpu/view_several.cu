@@ -1,0 +1,8 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "../view_several_cases.hpp"
+
+namespace upsweep::test {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, view_several, ::testing::Types<cuda>);
+
+} // namespace upsweep::test
