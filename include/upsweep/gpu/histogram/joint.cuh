@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
-#include <ranges>
 #include <span>
 #include <string_view>
 #include <tuple>
