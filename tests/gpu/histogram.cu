@@ -1,85 +1,21 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Histograms on a GPU: the cases of the other targets, and what only a GPU has.
+// Histograms on a GPU: the cases of the other targets that do not depend on the type of the samples, and what only a GPU has.
+// histogram_of_*.cu has the types.
 #include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "../histogram_cases.hpp"
+#include "histogram_cases.cuh"
 #include "operators.cuh"
 
 namespace up = upsweep;
 
 namespace upsweep::test {
 
-// Fewer, since the simulator counts them one by one.
-template <>
-inline constexpr std::size_t many_samples<cuda> = 70001;
-
-using gpu_elements = on_gpu<std::int8_t, std::uint8_t, std::int32_t, std::uint64_t, up::f16, up::bf16, float, double>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cuda, histogram_of, gpu_elements);
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, histogram_bins, ::testing::Types<up::cuda>);
-
-// The counts that the CPU finds, for the same samples.
-template <class T, class Bins>
-histogram_result counted_on_cpu(const host_array<T>& samples, const Bins& bins, std::size_t count)
-{
-    return counted<up::cpu>(samples.span(), bins, count);
-}
-template <class T, class Bins>
-histogram_result counted_on_gpu(const host_array<T>& samples, const Bins& bins, std::size_t count)
-{
-    return counted<up::cuda>(samples.span(), bins, count);
-}
-
-// Tables that fit the shared memory of a block, and tables that are shared out: at the last bin that fits, and beyond.
-TEST(gpu_histogram, tables_of_every_size)
-{
-    auto random = generator();
-    for (const std::size_t bins : {31, 32, 33, 4093, 4094, 16384, 32768, 58000, 58100, 65536, 110000}) {
-        host_array<std::uint32_t> samples(20011);
-        for (std::uint32_t& sample : samples)
-            sample = static_cast<std::uint32_t>(random() % 64 == 0 ? random() : random() % (bins + 5));
-        const up::integer_bins integers{3, bins};
-        ASSERT_EQ((counted_on_gpu(samples, integers, bins)), (counted_on_cpu(samples, integers, bins)))
-            << bins << " bins";
-    }
-}
-
-// Samples of any size, whose bin indices two blocks send one another.
-template <std::size_t Bytes>
-struct record {
-    std::array<std::uint8_t, Bytes> bytes;
-};
-struct number_of_record {
-    template <std::size_t Bytes>
-    UPSWEEP_HOST_DEVICE int operator()(const record<Bytes>& sample) const
-    {
-        return sample.bytes[0] + 256 * sample.bytes[Bytes - 1] + 100;
-    }
-};
-template <std::size_t Bytes>
-void expect_same_counts_of_records()
-{
-    auto random = generator();
-    host_array<record<Bytes>> samples(33333);
-    for (record<Bytes>& sample : samples)
-        for (std::uint8_t& byte : sample.bytes)
-            byte = static_cast<std::uint8_t>(random());
-    const up::bins_by bins(number_of_record{}, 65536);
-    EXPECT_EQ((counted_on_gpu(samples, bins, 65536)), (counted_on_cpu(samples, bins, 65536))) << Bytes << " bytes";
-}
-TEST(gpu_histogram, tables_for_two_blocks_of_samples_of_any_size)
-{
-    expect_same_counts_of_records<1>();
-    expect_same_counts_of_records<2>();
-    expect_same_counts_of_records<3>();
-    expect_same_counts_of_records<8>();
-    expect_same_counts_of_records<16>();
-    expect_same_counts_of_records<24>();
-}
 
 // Samples begin at any address, so that the vectors of a lane are aligned or not.
 TEST(gpu_histogram, samples_at_every_alignment)

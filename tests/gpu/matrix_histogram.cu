@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Histograms of matrices on a GPU: the cases of the other targets, and what only a GPU has.
+// Histograms of matrices on a GPU: the cases of the other targets that do not depend on the type of the elements, and what only
+// a GPU has. matrix_histogram_of_*.cu has the types.
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -10,8 +11,6 @@
 
 namespace upsweep::test {
 
-using gpu_elements = on_gpu<std::int8_t, std::uint16_t, std::int32_t, up::bf16, float, double>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cuda, matrix_histogram_of, gpu_elements);
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, matrix_histogram, ::testing::Types<up::cuda>);
 
 // An image in the middle of another, counted by every strategy for large tables.

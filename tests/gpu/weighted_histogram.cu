@@ -1,22 +1,17 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Weighted histograms on a GPU: the cases of the other targets, and what only a GPU has.
+// Weighted histograms on a GPU: the cases of the other targets that do not depend on the type of the weights, and what only a GPU
+// has. weighted_histogram_of_*.cu has the types.
 #include <cstdint>
 #include <span>
 
-#include "../weighted_histogram_cases.hpp"
 #include "operators.cuh"
+#include "weighted_histogram_cases.cuh"
 
 namespace up = upsweep;
 
 namespace upsweep::test {
 
-// Fewer, since the simulator adds them one by one.
-template <>
-inline constexpr std::size_t many_weights<cuda> = 10001;
-
-using gpu_weights = on_gpu<std::int8_t, std::uint64_t, up::f16, float, double>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cuda, weighted_histogram_of, gpu_weights);
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, weighted_histogram_on, ::testing::Types<up::cuda>);
 
 // Weights that a block's scale does not suit, alone and among those that it suits; what is no number among them.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <ranges>
 #include <span>
 #include <string_view>
 #include <tuple>
