@@ -7,7 +7,7 @@
 #include <vector>
 
 // Declared here, since CLI11 takes seconds to compile and command_line.cpp alone includes it.
-namespace CLI {
+namespace CLI { // NOLINT(readability-identifier-naming): CLI11 is called so
 class App;
 class Option;
 } // namespace CLI

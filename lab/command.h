@@ -3,7 +3,7 @@
 // The subcommands of `upsweep lab`: list, run and explain.
 #pragma once
 
-namespace CLI {
+namespace CLI { // NOLINT(readability-identifier-naming): CLI11 is called so
 class App;
 }
 
