@@ -192,5 +192,9 @@ bool has_distinct_elements(const shape<Rank>& s)
 // How many elements make every kernel of a target take its part.
 template <class Target>
 inline constexpr std::size_t many_elements = 200003;
+#ifdef __CUDACC__
+template <>
+inline constexpr std::size_t many_elements<cuda> = 70001; // which the simulator reads one by one
+#endif
 
 } // namespace upsweep::test

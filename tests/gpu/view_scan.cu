@@ -3,10 +3,6 @@
 
 namespace upsweep::test {
 
-// Fewer, since the simulator reads them one by one.
-template <>
-inline constexpr std::size_t many_elements<cuda> = 70001;
-
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, view_scan, ::testing::Types<cuda>);
 
 } // namespace upsweep::test
