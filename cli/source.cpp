@@ -59,11 +59,10 @@ file_format find_format(byte_input& input, std::string_view path, const source_o
 
 } // namespace
 
-std::unique_ptr<source> open_source(const std::string& path, const source_options& given)
+std::unique_ptr<source> open_source(const std::string& path, source_options options)
 {
     auto input = std::make_unique<byte_input>(path);
     const std::string_view extension = extension_of(path);
-    source_options options = given;
     options.csv.delimiter = options.delimiter.value_or(extension == "tsv" ? '\t' : ',');
     const file_format format = find_format(*input, path, options);
     if (options.csv.column && format != file_format::csv)

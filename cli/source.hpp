@@ -52,7 +52,7 @@ public:
 };
 
 // Opens a file and finds out what it holds: by options.format, by its extension, or by its first bytes.
-[[nodiscard]] std::unique_ptr<source> open_source(const std::string& path, const source_options& options);
+[[nodiscard]] std::unique_ptr<source> open_source(const std::string& path, source_options options);
 
 // The bytes of a file as u8, whatever it is.
 [[nodiscard]] std::unique_ptr<source> open_bytes(const std::string& path, int threads);

@@ -386,7 +386,7 @@ void check_counts(const void* counts, const void* out_of_range)
 // Adds the samples to `counts` and returns how many are in no bin.
 template <class Bins>
 outside count_at_once(upsweep_target target, const counting<Bins>& what, const void* in, std::uint64_t count,
-                      std::uint64_t* counts)
+                      std::uint64_t* counts) // NOLINT(readability-non-const-parameter): they change through the span
 {
     check_input("histogram", in, count);
     const cpu host = cpu_of(target);
