@@ -12,23 +12,25 @@
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 
-// Which bin a sample is in, on a GPU. A *bin finder* is what a kernel takes for that:
+// A *bin finder* tells a kernel in which bin a sample is. The host makes it and passes it to the kernel by value. Its
+// members are
 //
-//     bins, or all_bins()   how many bins there are, behind whose indices come those of the out-of-range bins; or all of these
-//     range                 for how many bins kernels are compiled with it
+//     bins, or all_bins()   the number of bins, behind which the out-of-range bins come; or the number of all of these
+//     range                 whether kernels for few bins, for many, or for any number are compiled with it
 //     shared_bytes()        the shared memory that each block lends it
-//     of_block(shared)      the function of a block, for which all threads call this once, before a barrier
+//     of_block(shared)      the function of a block; all threads call this once, before a barrier
 //
-// The function of a block maps a sample to its bin. Where it has a quick way that is nearly always right, it is a
-// two_step_finder, which asks for the vector of a lane at once.
+// The function of a block maps a sample to its bin index. A function that has a quick way, which is nearly always
+// right, derives from two_step_finder and looks for all samples of a lane's vector at once.
 namespace upsweep::gpu {
 
 using detail::bin_index;
 
-// Few bins are those whose counters fit into the shared memory of a block, with the table of the bin finder beside them.
+// Few bins are those whose counters fit into the shared memory of a block beside the table that the bin finder keeps
+// there.
 enum class bin_range { few, many, any };
 
-// A bin finder that needs no shared memory is its own function.
+// A bin finder that needs no shared memory is itself the function of a block.
 template <class Finder, bin_range Range = bin_range::any>
 struct plain_bin_finder {
     static constexpr bin_range range = Range;
@@ -37,8 +39,9 @@ struct plain_bin_finder {
     __device__ const Finder& of_block(void*) const { return static_cast<const Finder&>(*this); }
 };
 
-// Finds bins in two steps: quick(sample, k) sets k and tells whether it is right; settle(sample, k) puts it right. A lane takes
-// the first step for all of its samples and the second one only if a sample of its vector needs it, which costs one branch.
+// Finds bins in two steps that Function, which derives from this, supplies: quick(sample, k) sets k and returns whether
+// it is right; settle(sample, k) returns the right bin index. A lane takes the first step for all samples of its
+// vector, and the second one only if one of them needs it, so that the whole vector costs one branch.
 template <class Function>
 struct two_step_finder {
     template <class T>
@@ -65,8 +68,8 @@ private:
     __device__ const Function& function() const { return static_cast<const Function&>(*this); }
 };
 
-// Calls f(bin) for each of a lane's samples: after looking for all of them where the function can do so at once, else one by
-// one, so that bin indices take few registers.
+// Calls f(bin index) for each sample of a lane's vector. Where the function can look for all of them at once, it does
+// so first. Else the samples are looked up one by one, so that only one bin index at a time takes a register.
 template <class Function, class T, int Count, class F>
 __device__ void for_each_bin(const Function& bin_of, const lane_vector<T, Count>& samples, F f)
 {
@@ -83,6 +86,7 @@ __device__ void for_each_bin(const Function& bin_of, const lane_vector<T, Count>
     }
 }
 
+// Sets found[j] to the bin index of sample j.
 template <class Function, class T, int Count>
 __device__ void find_bins(const Function& bin_of, const lane_vector<T, Count>& samples, bin_index (&found)[Count])
 {
@@ -90,14 +94,15 @@ __device__ void find_bins(const Function& bin_of, const lane_vector<T, Count>& s
     for_each_bin(bin_of, samples, [&](bin_index k) { found[j++] = k; });
 }
 
-// The out-of-range bin of a sample that is in no bin.
+// Returns the index of the out-of-range bin of a sample that is in no bin: behind the bins come those for samples
+// below, samples above and NaN.
 template <class E>
 __device__ bin_index out_of_range_bin(E x, E lo, E hi, bin_index bins)
 {
     return x < lo ? bins : x > hi ? bins + 1 : bins + 2;
 }
 
-// The indices that a bin finder has: of its bins and of the out-of-range bins.
+// Returns how many bin indices a bin finder has: those of its bins and of the out-of-range bins.
 template <class Finder>
 bin_index all_bins_of(const Finder& finder)
 {
@@ -107,14 +112,15 @@ bin_index all_bins_of(const Finder& finder)
         return static_cast<bin_index>(finder.bins + detail::out_of_range_bins);
 }
 
-// The shared memory that a block has for counters and for what its bin finder keeps there.
+// Returns how many bytes of a block's shared memory the counters and the bin finder may take together.
 inline std::size_t table_bytes(const cuda& target)
 {
-    constexpr std::size_t variables = 1024; // more than the kernels have beside the tables
+    constexpr std::size_t variables = 1024; // kept for __shared__ variables; a kernel that has more subtracts them
     return target.workspace().shared_bytes() - variables;
 }
 
-// The words that a bin finder has in the shared memory of a block, before the counters, which are aligned to the banks.
+// Returns how many words a bin finder takes in a block's shared memory. The counters follow them; the number is rounded
+// up to a multiple of the banks, so that the counters begin at the first bank.
 template <class Finder>
 constexpr std::size_t words_of(const Finder& finder)
 {
@@ -152,8 +158,8 @@ struct function_bin_finder : plain_bin_finder<function_bin_finder<T, F>> {
     __device__ bin_index operator()(const T& sample) const { return function(sample); }
 };
 
-// with_bin_finder<T>(target, bins, f) calls f(the bin finder for samples of type T) that suits these bins best; even_bins.cuh
-// and edges.cuh have the others.
+// with_bin_finder<T>(target, bins, f) calls f with the bin finder for samples of type T that suits these bins best.
+// Those of even bins and of edges stand in even_bins.cuh and edges.cuh.
 template <class T, class F>
 void with_bin_finder(const cuda&, const integer_bins& bins, F f)
 {
@@ -168,12 +174,14 @@ void with_bin_finder(const cuda&, const bins_by<G>& bins, F f)
 
 // --- one bin finder for each kind of bins ----------------------------------------------------------------------------
 
-// Kernels that take many bin finders at once, or for which finding bins is a small part of the work, take one type of bin finder
-// for each kind of bins, whatever the numbers in them: what with_bin_finder decides by the type, it decides by a branch that
-// all lanes take alike. The thresholds of their edges are collected and uploaded in one piece.
+// Some kernels take many bin finders at once, and in others finding bins is a small part of the work. They take one
+// type of bin finder for each kind of bins, whatever the numbers in them: what with_bin_finder decides by choosing a
+// type, such a bin finder decides by a branch at run time, which all lanes take alike. A threshold is an edge in the
+// type in which a GPU compares it (edges.cuh). This list collects the thresholds of all bin finders, so that they are
+// uploaded in one piece.
 class threshold_list {
 public:
-    // `shared_bytes` is what each of the bin finders may take of the shared memory of a block.
+    // Each of the bin finders may take `shared_bytes` of the shared memory of a block.
     explicit threshold_list(std::size_t shared_bytes) : shared_bytes_(shared_bytes) {}
 
     std::size_t shared_bytes() const { return shared_bytes_; }
@@ -195,7 +203,8 @@ private:
     std::vector<std::uint64_t> words_;
 };
 
-// any_bin_finder<T>(bins, thresholds) makes the bin finder; place(finder, words) tells it where the uploaded thresholds are.
+// any_bin_finder<T>(bins, thresholds) makes the bin finder and appends its thresholds to the list; place(finder, words)
+// tells it where the uploaded list is.
 template <class T>
 auto any_bin_finder(const integer_bins& bins, threshold_list&)
 {

@@ -16,32 +16,37 @@
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/joint_bin.hpp>
 
-// Joint histograms of two inputs of bytes, such as two images. The bin finders are asked once for each of the 256 values. Where a block
-// has room for all combinations of bins, a point's counter is found by two look-ups; where not, pairs of values are counted, of
-// which there are 65536, in several parts: the blocks of all parts read the same points at the same time, mostly from the
-// second-level cache.
+// A joint histogram of two inputs of bytes, such as two images. A byte has 256 values, so the bin finders are asked
+// once for each value and not for each point. A block counts in one of two tables:
+//
+//     bin_pair_table     has a counter for each combination of bins, where shared memory has room for them. Two
+//                        look-ups, one for each coordinate, give the place of a point's counter.
+//     value_pair_table   counts pairs of values, of which there are 65536, too many for one block: they are cut into
+//                        parts, and a group of blocks, one for each part, reads the same points at the same time,
+//                        mostly from the second-level cache. Each block counts the pairs of its part.
 namespace upsweep::gpu {
 
 struct byte_pairs_shape {
     static constexpr int threads = 1024;
     static constexpr int rows = 4;    // vectors of each input that a lane has on their way at once
-    static constexpr int vector = 16; // points of a lane
+    static constexpr int vector = 16; // points that a lane reads by one load from each input
     static constexpr std::uint64_t warp_tile = rows * vector * lanes;
-    static constexpr std::size_t most_bins = std::size_t{1} << 24;
+    static constexpr std::size_t most_bins = std::size_t{1} << 24; // with the out-of-range bins
 };
 
-// The bins of the values of each input.
+// The bin index of each value of a byte, for each input.
 struct bins_of_bytes {
     bin_index of_x[byte_values];
     bin_index of_y[byte_values];
 };
 
-// Counters of all combinations of bins.
+// The shape of a table with a counter for each combination of bins: a row for each bin of x, and in it a column for
+// each bin of y. A row begins up to `spread` words later than it need, by a hash of its number; without that, the
+// counters of a column or of a diagonal would lie in one bank.
 struct bin_pairs {
-    static constexpr bin_index out_of_range = 2; // the bins of bytes outside: none is NaN
-    static constexpr bin_index spread =
-        lanes - 1; // by which rows begin later, lest columns or diagonals meet in a bank
-    static constexpr unsigned look_up_words = byte_values * lanes; // a copy for each lane, in its bank
+    static constexpr bin_index out_of_range = 2; // a byte is below or above the bins, but never NaN
+    static constexpr bin_index spread = lanes - 1;
+    static constexpr unsigned look_up_words = byte_values * lanes; // each lane has a copy, in its bank
 
     bin_index rows;
     bin_index columns;
@@ -51,6 +56,8 @@ struct bin_pairs {
     __device__ bin_index begin_of(bin_index row) const { return row * (columns + spread) + (row * 0x9e3779b9U >> 27); }
 };
 
+// Counts points by their combination of bins. Shared memory has the look-up table of x, which gives where a row begins,
+// that of y, which gives the column, and then the counters.
 struct bin_pair_table {
     using pairs = bin_pairs;
     static constexpr unsigned look_up_words = pairs::look_up_words;
@@ -79,7 +86,7 @@ struct bin_pair_table {
         for (int j = 0; j < 4; ++j)
             count(xs >> 8 * j & 0xffU, ys >> 8 * j & 0xffU);
     }
-    // Calls add(bin of x, bin of y, count).
+    // Calls add(bin of x, bin of y, count) for each counter that is not zero.
     template <class F>
     __device__ void for_each_total(const bins_of_bytes&, F add) const
     {
@@ -92,28 +99,31 @@ struct bin_pair_table {
     }
 };
 
-// Counters of the pairs of values of which the upper bits are those of a part.
+// The shape of a table that counts some pairs of values. A pair is x * 256 + y, and a part has the pairs whose upper
+// bits are equal.
 struct value_pairs {
-    unsigned shift; // a part has 2^shift of them
+    unsigned shift; // a part has 2^shift pairs
 
     __host__ __device__ std::size_t words() const { return std::size_t{1} << shift; }
 };
 
+// Counts the points whose pairs of values are in the part of this block.
 struct value_pair_table {
     using pairs = value_pairs;
 
     std::uint32_t* words;
     shared_address counters;
     std::uint32_t size;
-    std::uint32_t first; // pair of the part
+    std::uint32_t first; // the first pair of the part
 
     __device__ value_pair_table(const pairs& all, std::uint32_t* memory, const bins_of_bytes&, unsigned part)
         : words(memory), counters(shared_address_of(memory)), size(1U << all.shift), first(part << all.shift)
     {
         clear_words(words, size);
     }
-    // Of two pairs of 16 bits: y is mixed with the bits of x, such that neither pairs of the same y nor those of equal values
-    // meet in a bank. The swizzled pair of a part is below its size.
+    // Returns the places of two pairs of 16 bits at once. Bits of x are mixed into y, so that neither pairs of the same
+    // y nor pairs of equal values meet in a bank. A place is below the size of the part if, and only if, the pair
+    // belongs to it.
     __device__ std::uint32_t swizzled(std::uint32_t two) const
     {
         return two ^ (two >> 7 & 0x001e001eU) ^ (two >> 12 & 0x000f000fU) ^ (first | first << 16);
@@ -146,7 +156,7 @@ struct value_pair_table {
     }
 };
 
-// Asks the bin finders once for each value of a byte. By all threads of a block; a barrier must follow.
+// Asks the bin finders once for each value of a byte. All threads of a block call this, and a barrier must follow.
 template <class X, class Y, class FinderX, class FinderY>
 __device__ void find_bins_of_bytes(const FinderX& finder_x, const FinderY& finder_y, bins_of_bytes& bins_of)
 {
@@ -157,7 +167,9 @@ __device__ void find_bins_of_bytes(const FinderX& finder_x, const FinderY& finde
         bins_of.of_y[value] = finder_y.of_block(nullptr)(static_cast<Y>(value));
 }
 
-// Counts the points that fall to a thread of group `group` of `groups`.
+// Counts the points that fall to a thread of group number `group`, when `groups` groups of blocks share them out. Warp
+// tiles begin where vectors of xs are aligned. The last group also counts the points before the first tile and behind
+// the last one.
 template <class Shape, class Table>
 __device__ void count_points(const Table& table, const std::uint8_t* xs, const std::uint8_t* ys, std::uint64_t count,
                              unsigned group, unsigned groups)
@@ -192,6 +204,7 @@ __device__ void count_points(const Table& table, const std::uint8_t* xs, const s
         }
 }
 
+// Block b belongs to group b / parts and has part number b % parts of the counters.
 template <class Shape, class Table, class X, class Y, class FinderX, class FinderY, class Counter>
 __global__ void __launch_bounds__(Shape::threads, 1)
     byte_pairs_kernel(const X* xs, const Y* ys, std::uint64_t count, FinderX finder_x, FinderY finder_y,
@@ -241,7 +254,7 @@ void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uin
            xs, ys, count, finder_x, finder_y, pairs, parts, all_bins, result, grid_totals_of(target, all_bins));
 }
 
-// The bin finders are to need no shared memory.
+// Counts the points with the table for which a block has room. The bin finders must not need shared memory.
 template <class X, class Y, class FinderX, class FinderY, class Counter>
 void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uint64_t count, const FinderX& finder_x,
                           const FinderY& finder_y, const histogram_result<Counter>& result)

@@ -21,18 +21,21 @@
 #include <upsweep/matrix.hpp>
 #include <upsweep/verb/matrix_histogram.hpp>
 
-// A histogram of each channel of an image is one histogram of its elements with their channels, whose bins are those of all
-// channels one after the other: a source, a bin finder and a result, counted as other samples are (histogram.cuh).
+// The histograms of all channels of an image are counted as one histogram (histogram.cuh). Its samples are the elements
+// with their channels, and its bins are those of all channels, one channel after the other. This file has its bin
+// finders, its result, and how its source is read in pieces.
 namespace upsweep::gpu {
 
-// Where the bins of the channels begin among the bins of all, of which each channel has its bins and then the out-of-range bins.
+// Tells where the bins of each channel begin among the bins of all channels. A channel has its bins and then its
+// out-of-range bins.
 struct channel_layout {
     std::uint32_t channels;
-    bin_index bins_of_each;           // of every channel, if `before` is null;
-    const std::uint64_t* bins_before; // else the bins of all channels before each, and of all, in device memory
-    std::size_t bins_of_all;
+    bin_index bins_of_each;           // the bins of every channel, if bins_before is null
+    const std::uint64_t* bins_before; // else: the bins before each channel, and of all, in device memory
+    std::size_t bins_of_all;          // without the out-of-range bins
 
     bin_index all_bins() const { return static_cast<bin_index>(bins_of_all + channels * detail::out_of_range_bins); }
+    // Returns how many bins the channels before this one have, without the out-of-range bins: there its counters begin.
     __device__ std::size_t before(std::uint32_t channel) const
     {
         return bins_before != nullptr ? bins_before[channel] : std::size_t{channel} * bins_of_each;
@@ -41,16 +44,18 @@ struct channel_layout {
     {
         return static_cast<bin_index>(before(channel + 1) - before(channel));
     }
+    // Returns the first bin index of a channel.
     __device__ bin_index first(std::uint32_t channel) const
     {
         return static_cast<bin_index>(before(channel) + channel * detail::out_of_range_bins);
     }
+    // Returns the channel to which a bin index belongs.
     __device__ std::uint32_t channel_of(bin_index k) const
     {
         if (bins_before == nullptr)
             return k / static_cast<bin_index>(bins_of_each + detail::out_of_range_bins);
         std::uint32_t channel = 0;
-        for (std::uint32_t length = channels; length > 1;) { // it stays in [channel, channel + length)
+        for (std::uint32_t length = channels; length > 1;) { // the result stays in [channel, channel + length)
             const std::uint32_t half = length / 2;
             channel += first(channel + half) <= k ? half : 0;
             length -= half;
@@ -59,7 +64,7 @@ struct channel_layout {
     }
 };
 
-// Where the histograms of all channels go.
+// Where the histograms of all channels go: the counters of one channel after those of the other.
 template <class Counter>
 struct channel_results {
     Counter* counts;
@@ -67,7 +72,7 @@ struct channel_results {
     channel_layout layout;
     bool accumulates;
 
-    // By the only one who has a total for this bin.
+    // Puts the total of a bin. Only one thread has it.
     __device__ void put(bin_index k, std::uint64_t total) const
     {
         const std::uint32_t channel = layout.channel_of(k);
@@ -77,14 +82,15 @@ struct channel_results {
     }
 };
 
-// Bytes are counted as those of four channels where there are one or two, since kernels are compiled for four.
+// Returns the channel of a sample. Bytes of one or two channels are read as those of four, for which a kernel is
+// compiled; the true channel is the remainder.
 template <class T>
 __device__ std::uint32_t channel_of(const channel_sample<T>& sample, std::uint32_t channels)
 {
     return is_byte<T> ? sample.channel % channels : sample.channel;
 }
 
-// The same bin finder for all channels.
+// The bin finder of an image whose channels have the same bins.
 template <class Finder>
 struct common_bin_finder {
     static constexpr bin_range range = bin_range::any;
@@ -114,7 +120,7 @@ struct common_bin_finder {
     }
 };
 
-// A bin finder for each channel, in device memory.
+// The bin finder of an image whose channels have different bins: one bin finder for each, in device memory.
 template <class Finder>
 struct own_bin_finders : plain_bin_finder<own_bin_finders<Finder>> {
     const Finder* finders;
@@ -132,8 +138,8 @@ struct own_bin_finders : plain_bin_finder<own_bin_finders<Finder>> {
     }
 };
 
-// The bin finder of all channels, ready for a kernel. Edges are in shared memory only beside a table that fits there as a whole:
-// larger tables need all of it.
+// Returns the bin finder of all channels, ready for a kernel. Edges are kept in shared memory only where the whole
+// table fits there beside them: a larger table needs all of shared memory.
 template <class T, class Bins>
     requires(!std::ranges::range<Bins>)
 auto channel_finder_of(const cuda& target, const Bins& bins, std::size_t channels)
@@ -149,6 +155,7 @@ auto channel_finder_of(const cuda& target, const Bins& bins, std::size_t channel
     return common_bin_finder<decltype(finder)>{finder, layout};
 }
 
+// Does the same where each channel has bins of its own.
 template <class T, std::ranges::range Bins>
 auto channel_finder_of(const cuda& target, const Bins& bins, std::size_t channels)
 {
@@ -161,7 +168,8 @@ auto channel_finder_of(const cuda& target, const Bins& bins, std::size_t channel
         finders.push_back(any_bin_finder<T>(each, list));
         before.push_back(before.back() + detail::bin_count(each));
     }
-    // The finders are told where the thresholds will be before they are appended themselves.
+    // The bin finders must know where the thresholds will be before they are appended to the list themselves: one
+    // upload carries the thresholds, the bin finders and the numbers of bins.
     const std::size_t finder_words =
         (finders.size() * sizeof(finder) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
     const std::uint64_t* const there = upload_place(target, list.words().size() + finder_words + before.size());
@@ -175,8 +183,8 @@ auto channel_finder_of(const cuda& target, const Bins& bins, std::size_t channel
         channel_layout{static_cast<std::uint32_t>(channels), 0, there + first_before, before.back()});
 }
 
-// A piece is read by kernels for three and four channels of bytes, if they have a copy of the counters for each lane, else by one
-// for any number.
+// Calls f for the pieces of an image. There are kernels for exactly three and four channels of bytes, where a table has
+// a copy of the counters for each lane; in all other cases one kernel serves any number of channels.
 template <class T, class Result, class Table, class F>
 void for_each_piece(const channel_source<T>& in, std::uint64_t, Result result, std::type_identity<Table>, F f)
 {

@@ -13,42 +13,47 @@
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 
-// Histogram whose table is too large for the shared memory of one block, but not for that of two: the two blocks of a cluster
-// have one table, of which each keeps a half. A block reads samples of its own, counts those of its half, and sends the other
-// block the places of the other ones' counters. Warp w of one block exchanges batches with warp w of the other:
+// A histogram whose table is too large for the shared memory of one block, but not for that of two: the two blocks of a
+// cluster share one table, of which each keeps a half. A block reads samples of its own and finds their bins. It counts
+// those whose counters are in its half, and sends the other block the places of the other counters. Warp w of one block
+// exchanges batches with warp w of the other:
 //
-//     step                   0            1            2            3
-//     find bins, count own   batch 0      batch 1      batch 2      batch 3
-//     send the others'       batch 0 ->   batch 1 ->   batch 2 ->   batch 3 ->
-//     wait, count received                <- batch 0   <- batch 1   <- batch 2
+//     step                          0            1            2            3
+//     find bins, count own half     batch 0      batch 1      batch 2      batch 3
+//     send the other half           batch 0 ->   batch 1 ->   batch 2 ->   batch 3 ->
+//     wait, count what has come                  <- batch 0   <- batch 1   <- batch 2
 //
-// A warp sends a batch before it waits for the one before, so when a batch has come, the other warp has counted the batch two
-// before it: with four places in an inbox, the one that the next batch goes to is free.
+// A batch travels by st.async, and its bytes count at an mbarrier of the receiving warp, as the PTX ISA has it. The
+// inbox of a warp has room for four batches, and nobody needs to say that a place in it is free: a warp sends batch b
+// before it waits for batch b - 1 of the other warp. When that has come, the other warp has counted batch b - 3 of this
+// one, whose place batch b + 1 takes.
 namespace upsweep::gpu {
 
 struct cluster_histogram_shape {
     static constexpr int threads = 1024;
-    static constexpr int rows = 4;            // that a warp reads at once; with more, registers run out
-    static constexpr unsigned parts = 2;      // blocks of a cluster that share out a table
-    static constexpr int samples_to_send = 8; // of a thread, in a batch
-    static constexpr int places = 4;          // of batches in an inbox
+    static constexpr int rows = 4;            // rows of vectors that a warp reads at once; with more, registers run out
+    static constexpr unsigned parts = 2;      // blocks of a cluster, of which each keeps a part of the table
+    static constexpr int samples_to_send = 8; // samples of a thread in a batch
+    static constexpr int places = 4;          // batches for which an inbox has room
 };
 
-// Which half has a bin: of an even bin and the odd one after it each half has one. Which one depends on higher bits, too, lest
-// samples with a stride leave a block without work. In its half a bin has the number k / 2.
+// Returns which block keeps the counter of bin k. Of an even bin and the odd bin after it each block has one, and in
+// its half the counter has the number k / 2. Which block has the even bin depends on higher bits, too, lest samples
+// with a stride leave a block without work.
 __device__ inline unsigned half_of(bin_index k)
 {
     const bin_index number = k / 2;
     return (k ^ number >> 5 ^ number >> 10) & 1U;
 }
-// The same for even bins with two numbers of 16 bits: all bits of a half of the word.
+// Returns the same for two even bins at once. A half of the word has the number k / 2 of a bin; in the result all bits
+// of that half are ones if block 1 keeps the counter.
 __device__ inline std::uint32_t halves_of(std::uint32_t numbers)
 {
     return ((numbers >> 5 ^ numbers >> 10) & 0x10001U) * 0xffffU;
 }
 
-// What a thread sends at once: for each sample of a batch the place of its counter, in 16 bits, two in a word, in packets of 16
-// bytes.
+// What a thread sends at once: the place of a counter for each sample of a batch. A place has 16 bits, a word has two
+// places, and a packet, which is what one st.async carries, has four words.
 template <class Shape, class Source>
 struct cluster_batch {
     static constexpr int elements = reader_shape<Source, 1>::elements;
@@ -58,12 +63,12 @@ struct cluster_batch {
 
     std::uint32_t words[4 * packets];
 
-    // Words of shared memory: for the packets, and for the barriers of each warp.
+    // The inbox of a block and the mbarriers of its warps take so many words of shared memory.
     static constexpr std::size_t packet_words = std::size_t{Shape::places} * packets * Shape::threads * 4;
     static constexpr std::size_t barrier_words = std::size_t{Shape::places} * Shape::threads / lanes * 2;
 };
 
-// The exchange of batches between a thread and its counterpart in the other block.
+// Exchanges batches between a thread and the thread with the same number in the other block.
 template <class Shape, class Batch>
 class batch_exchange {
 public:
@@ -86,7 +91,8 @@ public:
                 outbox_barriers_, number_ % Shape::places);
     }
 
-    // After a batch has been sent: counts the one before it, which is also what is left when there are no more.
+    // Waits for the batch before the current one and counts it. A thread calls this when it has sent a batch, and once
+    // more when there are no more batches, which counts the last one.
     __device__ void receive_previous(const swizzled_table& table) const
     {
         if (number_ == 0)
@@ -115,11 +121,13 @@ private:
     shared_address barriers_;
     shared_address outbox_;
     shared_address outbox_barriers_;
-    unsigned number_ = 0; // of the batch that is sent next
+    unsigned number_ = 0; // the number of the batch that is sent next
 };
 
-// Counts those of a batch's samples that are of this block's half and returns the places of the others' counters. Where a sample
-// is not for a block, a counter behind the others counts it (`nobody`, twice in a word): that is cheaper than to leave it out.
+// Counts those samples of a batch whose counters are in this block's half, and returns the places of the other samples'
+// counters. Both the table and the batch have an entry for every sample: where a sample is not theirs, it is the place
+// of a counter behind the others, which nobody reads (`nobody` has it twice). That is cheaper than a branch for each
+// sample.
 template <class Batch, class Function, class T, int Count>
 __device__ Batch count_own(const swizzled_table& table, const Function& bin_of, const lane_vector<T, Count>* vectors,
                            std::uint32_t not_in_my_half, std::uint32_t nobody)
@@ -136,7 +144,8 @@ __device__ Batch count_own(const swizzled_table& table, const Function& bin_of, 
     Batch others = {};
 #pragma unroll
     for (int p = 0; p < Batch::pairs; ++p) {
-        // By rotation, the sign tells even bins from odd ones, and the lower half is the number.
+        // A bin index is rotated to the right by one bit: its sign then tells odd bins from even ones, and its lower
+        // half is the number.
         const std::uint32_t lower = __funnelshift_r(found[2 * p], found[2 * p], 1);
         const std::uint32_t upper = __funnelshift_r(found[2 * p + 1], found[2 * p + 1], 1);
         const std::uint32_t numbers = __byte_perm(lower, upper, 0x5410);
@@ -166,10 +175,11 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     clear_words(table.counters, words + lanes);
     batch_exchange<Shape, batch> exchange(table.counters + words + lanes, 1 - me);
     __syncthreads();
+    // A block may send when the other one has initialised its mbarriers.
     cluster_arrive();
     cluster_wait();
 
-    // Both blocks of the last cluster look at what is in no tile.
+    // Both blocks of the last cluster read the elements that are in no warp tile, and each counts those of its half.
     if (blockIdx.x / Shape::parts == gridDim.x / Shape::parts - 1)
         samples.for_each_of_rest([&](const lane_vector<sample, 1>& vector) {
             const bin_index k = bin_of(vector[0]);
@@ -181,6 +191,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
             exchange.send(count_own<batch>(table, bin_of, vectors, me == 0 ? 0 : ~0U, nobody));
         },
         [&](bool taken) {
+            // A warp without a tile in the last round sends an empty batch, since the other warp waits for one.
             if (!taken) {
                 batch nothing;
 #pragma unroll
@@ -202,7 +213,8 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     take_totals(result, grid, all_bins, blockIdx.x, gridDim.x);
 }
 
-// Words of shared memory for half a table, and for what comes from the other block. Places are below 2^16, then.
+// Returns how many words of shared memory half a table and the inbox take. Shared memory has fewer than 2^16 words, so
+// that a place has 16 bits.
 template <class Source>
 std::size_t words_of_half(bin_index half)
 {
@@ -210,7 +222,8 @@ std::size_t words_of_half(bin_index half)
     return swizzled_table::words(half) + lanes + batch::packet_words + batch::barrier_words;
 }
 
-// Whether two blocks of a cluster can share out a table, each with so many bytes of shared memory.
+// Whether the two blocks of a cluster have room for a table, with so many bytes of shared memory each, and the GPU can
+// run the kernel.
 template <class Source, class Finder, class Result>
 bool cluster_has_room(const cuda& target, bin_index all_bins, std::size_t available)
 {

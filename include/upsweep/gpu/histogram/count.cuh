@@ -11,13 +11,13 @@
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/channels.cuh>
 
-// What the counters of a table stand for, how samples are counted in it, and how it is merged into the totals of the grid: the
-// steps that kernels with a table for each block have in common.
+// The steps that all kernels with a privatized table for each block have in common: what the counters of the table
+// stand for, how samples are counted in it, and how it is merged into the totals of the grid.
 namespace upsweep::gpu {
 
-// Samples are counted by their bins. Bytes are counted by their values, of which there are few, so that the bin finder is asked
-// once for each value and not for each sample: the *key* of a byte is its value, and after those of one channel come the keys of
-// the next.
+// A table counts samples by their *keys*. The key of most samples is their bin index. Bytes are counted by their
+// values, of which there are few, so that the bin finder is asked once for each value and not for each sample: the key
+// of a byte is its value, and the 256 keys of one channel are followed by those of the next.
 template <class T>
 inline constexpr bool is_byte = std::integral<T> && sizeof(T) == 1;
 inline constexpr bin_index byte_values = 256;
@@ -36,7 +36,7 @@ struct sample_keys<channel_sample<T>> {
     }
 };
 
-// How many keys the bytes of a source have.
+// Returns how many keys the bytes of a source have.
 template <class Source>
 bin_index value_keys_of(const Source&)
 {
@@ -48,11 +48,12 @@ bin_index value_keys_of(const channel_source<T>& in)
     return static_cast<bin_index>(in.channels.divisor) * byte_values;
 }
 
-// The counters that a block has: a table of the keys and, where bytes are merged once, one of the bins.
+// The sizes of a block's tables: one has a counter for each key; where bytes are merged by merge_once, a second one
+// behind it has a counter for each bin.
 template <class Sample>
 struct table_size {
     bin_index keys;
-    bin_index all_bins; // with the out-of-range ones
+    bin_index all_bins; // the bins and the out-of-range bins
 
     UPSWEEP_HOST_DEVICE constexpr bool adds_once() const { return all_bins <= most_to_add_once; }
     template <class Table>
@@ -63,6 +64,7 @@ struct table_size {
     }
 };
 
+// Counts the samples of a lane's vector.
 template <class Table, class Function, class T, int Count>
 __device__ void count_samples(const Table& table, const Function& bin_of, const lane_vector<T, Count>& samples)
 {
@@ -75,6 +77,7 @@ __device__ void count_samples(const Table& table, const Function& bin_of, const 
     }
 }
 
+// Counts the elements of a lane's vector, each in its channel.
 template <class Table, class Function, class T, int Count, class Channels>
 __device__ void count_samples(const Table& table, const Function& bin_of,
                               const channel_vector<T, Count, Channels>& samples)
@@ -87,8 +90,9 @@ __device__ void count_samples(const Table& table, const Function& bin_of,
     });
 }
 
-// Adds what a block has counted to the totals, of which the last block to come puts each. Counts of values go by way of the
-// table of bins, which is zero. By all threads, after a barrier.
+// Adds what a block has counted to the totals. Each block adds to every total once, even if only zero, and so the last
+// one knows that it is the last, and puts the total: no block waits for another. Counts of values are first added up in
+// the block's table of bins, which has been cleared. All threads of a block call this, after a barrier.
 template <class Sample, class Table, class Function, class Result>
 __device__ void merge_once(const Table& table, const Function& bin_of, const table_size<Sample>& size,
                            const Result& result, const grid_totals& grid)
@@ -109,8 +113,8 @@ __device__ void merge_once(const Table& table, const Function& bin_of, const tab
     }
 }
 
-// The same for many counters, of which a block adds those that are not zero. When all blocks have, each puts some of the totals:
-// a cooperative launch.
+// Does the same for many bins: a block adds only the counters that are not zero. When all blocks have done so, each of
+// them puts a share of the totals. The blocks wait for one another, which needs a cooperative launch.
 template <class Sample, class Table, class Function, class Result>
 __device__ void merge_and_wait(const Table& table, const Function& bin_of, const table_size<Sample>& size,
                                const Result& result, const grid_totals& grid)

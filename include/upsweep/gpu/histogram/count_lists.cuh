@@ -11,13 +11,17 @@
 #include <upsweep/gpu/histogram/table.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 
-// The second kernel of a partitioned histogram: the blocks share out the lists of a chunk, whatever their lengths, and count them
-// in tables for one partition at a time.
+// The second kernel of a partitioned histogram (partitioned.cuh) counts the lists that the first one (split.cuh) has
+// written. The blocks take equal shares of the vectors of all lists, whatever the lengths of these, and a block counts
+// its share one partition at a time, in a privatized table of that partition's bins:
+//
+//     share_out   once; then for each partition of the share:  find_lists -> count_vectors -> merge
 namespace upsweep::gpu {
 
-// Counts the entries of a vector, of which `mask` keeps the bits that count, and `odd` is what those of the partition
-// have in the uppermost one. Two of them are swizzled over the banks at once, as scattered_table::place does with
-// one.
+// Counts the eight entries of a vector. An entry is the lower 16 bits of a bin index. `mask` keeps the number of the
+// bin within its partition and one bit above it, which tells odd partitions from even ones; `odd` is what that bit is
+// in this partition. The exclusive or leaves the bit zero for the partition's entries. It leaves it set for the entries
+// that only fill a list up: these are counted behind the counters. The places of two entries are swizzled at once.
 __device__ inline void count_entries(const uint4& entries, std::uint32_t odd, std::uint32_t mask,
                                      std::uint32_t* counters)
 {
@@ -29,7 +33,7 @@ __device__ inline void count_entries(const uint4& entries, std::uint32_t odd, st
     }
 }
 
-// The last of some ascending numbers that is not above the given one, as the first of them is not.
+// Returns the index of the last of some ascending numbers that is at or below the given one. The first of them must be.
 __device__ inline unsigned last_at_or_below(const std::uint32_t* numbers, unsigned count, std::uint32_t number)
 {
     unsigned last = 0;
@@ -40,31 +44,36 @@ __device__ inline unsigned last_at_or_below(const std::uint32_t* numbers, unsign
     return last;
 }
 
-// What a block does with its share of the lists. Each partition is a stretch: first what a block does once for each partition,
-// counted in vectors, then its vectors, one list after the other. The blocks take equal parts of all stretches, and their warps
-// equal parts of the vectors.
+// What a block does with its share of the lists. The work for a partition is a *stretch*: first what a block does once
+// for each partition, as if it were so many vectors, then the vectors of its lists, one list after the other. The
+// stretches of all partitions follow one another. The blocks take equal parts of this line, and the warps of a block
+// take equal parts of the vectors of a partition.
 template <class Shape>
 class list_counter {
-    static constexpr unsigned reach = 2 * lanes; // how far behind the last list a search may look
+    static constexpr unsigned reach = 2 * lanes; // no search looks farther behind the last list
 
 public:
     struct shared_memory {
         std::uint64_t warp_sums[Shape::count_warps];
-        std::uint32_t starts[Shape::most_partitions + 1]; // of each partition's stretch
+        // Where each partition's stretch begins, and where the last one ends.
+        std::uint32_t starts[Shape::most_partitions + 1];
     };
 
-    // Behind the counters, entries that stand for no bin are counted. Then come, of the lists of a partition that are not empty,
-    // the vectors before each, and where it is, less these.
+    // The shared memory has the counters of a partition, and behind them `lanes` words where entries that stand for no
+    // bin are counted. Then come two arrays with an element for each list of the partition that is not empty: begins_,
+    // how many vectors the lists before it have, and places_, where the list is, less that number, so that vector v of
+    // the partition, in list i, is at places_[i] + v.
     __device__ list_counter(const partition_plan& plan, unsigned tiles, std::uint32_t* counters, shared_memory& shared)
         : plan_(plan), tiles_(tiles), counters_(counters), begins_(counters + plan.bins() + lanes),
           places_(begins_ + tiles + reach), shared_(shared)
     {
     }
 
-    // Lays the stretches out and clears the counters, and the sizes of the next chunk's partitions.
-    __device__ void share_out(std::uint64_t chunk)
+    // Lays the stretches out by a scan over the sizes of the partitions, and clears the counters, and the sizes for the
+    // next pass.
+    __device__ void share_out(std::uint64_t pass)
     {
-        const std::uint32_t* const sizes = plan_.sizes_of(chunk);
+        const std::uint32_t* const sizes = plan_.sizes_of(pass);
         std::uint64_t total = 0;
         const bin_index p = threadIdx.x;
         const std::uint32_t size = p < plan_.partitions ? sizes[p] : 0;
@@ -73,7 +82,7 @@ public:
         if (p <= Shape::most_partitions)
             shared_.starts[p] = static_cast<std::uint32_t>(start);
         if (blockIdx.x == 0 && p < plan_.partitions)
-            plan_.sizes_of(chunk + 1)[p] = 0;
+            plan_.sizes_of(pass + 1)[p] = 0;
 #pragma unroll 4
         for (unsigned v = threadIdx.x; v < (plan_.bins() + lanes) / 4; v += Shape::count_threads)
             reinterpret_cast<uint4*>(counters_)[v] = uint4{};
@@ -83,7 +92,7 @@ public:
         to_ = from_ + share;
     }
 
-    // Calls count(partition, begin, end) for this block's part [begin, end) of each partition's vectors.
+    // Calls count(partition, begin, end) for each partition of which this block has vectors, which are [begin, end).
     template <class F>
     __device__ void for_each_partition(F count) const
     {
@@ -100,12 +109,13 @@ public:
         }
     }
 
-    // Finds the lists of a partition that are not empty and returns how many they are. A thread has some tiles. Vectors are
-    // added up in the lower half of a word, lists that are not empty in the upper one.
+    // Finds the lists of a partition that are not empty and returns how many there are. A tile has one list of the
+    // partition, and a thread looks at several tiles. One scan does two things: the lower half of its numbers adds
+    // vectors up, and the upper half counts lists that are not empty.
     __device__ unsigned find_lists(bin_index p) const
     {
         const std::uint16_t* const list_starts = plan_.starts + std::size_t{p} * plan_.tiles;
-        std::uint32_t lists[Shape::tiles_of_thread]; // where one begins, and its vectors
+        std::uint32_t lists[Shape::tiles_of_thread]; // lower half: where the list begins; upper half: its vectors
 #pragma unroll
         for (unsigned k = 0; k < Shape::tiles_of_thread; ++k) {
             const unsigned tile = k * Shape::count_threads + threadIdx.x;
@@ -138,8 +148,10 @@ public:
         return list_count;
     }
 
-    // Counts the vectors [begin, end) of a partition. None of its lists is empty: the vector 32 after a lane's last one is in one
-    // of the next 32 lists, mostly in one of the next three.
+    // Counts the vectors [begin, end) of a partition. Each warp takes a part of them, and a lane every 32nd vector of
+    // that. Since no list is empty, the next vector of a lane is in one of the 32 lists from its current one on, mostly
+    // in one of the first three: few comparisons find it. The vectors of the next step are on their way while those of
+    // this one are counted.
     __device__ void count_vectors(bin_index p, std::uint32_t begin, std::uint32_t end, unsigned list_count) const
     {
         const auto warp = static_cast<unsigned>(warp_id());
@@ -178,8 +190,9 @@ public:
         }
     }
 
-    // Adds the counters of a partition to the totals of the grid and clears them. Blocks begin at different counters. Those of a
-    // row, as many as there are threads, are swizzled among one another.
+    // Adds the counters of a partition to the totals of the grid and clears them. A row is as many counters as the
+    // block has threads; swizzling permutes counters within a row. The blocks begin at different rows, lest they all
+    // add to the same totals at once.
     __device__ void merge(bin_index p, const grid_totals& grid) const
     {
         const unsigned rows = plan_.bins() / Shape::count_threads;
@@ -202,18 +215,18 @@ private:
     std::uint32_t* begins_;
     std::uint32_t* places_;
     shared_memory& shared_;
-    std::uint32_t from_ = 0; // this block's part of all stretches
+    std::uint32_t from_ = 0; // this block's part of the line of stretches is [from_, to_)
     std::uint32_t to_ = 0;
 };
 
 template <class Shape>
 __global__ void __launch_bounds__(Shape::count_threads, 1)
-    count_lists_kernel(unsigned tiles, std::uint64_t chunk, partition_plan plan, grid_totals grid)
+    count_lists_kernel(unsigned tiles, std::uint64_t pass, partition_plan plan, grid_totals grid)
 {
     extern __shared__ __align__(128) uint4 shared_vectors[];
     __shared__ typename list_counter<Shape>::shared_memory shared;
     list_counter<Shape> self(plan, tiles, reinterpret_cast<std::uint32_t*>(shared_vectors), shared);
-    self.share_out(chunk);
+    self.share_out(pass);
     self.for_each_partition([&](bin_index p, std::uint32_t begin, std::uint32_t end) {
         const unsigned lists = self.find_lists(p);
         __syncthreads();

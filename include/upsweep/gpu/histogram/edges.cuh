@@ -18,11 +18,14 @@
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/types.hpp>
 
-// Bins of bins between a user's edges.
+// Finds bins between the edges of a user, which may lie at any distances. A monotone map takes a sample to a *cell*,
+// and a table in shared memory tells which edges are in the cell: most samples then need one look-up and one
+// comparison. Where shared memory has no room for the table, a binary search among the edges finds the bin.
 namespace upsweep::gpu {
 
-// The type in which a GPU compares samples of type T with the edges of a user, which are doubles. Where it is float, an edge
-// becomes the smallest float at or above it: the same floats are at or above both.
+// The type in which a GPU compares samples of type T with the edges of a user, which are doubles. An edge in this type
+// is a threshold. Where the type is float, the threshold is the smallest float at or above the edge, which changes no
+// comparison: the same floats are at or above both.
 template <class T>
 using threshold_t =
     std::conditional_t<sub_word_float<T> || std::same_as<T, float> || (std::integral<T> && sizeof(T) <= 2), float,
@@ -35,6 +38,7 @@ inline float threshold_at_or_above(double edge, float)
                                                : nearest;
 }
 inline double threshold_at_or_above(double edge, double) { return edge; }
+// The last bin is closed: the largest float at or below the last edge is the last one in it.
 inline float threshold_at_or_below(double edge, float)
 {
     const auto nearest = static_cast<float>(edge);
@@ -43,18 +47,19 @@ inline float threshold_at_or_below(double edge, float)
 }
 inline double threshold_at_or_below(double edge, double) { return edge; }
 
-// A monotone map from samples between two thresholds to cells, which tells roughly where a sample is: the exponent of its
-// distance from the lower one, and the first eight bits after it. Cells are therefore narrow near the lower end, as suits edges
-// over many binades, and still numerous elsewhere.
+// A monotone map from samples between the first and the last threshold to cells, which tells roughly where a sample is.
+// The cell is the exponent of the sample's distance from the first threshold, and the first eight bits after the
+// exponent. Cells are therefore narrow near the lower end, as suits edges over many binades, and still numerous
+// elsewhere.
 template <class C>
 struct cell_map {
     static constexpr std::uint32_t most = sizeof(C) == 4 ? 8192 : 4096;
     static constexpr int dropped_bits = (sizeof(C) == 4 ? 23 : 20) - 8;
 
     C lo;
-    std::uint32_t least;
+    std::uint32_t least; // smaller distances, by their upper bits, are all in cell 0
 
-    // The upper 32 bits of a number, whose order is that of the numbers that are not negative.
+    // Returns the upper 32 bits of a number. Those of numbers that are not negative have the order of the numbers.
     UPSWEEP_HOST_DEVICE static std::uint32_t upper_bits(C x)
     {
         if constexpr (sizeof(C) == 4)
@@ -70,7 +75,8 @@ struct cell_map {
         return cell < most - 1 ? cell : most - 1;
     }
 
-    // The last cells are for the last edges within the range.
+    // The last threshold within the range has the last cell, or one before it: if there are too many cells, those near
+    // the lower end become one.
     explicit cell_map(const std::vector<C>& thresholds) : lo(thresholds.front())
     {
         const std::uint32_t greatest = upper_bits(thresholds[thresholds.size() - 2] - lo);
@@ -79,14 +85,15 @@ struct cell_map {
     }
 };
 
-// Edges of a user. A block that can keep them in its shared memory has a table beside them that tells, for each cell, which
-// of them are in it, and where the first of these is: most samples then need one comparison.
+// The bin finder of a user's edges. With the table of cells (has_table), a block keeps a copy of the edges in its
+// shared memory, and beside them the table, which tells for each cell the first edge in it, how many inner edges come
+// before that, and how many follow in the cell.
 template <class C, bin_range Range>
 struct edge_bins {
     static constexpr bin_range range = Range;
     static constexpr bool has_table = Range == bin_range::few;
 
-    const C* thresholds; // bins + 1 of them
+    const C* thresholds; // bins + 1 of them, in device memory
     C hi;
     std::size_t bins;
     cell_map<C> cells;
@@ -97,9 +104,9 @@ struct edge_bins {
     }
 
     struct alignas(2 * sizeof(C)) cell {
-        C edge;               // the first one in the cell; what no sample reaches where there is none
-        std::uint16_t before; // bins that end before it
-        std::uint16_t more;   // edges in the cell after the first
+        C edge;               // the first edge in the cell; NaN, which no sample reaches, where there is none
+        std::uint16_t before; // the bin of a sample below that edge: the inner edges in the cells before
+        std::uint16_t more;   // how many edges follow the first one in the cell
     };
 
     struct function {
@@ -124,7 +131,8 @@ struct edge_bins {
             }
         }
 
-        // Of some samples at once: most cells have one edge at most.
+        // Finds the bins of a lane's vector at once. Most cells have one edge at most, so that the second loop, which
+        // searches, is rare.
         template <class T, int Count>
         requires has_table __device__ void find(const lane_vector<T, Count>& samples, bin_index (&found)[Count]) const
         {
@@ -133,7 +141,7 @@ struct edge_bins {
 #pragma unroll
             for (int j = 0; j < Count; ++j) {
                 const C x = convert<C>(samples[j]);
-                const cell here = table[cells(x)]; // some cell where there is none for it
+                const cell here = table[cells(x)]; // some cell, not used, where x is out of range
                 const bool is_above = here.edge <= x;
                 found[j] = here.before + (is_above ? 1U : 0U);
                 more[j] = is_above ? here.more : 0;
@@ -150,7 +158,7 @@ struct edge_bins {
 
         __device__ bool is_inside(C x) const { return (x >= lo) & (x <= hi); }
 
-        // The bin of a sample that is in [k, k + beyond].
+        // Returns the bin of a sample, which is in [k, k + beyond], by a binary search.
         __device__ bin_index search(C x, bin_index k, bin_index beyond) const
         {
             while (beyond != 0) {
@@ -187,12 +195,12 @@ struct edge_bins {
     }
 
 private:
-    // How many of the edges within the range are in cells before this one.
+    // Returns how many of the edges within the range are in cells before this one.
     __device__ bin_index inner_edges_before(const C* edges, std::uint32_t cell) const
     {
         bin_index before = 0;
-        for (auto length = static_cast<bin_index>(bins - 1);
-             length != 0;) { // the answer is in [before, before + length]
+        for (auto length = static_cast<bin_index>(bins - 1); length != 0;) {
+            // The result stays in [before, before + length].
             const bin_index half = (length + 1) / 2;
             const bool is_before = cells(edges[before + half]) < cell;
             before += is_before ? half : 0;
@@ -202,7 +210,8 @@ private:
     }
 };
 
-// A piece of an array that travels in the parameters of a kernel, so that nobody waits for a copy, nor must keep the array.
+// A piece of an array that travels in the parameters of a kernel, which are at most 4 KiB. The host need not wait for a
+// copy, nor keep the array once the kernel is launched.
 template <class C>
 struct array_piece {
     static constexpr int most = 4000 / sizeof(C);
@@ -216,13 +225,14 @@ __global__ void write_piece_kernel(C* to, array_piece<C> piece, int count)
         to[k] = piece.values[k];
 }
 
-// Where upload will put so many values.
+// Returns where upload will put so many values.
 template <class C = std::uint64_t>
 C* upload_place(const cuda& target, std::size_t count)
 {
     return static_cast<C*>(target.workspace().memory(workspace_purpose::bin_edges, count * sizeof(C)));
 }
 
+// Writes values to device memory, in the order of the stream, and returns where they are.
 template <class C>
 const C* upload(const cuda& target, const std::vector<C>& values)
 {
@@ -245,7 +255,7 @@ std::vector<C> thresholds_of(const std::vector<double>& edges)
     return thresholds;
 }
 
-// The finder of edges whose thresholds lie in device memory, which the caller tells it.
+// Returns the bin finder of edges. Its caller sets where the thresholds lie in device memory.
 template <class T, bin_range Range>
 edge_bins<threshold_t<T>, Range> edge_bins_of(const edges& bins, const std::vector<threshold_t<T>>& thresholds)
 {
@@ -267,7 +277,8 @@ void with_bin_finder(const cuda& target, const edges& bins, F f)
         f(many);
 }
 
-// Edges of a user without the table of cells, in shared memory where a block can spare it.
+// The one type of bin finder for a user's edges. It has no table of cells, but searches among the thresholds, which a
+// block keeps in shared memory where it can spare it.
 template <class T>
 struct any_edge_bins {
     using threshold = threshold_t<T>;
@@ -275,7 +286,7 @@ struct any_edge_bins {
 
     edge_bins<threshold, bin_range::many> found_by;
     bool is_shared;
-    std::size_t first_word; // of the thresholds
+    std::size_t first_word; // where its thresholds begin in the uploaded list
     std::size_t bins;
 
     any_edge_bins(const edges& edges, const std::vector<threshold>& values, threshold_list& thresholds)
@@ -312,7 +323,7 @@ void place(any_edge_bins<T>& finder, const std::uint64_t* words)
     finder.found_by.thresholds = reinterpret_cast<const threshold_t<T>*>(words + finder.first_word);
 }
 
-// The bin finder of one kind of bins, ready for a kernel.
+// Returns the bin finder of one kind of bins with its thresholds uploaded, ready for a kernel.
 template <class T, class Bins>
 auto any_bin_finder_on(const cuda& target, const Bins& bins)
 {

@@ -13,12 +13,21 @@
 #include <upsweep/gpu/histogram/bin_finder.cuh>
 #include <upsweep/types.hpp>
 
-// Bin finders for even bins. All of them find the same bins, those of bins.hpp; they differ in the samples and bins for which
-// their arithmetic is exact enough, and in what they cost. even_way, at the end, tells which one is used.
+// Bin finders for even bins. All of them find exactly the bins that bins.hpp defines; they differ in the samples and
+// bins for which their arithmetic is exact enough, and in what they cost. with_bin_finder, at the end, takes the first
+// that can be used:
+//
+//     even_integer_bins         integers of up to 32 bits     one multiplication in fixed-point arithmetic
+//     guessed_even_bins         samples compared as doubles   the CPU engine's guess; a comparison where in doubt
+//     exact_float_bins          widths of a power of two      one fused multiplication and addition, rounded down
+//     even_float_bins<float>    floats                        the same, rounded to nearest; a comparison with the edge
+//     even_float_bins<double>   floats in many bins           the same in doubles
+//     searched_even_bins        any                           a binary search
 namespace upsweep::gpu {
 
-// The guess of the CPU engine, which is right or one too low; where it is in doubt, the edge itself decides. The guess is valid
-// only where the step is not zero.
+// Finds bins by the guess of the CPU engine (even_guess), which is right or one too low; where it is in doubt, the
+// upper edge of the guessed bin decides. The guess is valid only where the step from edge to edge is not zero, as
+// edge.by_step asks for.
 template <class E>
 struct guessed_even_bins : plain_bin_finder<guessed_even_bins<E>>, two_step_finder<guessed_even_bins<E>> {
     detail::even_guess<E> guess;
@@ -38,7 +47,7 @@ struct guessed_even_bins : plain_bin_finder<guessed_even_bins<E>>, two_step_find
         return inside & (place - static_cast<E>(guessed) < guess.certain());
     }
 
-    // The last bin is closed: nothing is above it.
+    // The last bin is closed: no edge is above it, so a sample is not compared with one.
     template <class T>
     __device__ bin_index settle(const T& sample, bin_index k) const
     {
@@ -53,18 +62,19 @@ private:
     __device__ bool is_inside(E x) const { return (x >= guess.lo) & (x <= guess.hi); }
 };
 
-// Even bins of floats whose width is a power of two, and whose edges are multiples of it. The place of a sample, counted in
-// bins, is then sample * scale - lo * scale, and neither constant is rounded. Added to 2^23 and rounded down once, the place
-// becomes an integer in the lower bits of the sum, which is the bin. A sample in no bin makes a sum below 2^23, one that is too
-// large, or NaN: less the bits of 2^23, the bits of each of these are a number above that of any bin.
+// Even bins of floats whose width is a power of two, and whose edges are multiples of it. The position of a sample,
+// counted in bins, is then sample * scale - lo * scale, and neither constant is rounded. One fused operation adds 2^23
+// to the position and rounds down once, so that the bin is the integer in the lower bits of the sum. A sample in no bin
+// makes a sum below 2^23, one that is too large, or NaN: less the bits of 2^23, the bits of each of these, as an
+// unsigned number, are above any bin.
 struct exact_float_bins : plain_bin_finder<exact_float_bins>, two_step_finder<exact_float_bins> {
     static constexpr float shift = 0x1p23F;
     static constexpr std::size_t most = std::size_t{1} << 22;
 
     float lo;
     float hi;
-    float scale; // bins a unit
-    float start; // the place of 0, in bins, and the shift
+    float scale; // how many bins are as wide as 1
+    float start; // the position of 0, in bins, plus `shift`
     std::size_t bins;
 
     explicit exact_float_bins(const even_bins& even)
@@ -75,8 +85,8 @@ struct exact_float_bins : plain_bin_finder<exact_float_bins>, two_step_finder<ex
     {
     }
 
-    // All of this is exact where the step is a power of two, since the quotient then is; and so are the edges, of which
-    // each is an integer of 24 bits times the step.
+    // Returns whether all of this is exact. The step must be a power of two, since the quotients are exact then. So are
+    // the edges, each of which is an integer of 24 bits times the step.
     static bool is_valid(const even_bins& even)
     {
         const double step = detail::even_edge(even).step;
@@ -96,7 +106,7 @@ struct exact_float_bins : plain_bin_finder<exact_float_bins>, two_step_finder<ex
         return k < static_cast<bin_index>(bins);
     }
 
-    // The last bin is closed.
+    // The last bin is closed: a sample equal to hi is in it.
     template <class T>
     __device__ bin_index settle(const T& sample, bin_index k) const
     {
@@ -106,34 +116,36 @@ struct exact_float_bins : plain_bin_finder<exact_float_bins>, two_step_finder<ex
     }
 };
 
-// An integer as a double, by the bits of 2^52 and it: a conversion takes longer.
+// Converts an integer to a double by putting its bits below those of 2^52, which takes less time than the instruction
+// for it.
 __device__ inline double double_of(std::uint32_t x)
 {
     return std::bit_cast<double>(std::bit_cast<std::uint64_t>(0x1p52) | x) - 0x1p52;
 }
 
-// The integer at or above x, or the nearest that there is.
+// Returns the integer at or above x, or the nearest one that the type has.
 __device__ inline std::int32_t rounded_up(double x, std::int32_t) { return __double2int_ru(x); }
 __device__ inline std::uint32_t rounded_up(double x, std::uint32_t) { return __double2uint_ru(x); }
 
-// Even bins of floats. Where a sample is, in bins, is computed in numbers of type G by one multiplication and addition,
-// and rounded to an integer by adding `shift`: the integer is in the lower bits of the sum. The sample is in the bin
-// that begins at this edge or in the one before, as long as the arithmetic and the edges, which are floats, are off by
-// less than half a bin together. A comparison with the edge itself, computed as its definition says, tells which.
+// Even bins of floats. The position of a sample, counted in bins, is computed in numbers of type G by one
+// multiplication and addition, and rounded to the nearest integer by adding `shift`: the integer is in the lower bits
+// of the sum. It is the number of an edge, and the sample is in the bin that begins at that edge or in the one before,
+// as long as the arithmetic and the edges, which are floats, are off by less than half a bin together. A comparison
+// with the edge itself, computed as its definition says, tells which.
 template <class G>
 struct even_float_arithmetic {
     detail::even_edge edge;
     float lo;
     float hi;
-    G scale;  // bins a unit
-    G offset; // where 0 is, in bins
+    G scale;  // how many bins are as wide as 1
+    G offset; // the position of 0, in bins
     std::size_t bins;
 
     static constexpr G shift = sizeof(G) == 4 ? G(0x1.8p23) : G(0x1.8p52);
 
-    // How many bins a place can be off by. With u the roundoff of a float and m the largest magnitude, the edges are
-    // off by u m, or by what subnormal floats are, times the scale. In floats the sum is off by u for each bin that it
-    // can be; the scale, times m, and the offset by what they are.
+    // Returns by how many bins a position can be off. Let u be the roundoff of a float and m the largest magnitude. The
+    // edges are off by u m, or by the roundoff of subnormal floats, times the scale. In floats, the sum is also off by
+    // u for each bin that it can be, the product by m times the error of the scale, and the offset by its own roundoff.
     static double error_of(const even_bins& even)
     {
         constexpr double u = 0x1p-24;
@@ -149,8 +161,9 @@ struct even_float_arithmetic {
 
     static double scale_of(const even_bins& even) { return static_cast<double>(even.count) / (even.hi - even.lo); }
 
-    // Whether the bin finder can be used: the scale is as exact as a number of its type can be, and nothing above the last
-    // edge is below what the arithmetic of the others makes of it.
+    // Returns whether the bin finder can be used. Positions must be off by a quarter of a bin at most, and the scale
+    // must be a normal number of its type. The formula of the other edges, taken for the last one, must not exceed it:
+    // else a sample above the last edge could be found below it.
     static bool is_valid(const even_bins& even)
     {
         const detail::even_edge edge(even);
@@ -183,8 +196,8 @@ struct even_float_bins : even_float_arithmetic<G>,
 
     explicit even_float_bins(const even_bins& even) : arithmetic(arithmetic::of(even)) {}
 
-    // The index is that of no bin where the sample is in none: the sums of samples far out of range have bits above those of
-    // the sums of bins.
+    // Where the sample is in no bin, k is the index of no bin either: the sum of a sample far out of range has other
+    // upper bits than the sums of bins have. Of a double, the lower 32 bits alone cannot tell, so the range is checked.
     template <class T>
     __device__ bool quick(const T& sample, bin_index& k) const
     {
@@ -193,12 +206,12 @@ struct even_float_bins : even_float_arithmetic<G>,
         const bin_index nearest = lower_bits(sum) - lower_bits(arithmetic::shift);
         const auto nearest_edge = static_cast<float>(edge.by_step(double_of(nearest)));
         k = nearest - (x >= nearest_edge ? 0 : 1);
-        if constexpr (sizeof(G) == 8) // where the lower bits alone do not tell
+        if constexpr (sizeof(G) == 8)
             k = is_inside(x) ? k : ~bin_index{0};
         return k < static_cast<bin_index>(bins);
     }
 
-    // The last bin is closed.
+    // The last bin is closed: a sample at or just below its end is in it, whatever the first step has found.
     template <class T>
     __device__ bin_index settle(const T& sample, bin_index k) const
     {
@@ -219,22 +232,24 @@ private:
     }
 };
 
-// Even bins of integers of up to 32 bits: the same in fixed-point arithmetic with the distance of a sample from the
-// first integer in the range. The guess is never too high, and never more than one too low.
+// Even bins of integers of up to 32 bits: the position of a sample, counted in bins, is computed in fixed-point
+// arithmetic from its distance from the first integer in the range. The bin that this guesses is never too high, and
+// never more than one too low.
 struct even_integer_arithmetic {
     detail::even_edge edge;
     std::int64_t begin;  // the first integer in the range
-    std::uint32_t last;  // the distance from it to the last one
-    std::uint32_t scale; // bins a unit, times 2^32, rounded down
-    std::uint64_t start; // the place of the first integer, times 2^32, less what the guess can be too high by
+    std::uint32_t last;  // the distance from `begin` to the last integer in the range
+    std::uint32_t scale; // 2^32 times how many bins are as wide as 1, rounded down
+    std::uint64_t start; // 2^32 times the position of the first integer, less what the guess could be too high by
     std::size_t bins;
-    std::uint32_t closing = 0; // the distance of the last edge, where that is beyond `last`
-    bool is_exact = false;     // every guess is right
+    std::uint32_t closing = 0; // the distance of the last edge, where it is an integer beyond `last`
+    bool is_exact = false;     // whether every guess is right
 
     static constexpr double one = 4294967296.0;
-    static constexpr std::uint32_t slack = 1U << 17; // more than the rounding of the edges of 32-bit integers can make
+    static constexpr std::uint32_t slack = 1U << 17; // more than what rounding can move edges of 32-bit integers by
 
-    // Whether the bin finder can be used: for 2^30 integers at most, no more bins than integers, and no edge above all of them.
+    // Returns whether the bin finder can be used: the range has 2^30 integers at most and is at least as wide as there
+    // are bins, and no edge is above all integers of the type.
     template <class T>
     static bool is_valid(const even_bins& even)
     {
@@ -258,9 +273,9 @@ struct even_integer_arithmetic {
                                        static_cast<std::uint32_t>(std::min(scale, one - 1)),
                                        static_cast<std::uint64_t>(before) - slack,
                                        even.count};
-        // Where all edges are multiples of a unit that divides one, samples count as half a unit more, which keeps them
-        // away from the edges by more than the arithmetic is off by. The last one, which would be in a bin of its own,
-        // is treated apart.
+        // Where all edges are multiples of a unit of 1, 1/2, 1/4 or so, half a unit is added to every sample. This
+        // keeps samples away from the edges by more than the arithmetic is off by, so that every guess is right. A
+        // sample equal to the last edge would be given a bin behind the last one: it is treated apart.
         for (double unit = 1; last > 0 && before < 0x1p52 && 2.0 * last + 8 < scale * unit; unit /= 2)
             if (are_multiples(even, edge.step, unit)) {
                 finder.closing = first + last == even.hi ? last : 0;
@@ -273,7 +288,8 @@ struct even_integer_arithmetic {
     }
 
 private:
-    // Whether the edges are multiples of a power of two that doubles have without rounding.
+    // Returns whether the edges are multiples of the unit, a power of two, and doubles have all of them without
+    // rounding.
     static bool are_multiples(const even_bins& even, double step, double unit)
     {
         const auto is_multiple = [&](double x) {
@@ -294,14 +310,15 @@ private:
     }
 };
 
-// With IsExact for those bins alone of which every guess is right.
+// The bin finder of integers. IsExact is for bins of which every guess is right.
 template <bool IsExact>
 struct even_integer_bins : even_integer_arithmetic,
                            plain_bin_finder<even_integer_bins<IsExact>>,
                            two_step_finder<even_integer_bins<IsExact>> {
     explicit even_integer_bins(const even_integer_arithmetic& arithmetic) : even_integer_arithmetic(arithmetic) {}
 
-    // Guesses the bin, modulo 2^32: that of the first integer may be one too low as well. Then the upper edge of the bin tells.
+    // Guesses the bin and compares the sample with the upper edge of the guessed bin. The guess is taken modulo 2^32,
+    // since that of the first integer may be one below bin 0.
     template <class T>
     __device__ bool quick(const T& sample, bin_index& k) const
     {
@@ -314,7 +331,8 @@ struct even_integer_bins : even_integer_arithmetic,
         return (distance <= last) & (k < static_cast<bin_index>(bins));
     }
 
-    // The bin that was found, of which the last one is closed, or an out-of-range bin.
+    // Returns the bin that was found, or the last one for a sample at its end, since that bin is closed, or an
+    // out-of-range bin.
     template <class T>
     __device__ bin_index settle(const T& sample, bin_index k) const
     {
@@ -336,7 +354,8 @@ private:
     }
 };
 
-// Even bins whose edges are too close together for any arithmetic: a search among edges that are computed where they are needed.
+// Even bins whose edges are too close together for any of this arithmetic: a binary search among edges that are
+// computed where they are needed.
 template <class E>
 struct searched_even_bins : plain_bin_finder<searched_even_bins<E>, bin_range::many> {
     detail::even_edge edge;
@@ -367,7 +386,7 @@ struct searched_even_bins : plain_bin_finder<searched_even_bins<E>, bin_range::m
 
 enum class even_way { integers, floats, wide_floats, guess, search };
 
-// The cheapest way to find these even bins for samples of type T. It is decided here alone.
+// Returns the cheapest way to find these bins for samples of type T, among those that any_even_bins has.
 template <class T>
 even_way even_way_of(const even_bins& bins)
 {
@@ -383,7 +402,7 @@ even_way even_way_of(const even_bins& bins)
                                                                : even_way::search;
 }
 
-// The ways in one type, by a branch that all lanes take alike.
+// The one type of bin finder for even bins: it has all ways, of which a branch takes one, for all lanes alike.
 template <class T>
 struct any_even_bins : plain_bin_finder<any_even_bins<T>> {
     using E = detail::edge_t<T>;
@@ -435,7 +454,7 @@ auto any_bin_finder(const even_bins& bins, threshold_list&)
     return any_even_bins<T>(bins);
 }
 
-// Bytes are found once for each of their 256 values, so that any way will do.
+// The bins of bytes are looked up once for each of their 256 values, so any way is good enough for them.
 template <class T, class F>
 void with_bin_finder(const cuda&, const even_bins& bins, F f)
 {

@@ -28,18 +28,29 @@
 #include <upsweep/range.hpp>
 #include <upsweep/verb/histogram.hpp>
 
-// Histogram: a source of samples, a bin finder, a table of counters and a merge of the tables. Most histograms are counted by
-// the kernel below, whose blocks have privatized tables in shared memory, as H6 of the laboratory has; few samples by the kernel
-// of small.cuh; tables too large for a block by those of cluster.cuh and partitioned.cuh. choose() says which.
+// A histogram on a GPU is a source of samples x a bin finder x a table of counters x a merge of the tables. choose()
+// alone decides which kernel counts:
+//
+//     of_few_samples       small.cuh         few samples and few bins
+//     by_lane_tables,
+//     by_half_as_many,
+//     by_block_tables      the kernel below  tables that fit into the shared memory of one block
+//     by_cluster_tables    cluster.cuh       tables that fit into the shared memory of two blocks
+//     by_partitions        partitioned.cuh   any larger number of bins
+//
+// The kernel below counts most histograms. It is privatization in shared memory, as the textbooks, CUB and H6 of the
+// laboratory have it: each block counts in a table of its own, and the tables are merged into the totals of the grid at
+// the end.
 namespace upsweep::gpu {
 
 struct block_histogram_shape {
     static constexpr int threads = 1024;
-    template <
-        class Source> // rows that a warp reads at once; with more, registers run out where bins are computed in doubles
+    // How many rows of vectors a warp reads at once. With more, registers run out where bins are computed in doubles.
+    template <class Source>
     static constexpr int rows = sizeof(std::iter_value_t<Source>) < 8 ? 8 : 4;
 };
-template <class T, int Channels> // and where channels are kept beside them
+// A lane keeps the channels of its elements in registers, too, which leaves room for four rows.
+template <class T, int Channels>
 constexpr int block_histogram_shape::rows<channel_rows<T, Channels>> = 4;
 
 template <class Shape, class Table, class Source, class Finder, class Size, class Result>
@@ -49,7 +60,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     extern __shared__ __align__(16) std::uint32_t shared_words[];
     source_reader<Shape::template rows<Source>, Source> samples(in, count, blockIdx.x, gridDim.x);
 
-    // What the bin finder keeps in shared memory comes first, so that the compiler knows where it is.
+    // The bin finder's words come first in shared memory, so that the compiler knows their address.
     const auto bin_of = finder.of_block(shared_words);
     const Table table{shared_words + words_of(finder)};
     clear_words(table.counters, size.template words<Table>());
@@ -82,8 +93,9 @@ void block_histogram(const cuda& target, const Source& in, std::uint64_t count, 
            grid_totals_to_merge(target, size.all_bins));
 }
 
-// Calls f(source, count, result) for the pieces of a source that the kernel above reads one after the other, with tables of this
-// type: an array is one piece.
+// The kernel above reads a source in one piece, or in several by a launch each. This calls f(piece, count, result) for
+// the pieces; from the second one on, the result accumulates. The pieces may depend on the type of the table. An array
+// is one piece.
 template <class Source, class Result, class Table, class F>
 void for_each_piece(const Source& in, std::uint64_t count, const Result& result, std::type_identity<Table>, F f)
 {
@@ -101,33 +113,36 @@ void for_each_piece(const matrix_source<T>& in, std::uint64_t, Result result, st
 // --- which kernel counts ---------------------------------------------------------------------------------------------
 
 enum class counting {
-    of_few_samples,
-    by_lane_tables,
-    by_half_as_many,
-    by_block_tables,
-    by_cluster_tables,
-    by_partitions
+    of_few_samples,    // each lane holds all of its samples in registers
+    by_lane_tables,    // a block has a copy of each counter for every lane of a warp
+    by_half_as_many,   // a block has a copy of each counter for every two lanes
+    by_block_tables,   // a block has one copy of each counter, at a swizzled place
+    by_cluster_tables, // the two blocks of a cluster have one table, of which each keeps a half
+    by_partitions      // samples are sorted by partitions of the bins, which are then counted one by one
 };
 
-// Up to so many counters, each lane has a copy; with more of them, adding the copies up takes longer than lanes wait for one
-// another in one copy. Elements of channels meet more often.
+// Up to this many counters, a table has a copy of each for every lane of a warp. With more counters, adding the copies
+// up takes longer than lanes wait for one another at a single copy. Elements of channels meet at one counter more
+// often: they have copies for all lanes wherever these fit.
 template <class Sample>
 inline constexpr bin_index most_for_lanes = 1024;
 template <class T>
 inline constexpr bin_index most_for_lanes<channel_sample<T>> = ~bin_index{0};
 
-// Whether samples are of so many values, in all, that their tables may not have room for a copy for each lane.
+// Whether samples that are counted by value can have so many values that a block may lack room for a copy for every
+// lane: the bytes of an image have 256 values in each channel.
 template <class Sample>
 inline constexpr bool has_many_values = false;
 template <class T>
 inline constexpr bool has_many_values<channel_sample<T>> = is_byte<T>;
 
-// Whether a block always has room for the counters: of the few values of a byte, or of few bins.
+// Whether the counters always fit into the shared memory of one block, so that no kernel for larger tables is compiled:
+// the bin finder promises few bins, or samples are counted by the 256 values of a byte.
 template <class Source, class Finder, class Sample = std::iter_value_t<Source>>
 inline constexpr bool is_counted_by_block = Finder::range == bin_range::few ||
                                             (sample_keys<Sample>::by_value && !has_many_values<Sample>);
 
-// How samples are counted, from how many they are and how much of the shared memory of a block their counters need.
+// Chooses how samples are counted, by their number and by how much of a block's shared memory their counters need.
 template <class Result, class Source, class Finder, class Sample = std::iter_value_t<Source>>
 counting choose(const cuda& target, const Source& in, std::uint64_t count, const Finder& finder,
                 const table_size<Sample>& size)
@@ -152,6 +167,8 @@ counting choose(const cuda& target, const Source& in, std::uint64_t count, const
     return counting::by_partitions;
 }
 
+// Counts the samples by the kernel that choose() names. The conditions at compile time leave out the kernels that it
+// cannot name for these types.
 template <class Source, class Finder, class Result>
 void histogram(const cuda& target, const Source& in, std::uint64_t count, const Finder& finder, const Result& result)
 {

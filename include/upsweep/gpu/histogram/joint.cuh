@@ -23,11 +23,12 @@
 #include <upsweep/joint_bin.hpp>
 #include <upsweep/verb/joint_histogram.hpp>
 
-// Joint histograms: points go to bins by the product of the bin finders of their coordinates, and are counted as other samples are
-// (histogram.cuh). What is here makes points of several inputs. Two inputs of bytes have a kernel of their own.
+// A joint histogram counts points, whose coordinates come from several inputs. The inputs are zipped into one source,
+// the bin finders of the coordinates are combined into one of points, and points are then counted as other samples are
+// (histogram.cuh). Two inputs of bytes have kernels of their own (byte_pairs.cuh).
 namespace upsweep::gpu {
 
-// The bins of points.
+// The bin finder of points has one bin finder for each coordinate. This one, for no coordinate, ends the recursion.
 template <class... Finders>
 struct joint_bin_finder {
     struct function {
@@ -50,7 +51,7 @@ struct joint_bin_finder<Finder, Rest...> {
 
     Finder first;
     joint_bin_finder<Rest...> rest;
-    std::size_t first_bytes; // of shared memory, so that the next bin finder's is aligned
+    std::size_t first_bytes; // the shared memory of `first`, rounded up so that that of `rest` is aligned
     std::size_t bins;
 
     explicit joint_bin_finder(const Finder& finder, const Rest&... others)
@@ -99,12 +100,13 @@ struct joint_bin_finder<Finder, Rest...> {
 template <class... Finders>
 joint_bin_finder(const Finders&...) -> joint_bin_finder<Finders...>;
 
-// Counts in a table of the product of the bin finders.
+// Counts points by combinations of the coordinates' bins.
 template <class... Rs, class... Bins, class Counter>
 void histogram_of_points(const cuda& target, const std::tuple<Rs...>& in, std::uint64_t count,
                          const std::tuple<Bins...>& bins, const histogram_result<Counter>& result)
 {
-    // Edges are in shared memory only beside a table that fits there as a whole: larger ones need all of it.
+    // Edges are kept in shared memory only where the whole table fits there beside them: a larger table needs all of
+    // shared memory.
     const std::size_t most_for_edges = table_bytes(target) / 4;
     const std::size_t table = swizzled_table::words(result.bins + detail::out_of_range_bins) * sizeof(std::uint32_t);
     const std::size_t shared_bytes =
@@ -121,6 +123,7 @@ void histogram_of_points(const cuda& target, const std::tuple<Rs...>& in, std::u
     histogram(target, points, count, finder, result);
 }
 
+// Whether the inputs are two arrays of bytes.
 template <class... Rs>
 inline constexpr bool are_two_of_bytes = sizeof...(Rs) == 2 && ((is_byte<std::ranges::range_value_t<Rs>> &&
                                                                  std::ranges::contiguous_range<const Rs>)&&...);

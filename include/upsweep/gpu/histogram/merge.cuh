@@ -10,14 +10,16 @@
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/outside.hpp>
 
-// How the tables of the blocks become the counters of the caller: each block adds its table to the totals of the grid, and when
-// all of them have, somebody puts the totals where the caller wants them.
+// How the privatized tables of the blocks become the counters of the caller: each block adds its table to the totals of
+// the grid, in global memory. When all blocks have done so, the totals are put where the caller wants them, and zeros
+// are left for the next kernel.
 namespace upsweep::gpu {
 
-// The totals of the grid, and how its blocks wait for one another. All are zero between kernels.
+// The totals of the grid, and how its blocks wait for one another. Between kernels all of them but `generation` are
+// zero.
 struct grid_totals {
-    std::uint32_t* arrived;    // blocks at the barrier
-    std::uint64_t* generation; // barriers passed; never reset
+    std::uint32_t* arrived;    // how many blocks have come to the barrier
+    std::uint64_t* generation; // how many barriers have been passed; it is never reset
     std::uint64_t* totals;
 
     __device__ void add(bin_index k, std::uint64_t count) const
@@ -26,8 +28,9 @@ struct grid_totals {
     }
     __device__ std::uint64_t total(bin_index k) const { return load_relaxed(totals + k); }
 
-    // The same where each of `blocks` adds once to each counter, zeros too: the upper bits of the counter count them, so that
-    // the last one to come knows that it is. It calls take(total), and the counter is zero again.
+    // Adds to a total to which each of `blocks` blocks adds exactly once, if only zero. The upper 16 bits of the total
+    // count the blocks, so that the last one to come knows that it is: it sets the total to zero again and calls
+    // take(the sum).
     template <class F>
     __device__ void add_once(bin_index k, std::uint64_t count, unsigned blocks, F take) const
     {
@@ -40,7 +43,8 @@ struct grid_totals {
         }
     }
 
-    // Whether this block is the last of `blocks` to come here: what the others did before is then visible to it.
+    // Returns whether this block is the last of `blocks` to come here: what the others have written before is then
+    // visible to it. All threads of a block call this.
     __device__ bool is_last(unsigned blocks) const
     {
         __shared__ bool last;
@@ -56,7 +60,7 @@ struct grid_totals {
         return last;
     }
 
-    // Waits for all of `blocks`, which are resident at once.
+    // Waits until all of `blocks` blocks have come here. They are resident at once, since the launch is cooperative.
     __device__ void wait_for_all(unsigned blocks) const
     {
         __syncthreads();
@@ -77,7 +81,7 @@ struct grid_totals {
     }
 };
 
-// The memory of so many totals.
+// Returns the totals of a grid, in the workspace of the target.
 inline grid_totals grid_totals_of(const cuda& target, std::size_t counters)
 {
     constexpr std::size_t state_bytes = 256;
@@ -87,7 +91,8 @@ inline grid_totals grid_totals_of(const cuda& target, std::size_t counters)
             reinterpret_cast<std::uint64_t*>(first + state_bytes)};
 }
 
-// Where one histogram goes: a counter a bin, and those of the out-of-range bins, whose indices come after those of the bins.
+// Where one histogram goes: a counter for each bin, and the counters of the out-of-range bins, whose indices follow
+// those of the bins.
 template <class Counter>
 struct histogram_result {
     Counter* counts;
@@ -95,7 +100,7 @@ struct histogram_result {
     bin_index bins;
     bool accumulates;
 
-    // By the only one who has a total for this bin.
+    // Puts the total of a bin. Only one thread has it.
     __device__ void put(bin_index k, std::uint64_t total) const
     {
         if (k < bins)
@@ -104,7 +109,7 @@ struct histogram_result {
             words_out_of_range()[k - bins] = (accumulates ? words_out_of_range()[k - bins] : 0) + total;
     }
 
-    // By one of several who add to this bin.
+    // Adds to the counter of a bin to which other threads add, too.
     __device__ void add(bin_index k, std::uint64_t total) const
     {
         using word = std::conditional_t<sizeof(Counter) == 8, unsigned long long, unsigned>;
@@ -121,7 +126,7 @@ private:
     }
 };
 
-// Where the histograms of several parts go that have the same bins: rows of a matrix.
+// Where the histograms of several parts with the same bins go, such as the rows of a matrix: one after the other.
 template <class Counter>
 struct results_of_parts {
     histogram_result<Counter> first;
@@ -132,7 +137,7 @@ struct results_of_parts {
     }
 };
 
-// Puts the totals of the grid into the result and leaves zeros. By `blocks` blocks, of which each takes some.
+// Puts the totals of the grid into the result and leaves zeros. `blocks` blocks call this, and each takes a share.
 template <class Result>
 __device__ void take_totals(const Result& result, const grid_totals& grid, bin_index counters, unsigned block,
                             unsigned blocks)
@@ -145,15 +150,15 @@ __device__ void take_totals(const Result& result, const grid_totals& grid, bin_i
     }
 }
 
-// Up to this many counters, every block adds its counters to the totals, even those that are zero, and the last block to add to
-// a counter puts the total: no block waits for the others.
+// Up to this many bins, every block adds its counters to the totals, even those that are zero, and the last block to
+// add to a total puts it: no block waits for the others.
 inline constexpr bin_index most_to_add_once = 2048;
 
-// Where the total of a bin is that each block adds to once. Additions to a line of the second-level cache wait for one another,
-// sector by sector: only the first of its four sectors is used.
+// Returns where the total of a bin lies to which each block adds once. The second-level cache carries out additions to
+// the sectors of one line one after the other: only the first of a line's four sectors has totals, four of them.
 UPSWEEP_HOST_DEVICE constexpr bin_index spread(bin_index k) { return k / 4 * 16 + k % 4; }
 
-// The totals that a grid needs for so many counters.
+// Returns the totals that a grid needs to merge tables of so many bins.
 inline grid_totals grid_totals_to_merge(const cuda& target, bin_index counters)
 {
     return grid_totals_of(target, counters <= most_to_add_once ? spread(counters) : counters);

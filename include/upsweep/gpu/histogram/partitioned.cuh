@@ -15,10 +15,13 @@
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 
-// Histogram with more bins than shared memory has room for: partial privatization. The bins are cut into partitions of which each
-// fits. The samples are taken chunk by chunk, and a chunk takes two kernels: the first splits its tiles by partition (split.cuh),
-// and in the second the blocks share out the lists of each partition and count them in shared memory (count_lists.cuh). The
-// memory that the lists take does not depend on the number of samples.
+// A histogram with more bins than shared memory has room for. The bins are cut into partitions that fit there. Samples
+// are first split by partition, as in a pass of a radix sort, and then the partitions are counted one by one in
+// privatized tables. The samples are taken in passes, so that the memory for the lists does not depend on how many
+// samples there are. A pass takes two kernels:
+//
+//     split.cuh         each block sorts a tile of samples into a list for each partition
+//     count_lists.cuh   the blocks share out the lists, and count them in shared memory, a partition at a time
 namespace upsweep::gpu {
 
 template <class Result>
@@ -27,13 +30,13 @@ __global__ void take_totals_kernel(Result result, bin_index all_bins, grid_total
     take_totals(result, grid, all_bins, blockIdx.x, gridDim.x);
 }
 
-// The shared memory of a block that counts partitions of 2^shift counters, for a chunk of so many tiles.
+// Returns the shared memory of a block that counts partitions of 2^shift bins, in passes of so many tiles.
 inline std::size_t partition_bytes(unsigned shift, unsigned tiles)
 {
     return ((std::size_t{1} << shift) + 5 * lanes + 2 * std::size_t{tiles}) * sizeof(std::uint32_t);
 }
 
-// A chunk has no more tiles.
+// Returns how many tiles a pass has at most.
 inline unsigned most_tiles(const cuda& target)
 {
     using shape = partition_shape;
@@ -41,16 +44,17 @@ inline unsigned most_tiles(const cuda& target)
                     shape::tiles_of_thread * shape::count_threads);
 }
 
+// Returns the largest shift with which a block has room for the counters of a partition.
 inline unsigned partition_shift(const cuda& target)
 {
-    constexpr std::size_t variables = 8192; // at least what the kernel has beside them
+    constexpr std::size_t variables = 8192; // at least what the __shared__ variables of the kernel take
     unsigned shift = partition_shape::most_shift;
     while (partition_bytes(shift, most_tiles(target)) + variables > table_bytes(target))
         --shift;
     return shift;
 }
 
-// How many bins a GPU counts, whatever the number of samples.
+// Returns how many bins a GPU counts at once, whatever the number of samples.
 inline std::size_t most_bins(const cuda& target)
 {
     const std::size_t all_bins = std::size_t{partition_shape::most_partitions} << partition_shift(target);
@@ -98,16 +102,16 @@ void partitioned_histogram(const cuda& target, const Source& in, std::uint64_t c
     allow_shared_bytes<split>(target);
     allow_shared_bytes<count_lists>(target);
     check("histogram", cudaMemsetAsync(plan.sizes, 0, size_bytes, target.stream()));
-    for (std::uint64_t chunk = 0; chunk * plan.tiles < tiles; ++chunk) {
-        const auto here = static_cast<unsigned>(std::min<std::uint64_t>(plan.tiles, tiles - chunk * plan.tiles));
+    for (std::uint64_t pass = 0; pass * plan.tiles < tiles; ++pass) {
+        const auto here = static_cast<unsigned>(std::min<std::uint64_t>(plan.tiles, tiles - pass * plan.tiles));
         launch(target, "histogram", split,
-               grid_shape{.blocks = here, .threads = shape::threads, .shared_bytes = split_bytes}, in, count, chunk,
+               grid_shape{.blocks = here, .threads = shape::threads, .shared_bytes = split_bytes}, in, count, pass,
                finder, plan);
         launch(target, "histogram", count_lists,
                grid_shape{.blocks = std::min(multiprocessors, here),
                           .threads = shape::count_threads,
                           .shared_bytes = partition_bytes(plan.shift, plan.tiles)},
-               here, chunk, plan, grid);
+               here, pass, plan, grid);
     }
     launch(target, "histogram", take_totals_kernel<Result>,
            grid_shape{.blocks = multiprocessors, .threads = shape::count_threads, .shared_bytes = 0}, result,

@@ -20,27 +20,36 @@
 #include <upsweep/matrix.hpp>
 #include <upsweep/verb/matrix_histogram.hpp>
 
-// A histogram of each row. Where rows are many or short, each warp counts some of them at a time in a privatized table. Otherwise the
-// blocks take equal shares of all rows, one after the other: a block counts what it has of a row in its table, or a part of the
-// counters at a time where there is no room for all of them.
+// A histogram of each row of a matrix, counted in one of two ways:
+//
+//     by warps    Where rows are many or short, each warp takes some rows at a time, counts them in a privatized
+//                 table of its own, and puts their counters: no other warp reads these rows.
+//     by blocks   Otherwise the words of all rows, one after the other, are cut into a share for each block. A block
+//                 counts what it has of a row in its table. Where a share ends within a row, the blocks on both
+//                 sides add to the row's counters:
+//
+//                 | row 0         | row 1         | row 2         |
+//                 | block 0   | block 1   | block 2   | block 3   |
+//
+// Where the counters of a row are too many for a table, blocks read the row several times, each time for a part of the
+// counters.
 namespace upsweep::gpu {
 
 struct rows_shape {
     static constexpr int threads = 1024;
     static constexpr int warps = threads / lanes;
-    static constexpr int vectors = 4;                // of a lane, on their way at once
-    static constexpr std::uint64_t short_row = 1024; // vectors of a row that one warp counts alone
-    static constexpr std::uint64_t long_row =
-        4096; // vectors of a row that are worth a copy of the counters for each lane
-    static constexpr bin_index most_for_lanes = 1024; // counters of which each lane may have its own
-    static constexpr std::uint64_t rows_of_warp = 4;  // that make many rows
+    static constexpr int vectors = 4;                 // vectors that a lane reads at once
+    static constexpr std::uint64_t short_row = 1024;  // up to so many vectors, one warp counts a row alone
+    static constexpr std::uint64_t long_row = 4096;   // from so many vectors on, each lane has a copy of the counters
+    static constexpr bin_index most_for_lanes = 1024; // the most counters of which each lane has a copy
+    static constexpr std::uint64_t rows_of_warp = 4;  // rows are many if there are so many for each warp
 };
 
-// What a warp does at a time.
+// What a warp takes at a time.
 struct warp_rows {
-    std::uint64_t rows; // of a warp at a time
-    bin_index all_bins; // of a row
-    bin_index words;    // of shared memory for them
+    std::uint64_t rows; // how many rows
+    bin_index all_bins; // bins of a row, with the out-of-range bins
+    bin_index words;    // words of shared memory for the counters of these rows
 };
 
 template <class Shape, class T, class Finder, class Counter>
@@ -75,24 +84,27 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     }
 }
 
-// How the rows, and the parts of their counters, are shared out among the blocks.
+// How the rows, and the parts of their counters, are shared out among the blocks. The words of a row are read once for
+// each part.
 struct block_rows {
-    bin_index all_bins; // of a row
-    bin_index part;     // bins that a block counts
-    bin_index parts;
+    bin_index all_bins; // bins of a row, with the out-of-range bins
+    bin_index part;     // counters that a block has at a time
+    bin_index parts;    // how many parts the bins of a row are cut into
 
-    // The words of all parts of all rows, one after the other: where the share of a block begins.
+    // Returns where the share of a block begins among the words of all parts of all rows, which stand one after the
+    // other.
     __device__ static std::uint64_t share(std::uint64_t words, unsigned block)
     {
         return words / gridDim.x * block + words % gridDim.x * block / gridDim.x;
     }
+    // Returns where the part of the bins ends that begins at `first`.
     __device__ bin_index end_of(bin_index first) const
     {
         return parts == 1 || all_bins - first < part ? all_bins : first + part;
     }
 };
 
-// Clears the counters that the blocks before and after add to.
+// Clears the counters to which several blocks add: those of a row within which the share of this block begins.
 template <class T, class Counter>
 __global__ void clear_shared_rows_kernel(matrix_words<T> in, block_rows plan, results_of_parts<Counter> result)
 {
@@ -106,11 +118,11 @@ __global__ void clear_shared_rows_kernel(matrix_words<T> in, block_rows plan, re
         result[row.row].put(k, 0);
 }
 
-// Bytes of long rows, of which there are many more than values, are counted by value.
+// Bytes of long rows, which have many more elements than a byte has values, are counted by value.
 template <class T, class Table>
 inline constexpr bool rows_by_value = is_byte<T>&& std::same_as<Table, lane_table>;
 
-// Counts a vector of a row: the bins from `first` on that are in the part of the table.
+// Counts those samples of a vector whose bins are in the part of the table, which begins at bin `first`.
 template <class Table, class T, class Function>
 __device__ void count_in_part(const Table& table, const row_vector<T>& vector, const Function& bin_of, bin_index first,
                               bin_index part)
@@ -126,8 +138,8 @@ __device__ void count_in_part(const Table& table, const row_vector<T>& vector, c
     });
 }
 
-// Puts the counters of a row that this block has read alone, and adds those of a row that others have read, too. By all threads; a
-// barrier must follow.
+// Takes the counters of a row over into the result: where this block has read all of the row (`is_whole`) it puts them;
+// where others have read some of it, too, it adds them. All threads of a block call this, and a barrier must follow.
 template <class T, class Table, class Function, class Counter>
 __device__ void merge_part(const Table& table, const Function& bin_of, const block_rows& plan, bin_index first,
                            bool is_whole, const histogram_result<Counter>& result)
@@ -214,20 +226,20 @@ void histogram_rows(const cuda& target, const matrix<T>& rows, const Finder& fin
     if (all_bins <= of_warp && (in.words <= shape::short_row || rows.rows >= shape::rows_of_warp * warps)) {
         constexpr auto kernel = rows_by_warps_kernel<shape, T, Finder, Counter>;
         const std::uint64_t wanted = std::max<std::uint64_t>(lanes * shape::vectors / in.words, 1);
-        const std::uint64_t together =
+        const std::uint64_t rows_at_once =
             std::min({wanted, std::uint64_t{of_warp / all_bins}, (rows.rows + warps - 1) / warps});
-        const auto words = static_cast<bin_index>(swizzled_table::words(together * all_bins));
-        const std::uint64_t pieces = (rows.rows + together - 1) / together;
+        const auto words = static_cast<bin_index>(swizzled_table::words(rows_at_once * all_bins));
+        const std::uint64_t pieces = (rows.rows + rows_at_once - 1) / rows_at_once;
         const std::uint64_t blocks = std::min((pieces + shape::warps - 1) / shape::warps, warps / shape::warps);
         allow_shared_bytes<kernel>(target);
         launch(target, "histogram_rows", kernel,
                grid_shape{.blocks = static_cast<unsigned>(blocks),
                           .threads = shape::threads,
                           .shared_bytes = shape::warps * words * sizeof(std::uint32_t) + finder.shared_bytes()},
-               in, finder, warp_rows{together, all_bins, words}, result);
+               in, finder, warp_rows{rows_at_once, all_bins, words}, result);
         return;
     }
-    const bin_index keys = is_byte<T> ? 256 : all_bins; // bytes are counted by value
+    const bin_index keys = is_byte<T> ? 256 : all_bins; // bytes of long rows are counted by value
     if (sizeof(T) <= 2 && in.words >= shape::long_row && keys <= shape::most_for_lanes &&
         lane_table::words(keys) <= available)
         return launch_rows_by_blocks<lane_table>(target, in, finder, all_bins, keys, 1, result);

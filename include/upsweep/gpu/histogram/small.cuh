@@ -14,23 +14,26 @@
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 
-// Histogram of so few samples that a lane has all of its own in registers at once, and of few bins. As with small folds, the
-// fewer instructions the better: each is fetched from memory and used once.
+// A histogram of few bins and of so few samples that each lane has all of its samples in registers at once. As with
+// small folds, the fewer instructions the better: each of them is fetched from memory and used once.
 namespace upsweep::gpu {
 
 struct small_histogram_shape {
     static constexpr int threads = 1024;
     template <class Source>
     static constexpr int elements = vector_elements<sizeof(std::iter_value_t<Source>)>;
-    template <class Source> // vectors of a lane; with more of small samples, counting them takes longer than reading
+    // Vectors of a lane. With more vectors of small samples, counting them would take longer than reading them.
+    template <class Source>
     static constexpr int rows = sizeof(std::iter_value_t<Source>) < 4 ? 2 : 4;
-    template <class Source> // samples of a block's row
+    // How many samples a block reads in one row of vectors.
+    template <class Source>
     static constexpr unsigned row = unsigned{threads} * elements<Source>;
-    // With so few samples, more copies of the counters take longer to add up than lanes take to wait for one another.
+    // With so few samples, adding up more copies of the counters would take longer than lanes wait for one another.
     using table = replicated_table<8>;
 };
 
-// Samples are aligned for vectors. A block's rows lie a grid's row apart.
+// Vectors of the samples must be aligned. A row of the grid is a vector for each thread of all blocks; a thread reads
+// one in each row.
 template <class Shape, class Source, class Finder, class Size, class Result>
 __global__ void __launch_bounds__(Shape::threads)
     small_histogram_kernel(Source in, unsigned count, Finder finder, Size size, Result result, grid_totals grid)
@@ -64,7 +67,8 @@ __global__ void __launch_bounds__(Shape::threads)
     merge_once(table, bin_of, size, result, grid);
 }
 
-// Sources for which there is a kernel, and whether their samples are few and aligned.
+// Whether the kernel is compiled for a source, and whether its samples are few and aligned, so that the kernel can
+// count them.
 template <class Source>
 inline constexpr bool can_be_small = may_have_words<small_histogram_shape::elements<Source>, Source>;
 

@@ -12,13 +12,24 @@
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
 
-// The first kernel of a partitioned histogram: each block splits a tile of the samples by partition, a counting sort in shared
-// memory whose steps are the methods of split_block. A list begins at a vector and is filled up to one with entries that stand
-// for no bin of the partition: the lowest of their upper bits is that of another partition.
+// The first kernel of a partitioned histogram (partitioned.cuh): each block splits a tile of samples by partition. It
+// is a counting sort in shared memory, like a pass of radix partitioning, and its steps are the methods of split_block:
+//
+//     find          reads the samples, finds their bins, and counts the entries of each list at the list's cursors
+//     place_lists   turns each cursor from a count into the place of its first entry, by a scan
+//     sort          writes each entry where its cursor is, and moves the cursor on
+//     store         copies the sorted entries, and where the lists begin, to global memory
+//
+//     samples -> find -> bins in registers -----------------------> sort -> entries in shared memory -> store -> lists
+//                    \-> counts at cursors -> place_lists -> places /
+//
+// An *entry* is the lower 16 bits of a bin index, and a *list* has a tile's entries of one partition. A list begins at
+// a vector, and its last vector is filled up with entries that stand for no bin of the partition: the lowest of the
+// bits above the bin's number within the partition is not the partition's, but that of its neighbours.
 namespace upsweep::gpu {
 
-// Where the entry is kept that comes at some byte of the sorted ones. Lanes write runs of entries that begin in the same bank
-// where the samples are alike: so vectors are swizzled.
+// Returns where the entry is kept that comes at some byte of the sorted entries. Where samples are alike, lanes write
+// runs of entries that would begin in the same bank: vectors are therefore swizzled.
 __device__ inline std::uint32_t place_of_entry(std::uint32_t byte) { return byte ^ (byte >> 6 & 0x70); }
 
 template <class Shape, class Source, class Finder>
@@ -31,11 +42,11 @@ class split_block {
 
 public:
     struct shared_memory {
-        std::uint32_t warp_vectors[Shape::cursor_rounds * Shape::warps];
-        std::uint16_t starts[Shape::most_partitions + 1]; // of the lists, in vectors
+        std::uint32_t warp_vectors[Shape::cursor_rounds * Shape::warps]; // vectors of the lists of each warp's cursors
+        std::uint16_t starts[Shape::most_partitions + 1];                // the vectors at which the lists begin
     };
 
-    // What lies beyond the end of a tile goes to one more list behind the others.
+    // Behind the lists of the partitions there is one more, for what a tile at the end of the samples lacks.
     __device__ split_block(const partition_plan& plan, uint4* shared_vectors, shared_memory& shared)
         : plan_(plan), cursors_(shared_vectors), shared_(shared), window_(shared_vectors), lists_(plan.partitions + 1),
           cursor_vectors_((lists_ * plan.copies + 4 * lanes - 1) / (4 * lanes) * lanes),
@@ -43,12 +54,12 @@ public:
     {
     }
 
-    // Finds the bins and counts the samples of each list. A lane's cursors are its own while there are copies enough: no two
-    // lanes of a warp then wait for one another. What is kept of a sample are the lower bits of its bin, in the upper half, and
-    // where its cursor is.
-    __device__ void find(const Source& in, std::uint64_t count, std::uint64_t chunk, const Finder& finder)
+    // Finds the bins and counts the entries of each list. A list has several copies of its cursor, if possible one for
+    // each lane: no two lanes of a warp then wait for one another. Of each sample a lane keeps the entry, in the upper
+    // half of a word, and the address of its cursor, in the lower half.
+    __device__ void find(const Source& in, std::uint64_t count, std::uint64_t pass, const Finder& finder)
     {
-        const std::uint64_t first = (chunk * plan_.tiles + blockIdx.x) * Shape::tile;
+        const std::uint64_t first = (pass * plan_.tiles + blockIdx.x) * Shape::tile;
         const auto end = static_cast<unsigned>(count - first < Shape::tile ? count - first : Shape::tile);
         const bool whole = end == Shape::tile && is_aligned<elements>(in + first);
         lane_vector<sample, elements> vectors[rows_at_once];
@@ -87,8 +98,9 @@ public:
         }
     }
 
-    // Turns the cursors into the places of their first entries: a scan over all of them. A thread has four copies, its
-    // neighbours have the others of a list; the last of them knows how many vectors the list has.
+    // Turns the cursors into the places of their first entries, by a scan over all of them. A thread has four copies of
+    // a list's cursor, and its neighbours have the others; the last of these threads knows how many vectors the list
+    // has.
     __device__ void place_lists()
     {
         const int threads_of_list = static_cast<int>(plan_.copies) / 4;
@@ -137,7 +149,7 @@ public:
             }
     }
 
-    // Writes each sample where its cursor is, which moves on.
+    // Writes each entry where its cursor is, and moves the cursor on to the next place.
     __device__ void sort() const
     {
 #pragma unroll
@@ -146,8 +158,9 @@ public:
                           static_cast<std::uint16_t>(kept_[i] >> 16));
     }
 
-    // Stores the sorted entries, where the lists begin, and adds to how long those of each partition are.
-    __device__ void store(std::uint64_t chunk) const
+    // Stores the sorted entries and where the lists begin, and adds the lengths of the lists to the sizes of their
+    // partitions.
+    __device__ void store(std::uint64_t pass) const
     {
         uint4* const to = plan_.entries + std::size_t{blockIdx.x} * plan_.tile_vectors;
         const unsigned used = shared_.starts[plan_.partitions];
@@ -160,12 +173,12 @@ public:
             plan_.starts[std::size_t{p} * plan_.tiles + blockIdx.x] = static_cast<std::uint16_t>(start);
             const std::uint32_t length = p < plan_.partitions ? shared_.starts[p + 1] - start : 0;
             if (length != 0)
-                atomicAdd(plan_.sizes_of(chunk) + p, length);
+                atomicAdd(plan_.sizes_of(pass) + p, length);
         }
     }
 
 private:
-    // The rows from number `from` on of the tile, of which `end` samples exist.
+    // Reads rows_at_once rows of vectors from number `from` on of the tile, which has `end` samples.
     __device__ static void read(const Source& tile, unsigned end, bool whole, int from,
                                 lane_vector<sample, elements> (&vectors)[rows_at_once])
     {
@@ -179,12 +192,14 @@ private:
                 vectors[r] = gather_within<elements>(tile, end, mine + r * row);
     }
 
-    // Whether this warp has cursors in a round of them.
+    // Returns whether this warp has cursors in a round of them.
     __device__ bool is_used(int round) const
     {
         return static_cast<unsigned>((round * Shape::warps + warp_id()) * lanes) < cursor_vectors_;
     }
 
+    // Notes where a list begins, and fills its last vector with entries that stand for no bin; sort() writes the list's
+    // own over the first of these.
     __device__ void begin_list(bin_index list, std::uint32_t start, std::uint32_t vectors) const
     {
         shared_.starts[list] = static_cast<std::uint16_t>(start);
@@ -206,19 +221,19 @@ private:
 
 template <class Shape, class Source, class Finder>
 __global__ void __maxnreg__(Shape::registers)
-    split_kernel(Source in, std::uint64_t count, std::uint64_t chunk, Finder finder, partition_plan plan)
+    split_kernel(Source in, std::uint64_t count, std::uint64_t pass, Finder finder, partition_plan plan)
 {
     using block = split_block<Shape, Source, Finder>;
     extern __shared__ __align__(128) uint4 shared_vectors[];
     __shared__ typename block::shared_memory shared;
     block self(plan, shared_vectors, shared);
-    self.find(in, count, chunk, finder);
+    self.find(in, count, pass, finder);
     __syncthreads();
     self.place_lists();
     __syncthreads();
     self.sort();
     __syncthreads();
-    self.store(chunk);
+    self.store(pass);
 }
 
 } // namespace upsweep::gpu

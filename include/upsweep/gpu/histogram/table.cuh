@@ -8,15 +8,17 @@
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/outside.hpp>
 
-// Privatized tables: the counters that a block has for itself in shared memory, 32 bits each, so that its increments meet those
-// of no other block. An increment by one whose result nobody uses becomes an instruction that merges equal addresses of a warp:
-// constant samples are the cheapest ones. What costs time are distinct counters in one bank of shared memory, which the tables
-// avoid in two ways: by a swizzle, or by a copy of the table for some lanes.
+// Privatized tables: the counters that a block has for itself in shared memory, 32 bits each, so that its increments
+// meet those of no other block (privatization, as in the textbooks and CUB). Nobody uses the result of an increment,
+// which makes it an instruction that merges equal addresses of a warp: constant samples are the cheapest ones. What
+// costs time are distinct counters in one bank of shared memory. The tables avoid them in two ways: by a swizzle, or by
+// copies of each counter for different lanes.
 namespace upsweep::gpu {
 
 using detail::bin_index;
 
-// One copy of each counter, at a swizzled place, lest bins that are 32 or 1024 apart meet in a bank.
+// A table with one copy of each counter, at a swizzled place, so that bins that are 32 or 1024 apart are in different
+// banks.
 struct swizzled_table {
     std::uint32_t* counters;
     shared_address address = shared_address_of(counters);
@@ -28,7 +30,7 @@ struct swizzled_table {
     __device__ void increment_at(bin_index place) const { increment_shared(address, place); }
     __device__ std::uint32_t total(bin_index k) const { return counters[place(k)]; }
 
-    // The same for a pair of counters, whose indices are the halves of a word.
+    // These do the same for a pair of counters, whose indices are the halves of a word.
     __device__ static std::uint32_t places(std::uint32_t pair)
     {
         constexpr std::uint32_t banks = 31U << 16 | 31U;
@@ -41,7 +43,8 @@ struct swizzled_table {
     }
 };
 
-// Several copies of each counter, side by side in the banks. Lanes whose numbers are equal modulo Copies share one.
+// A table with several copies of each counter, side by side in the banks. Lanes whose numbers are equal modulo Copies
+// share a copy.
 template <unsigned Copies>
 struct replicated_table {
     std::uint32_t* counters;
@@ -52,7 +55,7 @@ struct replicated_table {
     __device__ void increment(bin_index k) const { increment_shared(address, k * Copies); }
     __device__ std::uint32_t total(bin_index k) const
     {
-        if constexpr (Copies == 8) { // two loads of 16 bytes, with which eight threads read from all banks
+        if constexpr (Copies == 8) { // two loads of 16 bytes: eight threads read from all banks at once
             const auto* const halves = reinterpret_cast<const uint4*>(counters) + k * 2;
             const uint4 a = halves[k / 4 % 2];
             const uint4 b = halves[k / 4 % 2 ^ 1];
@@ -66,18 +69,18 @@ struct replicated_table {
     }
 };
 
-// A copy for every lane: an increment never waits for another one of its warp.
+// A table with a copy for every lane: an increment never waits for another one of its warp.
 using lane_table = replicated_table<lanes>;
 
-// By all threads of a block; a barrier must follow.
+// Sets words to zero. All threads of a block call this, and a barrier must follow.
 __device__ inline void clear_words(std::uint32_t* words, std::size_t count)
 {
     for (std::size_t i = threadIdx.x; i < count; i += blockDim.x)
         words[i] = 0;
 }
 
-// Calls f(k, total) for every counter of a block's table. Blocks begin at different counters, lest they all wait for the same
-// ones of the grid. By all threads, after a barrier.
+// Calls f(k, total) for every counter of a block's table. The blocks begin at different counters, so that they do not
+// all wait for the same totals of the grid. All threads of a block call this, after a barrier.
 template <class Table, class F>
 __device__ void for_each_total(const Table& table, bin_index counters, F f)
 {

@@ -29,15 +29,22 @@
 #include <upsweep/verb/weighted_histogram.hpp>
 #include <upsweep/weights.hpp>
 
-// Weighted histogram in one kernel and one pass. A block turns weights into fixed-point numbers and adds them up in shared memory,
-// by a scale that it takes from some of the weights; what the scale does not suit goes straight to the sums of the grid
-// (weighted_sums.cuh). Integers add up without an error in any order, so nothing of this shows in a result.
+// A weighted histogram in one kernel and one pass. Its sums are exact and rounded once: the sums of the grid are
+// superaccumulators as Kulisch has them (exact_sum.hpp). To add to these for every weight would be slow. A block
+// therefore turns weights into fixed-point numbers, by a scale that it takes from some of the weights, and adds them up
+// in privatized tables in shared memory; a weight that the scale does not suit is added to the sums of the grid at once
+// (weighted_sums.cuh). Integers add up without an error in any order, so neither the scale nor the order shows in a
+// result.
+//
+//     samples -> bins -----+-> the scale suits:  add to the block's table -> merge into the grid's sums -+-> round
+//     weights -> scaled ---+-> it does not:      add to the grid's sums at once -------------------------+
 namespace upsweep::gpu {
 
 struct weighted_shape {
     static constexpr int threads = 1024;
-    static constexpr bin_index most_for_one_block = 512; // totals that the last block hands over alone
-    static constexpr int many_lanes = 8;                 // with one bin among them make it worth a register
+    static constexpr bin_index most_for_one_block = 512; // up to so many sums, the last block rounds all of them
+    static constexpr int many_lanes = 8;                 // so many lanes with one bin make it worth registers
+    // A launch adds up this many weights at most; then the digits are carried.
     static constexpr std::uint64_t most_samples = detail::most_summands / 2;
 
     template <class Sample, class Weight>
@@ -46,17 +53,18 @@ struct weighted_shape {
     static constexpr int rows = 2;
 };
 
-// Where the sums go: one a bin, and those of the weights beside all bins.
+// Where the sums go: one for each bin, and those of the weights outside all bins.
 template <class Sum>
 struct weighted_result {
     Sum* sums;
     weight_outside<Sum>* out_of_range;
     bin_index bins;
     bool accumulates;
-    bool last; // of the pieces of a long array
+    bool last; // whether this is the last piece of a long array
 
-    // Takes the sums out of the memory, which is left as zeros, or only carries their digits. By `blocks` blocks, of
-    // which each takes some.
+    // After the last piece of an array, rounds the sums of the grid into the result and leaves zeros. After an earlier
+    // one, only carries their digits, so that those of the next piece have room. `blocks` blocks call this, and each
+    // takes a share of the sums.
     __device__ void take(const grid_sums<Sum>& memory, unsigned block, unsigned blocks) const
     {
         for (bin_index k = block * blockDim.x + threadIdx.x; k < memory.all_bins; k += blocks * blockDim.x) {
@@ -86,14 +94,15 @@ private:
     }
 };
 
-// Where a bin finder has its table: in the shared memory of a block, or where that is full of sums, in device memory.
+// Where a bin finder has its table: in the shared memory of a block or, where that is full of sums, in device memory.
 struct finder_place {
     std::byte* memory;
-    std::size_t bytes; // of each block
+    std::size_t bytes; // bytes of the table of each block
 
     __device__ void* of_block(void* shared) const { return memory != nullptr ? memory + blockIdx.x * bytes : shared; }
 };
 
+// What a block does: it adds weights to its table, and the table to the sums of the grid.
 template <class Shape, class Table, class Source, class Weights, class Finder, class Sum>
 class weighted_block {
     using sample = std::iter_value_t<Source>;
@@ -105,6 +114,8 @@ class weighted_block {
     static constexpr std::uint64_t warp_tile = rows * row;
 
 public:
+    // Adds the weights of the block's warp tiles to its table. The last block adds the weights in no tile, exactly and
+    // one by one.
     template <class Function>
     __device__ void add_tiles(const Source& in, const Weights& weights, std::uint64_t count, const Function& bin_of)
     {
@@ -113,7 +124,8 @@ public:
         const bool aligned = is_aligned<elements>(in + before) && is_aligned<elements>(weights + before);
         const std::uint64_t after = before + (count - before) / warp_tile * warp_tile; // where the last tile ends
         const std::uint64_t tile = blockIdx.x + threadIdx.x / lanes * gridDim.x;
-        std::uint64_t first = before + tile * warp_tile + static_cast<unsigned>(lane_id() * elements); // of this lane
+        // The first element that this lane reads of a warp tile, and in turn of those that its warp takes after it.
+        std::uint64_t first = before + tile * warp_tile + static_cast<unsigned>(lane_id() * elements);
         for (; first < after; first += stride) {
             lane_vector<sample, elements> samples[rows];
             lane_vector<weight, elements> weights_of[rows];
@@ -146,7 +158,8 @@ public:
             hot.flush(table);
     }
 
-    // Adds the table of the block to the sums of the grid. Blocks begin at different sums, lest they all wait for the same ones.
+    // Adds the table of the block to the sums of the grid. The blocks begin at different sums, so that they do not all
+    // wait for the same ones.
     __device__ void merge(bin_index all_bins) const
     {
         if constexpr (Table::limbs != 0) {
@@ -165,7 +178,7 @@ public:
     hot_bins hot{};
 
 private:
-    // What the scale does not suit goes straight to the sums of the grid.
+    // Adds a weight that the scale does not suit to the sums of the grid.
     template <class Function>
     __device__ void add_exactly_at(const Source& in, const Weights& weights, std::uint64_t at,
                                    const Function& bin_of) const
@@ -173,7 +186,8 @@ private:
         detail::add_exactly(convert<Sum>(weights[at]), sums[bin_of(in[at])]);
     }
 
-    // Adds the weights of a vector and returns a bit for each that the scale does not suit.
+    // Adds the weights of a vector to the table and returns a bit for each one that the scale does not suit. Nearly
+    // always all of them are whole numbers by that scale, which one branch finds out.
     template <class Function>
     __device__ std::uint32_t add_vector(const lane_vector<sample, elements>& samples,
                                         const lane_vector<weight, elements>& weights, const Function& bin_of,
@@ -261,6 +275,7 @@ void launch_weighted_histogram(const cuda& target, Source in, Weights weights, s
     if (!finder_is_shared && place.bytes != 0)
         place.memory =
             static_cast<std::byte*>(target.workspace().memory(workspace_purpose::lists, resident * place.bytes));
+    // A long array is added up in pieces, by a launch each, between which the digits of the sums are carried.
     std::uint64_t first = 0;
     do {
         const std::uint64_t piece = std::min(count - first, Shape::most_samples);
@@ -279,6 +294,8 @@ void launch_weighted_histogram(const cuda& target, Source in, Weights weights, s
     } while (first < count);
 }
 
+// Adds the weights up in the table for which a block has room: with a copy for each lane, with fewer copies, or no
+// table at all. The table of the bin finder moves to device memory where that makes room for a copy.
 template <class Shape, class Source, class Weights, class Finder, class Sum>
 void weighted_histogram(const cuda& target, Source in, Weights weights, std::uint64_t count, const Finder& finder,
                         const weighted_result<Sum>& result)

@@ -15,13 +15,15 @@
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/op.hpp>
 
-// The sums of a weighted histogram: those of the grid, which are exact for every number (exact_sum.hpp), and the privatized tables
-// of a block, which hold fixed-point numbers.
+// The sums of a weighted histogram. Those of the grid are exact for every number: superaccumulators as Kulisch has
+// them, one for each bin (exact_sum.hpp). Those of a block are privatized tables of fixed-point numbers, which are
+// exact for the weights that a scale suits.
 namespace upsweep::gpu {
 
 // --- the sums of the grid --------------------------------------------------------------------------------------------
 
-// Word w of the sum of bin k is number w * bins + k. All zero between kernels.
+// The sums of the grid in global memory. Word w of the sum of bin k is number w * all_bins + k, so that neighbouring
+// threads, which have neighbouring bins, access neighbouring words. All words are zero between kernels.
 template <class Sum>
 struct grid_sums {
     static constexpr int words = detail::sum_format<Sum>::words;
@@ -56,29 +58,30 @@ struct grid_sums {
 
 // --- fixed-point numbers of a block ----------------------------------------------------------------------------------
 
-// whole * 2^32 + fraction, of which the fraction is never negative.
+// The number whole * 2^32 + fraction, in units that a scale defines. The whole is signed, in two's complement; the
+// fraction is never negative.
 struct fixed_point {
     std::uint64_t whole;
     std::uint32_t fraction;
 };
 
-// Which fixed-point numbers stand for floats: such that the largest weights have about `usual` bits before the point.
-// The sum of all weights of a block that are within the limit has at most 64 bits before the point.
+// Tells which fixed-point numbers stand for floats: the largest weights have about `usual` bits before the point. The
+// sum of all weights of a block that are within the limit has at most 64 bits before the point.
 template <class F>
 struct fixed_point_scale {
     using format = detail::float_format<F>;
     static constexpr bool has_fraction = true;
-    static constexpr int usual = 38; // so that few floats reach below the point
-    // The lowest position of which the factor is a number.
+    static constexpr int usual = 38; // so that few weights in f32 have bits behind the point
+    // The lowest position whose factor is a number of type F.
     static constexpr int least_position = std::same_as<F, float> ? 0 : 64;
 
-    int position; // of the lowest bit of a fraction, as exact_sum.hpp counts them
-    F factor;
-    F limit;
-    std::uint32_t window; // of the upper bits of numbers that are whole by their exponents
+    int position;         // the number of a fraction's lowest bit, as exact_sum.hpp counts bits
+    F factor;             // a weight times this is a scaled weight, in units of the whole
+    F limit;              // the magnitude that scaled weights must be below
+    std::uint32_t window; // how far apart all_whole and the limit are, by their upper bits
 
-    // For weights whose largest exponent field is `exponent`; `limit_bits` is the number of bits before the point that
-    // are within the limit.
+    // `exponent` is the largest exponent field of the weights, and scaled weights of up to `limit_bits` bits before the
+    // point are within the limit.
     __device__ fixed_point_scale(int exponent, int limit_bits)
     {
         const int top = (exponent > 0 ? exponent - 1 : 0) + format::fraction_bits + 1;
@@ -92,14 +95,16 @@ struct fixed_point_scale {
 
     __device__ F scaled(F x) const { return x * factor; }
 
-    // Whether a scaled number is known by its exponent to have no fraction, as nearly all are, and to be within the limit.
+    // Returns whether a scaled number is within the limit and known by its exponent to have no fraction, as nearly all
+    // are.
     __device__ bool is_whole(F scaled) const { return upper_bits(scaled) - upper_bits(all_whole) < window; }
     __device__ static std::uint64_t whole(F scaled)
     {
         return static_cast<std::uint64_t>(static_cast<long long>(scaled));
     }
 
-    // Whether x is such a number at all; `scaled` is its product.
+    // Converts x, whose scaled number is `scaled`, and returns whether the scale suits it: x is within the limit, and
+    // no bit of it is lost.
     __device__ bool convert(F x, F scaled, fixed_point& number) const
     {
         if (!(std::abs(scaled) < limit))
@@ -108,7 +113,7 @@ struct fixed_point_scale {
         const F after = (scaled - static_cast<F>(before)) * F(4294967296);
         const auto parts = static_cast<long long>(after);
         number = {static_cast<std::uint64_t>(before + (parts >> 32)), static_cast<std::uint32_t>(parts)};
-        return static_cast<F>(parts) == after && (scaled != 0) == (x != 0); // the product may be too small for a float
+        return static_cast<F>(parts) == after && (scaled != 0) == (x != 0); // a tiny product is zero
     }
 
     template <class Sum>
@@ -118,9 +123,10 @@ struct fixed_point_scale {
     }
 
 private:
-    static constexpr F all_whole = static_cast<F>(std::uint64_t{1} << format::fraction_bits); // from it on
+    // From this number on, no float has a fraction.
+    static constexpr F all_whole = static_cast<F>(std::uint64_t{1} << format::fraction_bits);
 
-    // The upper 31 bits after the sign, whose order is that of magnitudes.
+    // Returns the upper 31 bits after the sign, which have the order of magnitudes.
     __device__ static std::uint32_t upper_bits(F x)
     {
         if constexpr (sizeof(F) == 4)
@@ -135,7 +141,7 @@ private:
     }
 };
 
-// Integers are what they are.
+// Integers stand for themselves.
 template <std::integral I>
 struct fixed_point_scale<I> {
     static constexpr bool has_fraction = false;
@@ -152,7 +158,8 @@ struct fixed_point_scale<I> {
     }
 };
 
-// The scale for a block's share of weights, by as many of them all as there are threads. By all threads of a block.
+// Returns the scale of a block, from one weight for each of its threads; these are spread over the whole array. All
+// threads of a block call this.
 template <class Sum, class It>
 __device__ fixed_point_scale<Sum> choose_scale(It weights, std::uint64_t count, int limit_bits)
 {
@@ -181,17 +188,18 @@ __device__ fixed_point_scale<Sum> choose_scale(It weights, std::uint64_t count, 
 
 // --- tables of a block -----------------------------------------------------------------------------------------------
 
-// How a table is laid out in shared memory: copies of it side by side, 2^copy_bits of them.
+// How a table is laid out in shared memory: there are 2^copy_bits copies of it, side by side.
 struct table_shape {
     bin_index all_bins;
     unsigned copy_bits;
 
-    // A word for each lane comes last, for what is to be skipped.
+    // Behind the copies comes one word for each lane, to which it adds what is to be skipped.
     UPSWEEP_HOST_DEVICE std::size_t words() const { return (swizzled_table::words(all_bins) << copy_bits) + lanes; }
 };
 
-// Fixed-point sums in shared memory. Each lane has a copy of the table or shares one with few others. A copy has the
-// lower 32 bits before the point, the upper ones and, after as many words each, the fractions, which few floats have.
+// Fixed-point sums in shared memory. Each lane has a copy of the table, or shares one with a few others. A sum has
+// limbs of 32 bits: the lower half of the whole, the upper half and, for floats, the fraction, which few of them have.
+// All copies of the first limb come first, then those of the second, then those of the third.
 template <class Scale, class Sum, bool LanesShare>
 struct shared_sums {
     static constexpr std::size_t limbs = Scale::has_fraction ? 3 : 2;
@@ -199,7 +207,7 @@ struct shared_sums {
 
     std::uint32_t* words;
     unsigned copies;
-    unsigned limb; // words apart
+    unsigned limb; // words from one limb's copies to the next one's
     shared_address address;
 
     __device__ shared_sums(std::uint32_t* shared, const table_shape& of, const Scale&, const grid_sums<Sum>&)
@@ -208,21 +216,24 @@ struct shared_sums {
     {
     }
 
-    // Where a bin is. Without a copy for each lane, bins are swizzled over the banks, as in a table of counters.
+    // Returns the place of a bin's first limb. Where lanes share copies, bins are swizzled over the banks, as in a
+    // table of counters.
     __device__ std::uint32_t place(bin_index k) const
     {
         return LanesShare ? swizzled_table::place(k) * copies : k * lanes;
     }
 
-    // The place of what is skipped: the last word of the lane's bank, counted from where its copy begins.
+    // Returns the place of what is skipped: the lane's word behind the copies, counted from where the lane's copy
+    // begins.
     __device__ std::uint32_t nowhere() const
     {
         const auto lane = static_cast<unsigned>(lane_id());
         return limb - lanes + (lane & ~(copies - 1));
     }
 
-    // Adds numbers to the bins for which `skip` is false. All lower halves first, so that one need not wait for
-    // another. What is skipped goes to words that nobody reads: a branch for each addition would cost more.
+    // Adds numbers to the bins for which `skip` is false. All lower halves are added first, so that one addition need
+    // not wait for another. What is skipped is added to words that nobody reads, since a branch for each addition would
+    // cost more.
     template <int Count>
     __device__ void add(const bin_index (&k)[Count], const std::uint64_t (&wholes)[Count],
                         const bool (&skip)[Count]) const
@@ -237,11 +248,11 @@ struct shared_sums {
         }
 #pragma unroll
         for (int j = 0; j < Count; ++j)
-            if (Scale::has_fraction || upper[j] != 0) // which floats mostly have
+            if (Scale::has_fraction || upper[j] != 0) // upper halves of floats are rarely zero
                 add_shared(address, at[j] + limb, upper[j]);
     }
 
-    // Adds a fraction and returns the carry.
+    // Adds a fraction and returns the carry, which belongs to the whole.
     __device__ std::uint32_t add_fraction(bin_index k, std::uint32_t fraction) const
     {
         return fetch_add_shared(address, place(k) + 2 * limb, fraction) + fraction < fraction ? 1 : 0;
@@ -267,7 +278,7 @@ using sums_of_lanes = shared_sums<Scale, Sum, false>;
 template <class Scale, class Sum>
 using sums_of_block = shared_sums<Scale, Sum, true>;
 
-// No table: everything goes to the sums of the grid.
+// Takes the place of a table where a block has no room for one: every weight is added to the sums of the grid.
 template <class Scale, class Sum>
 struct no_sums {
     static constexpr std::size_t limbs = 0;
@@ -298,11 +309,11 @@ struct no_sums {
     }
 };
 
-// Bins that many lanes of a warp ask for at once, which would wait for one another: each lane keeps sums of its own of
-// them.
+// Bins that many lanes of a warp add to at once, where they would wait for one another: each lane keeps privatized sums
+// of these bins in registers.
 class hot_bins {
 public:
-    // Whether the number has been added to such a sum.
+    // Returns whether the bin is one of these; the number has then been added to the lane's sum.
     __device__ bool add(bin_index k, std::uint64_t whole)
     {
         bool found = false;
@@ -328,8 +339,8 @@ public:
         return found;
     }
 
-    // Looks at the bin that one lane asks for now; if many do, it takes the place of the one that has been hot for
-    // longest, unless that is still asked for.
+    // Looks at the bin that one lane adds to now. If `many` lanes add to it, it replaces the bin that has been here for
+    // longest, unless that bin is still in demand.
     template <class Table>
     __device__ void consider(bin_index k, int lane, int many, const Table& table)
     {
@@ -354,6 +365,7 @@ public:
         fraction_[0] = 0;
     }
 
+    // Adds the sums of all lanes to the table.
     template <class Table>
     __device__ void flush(const Table& table) const
     {
@@ -387,7 +399,7 @@ private:
 
     bin_index bins_[count] = {none, none};
     std::uint64_t whole_[count] = {};
-    std::uint32_t fraction_[count] = {}; // carried
+    std::uint32_t fraction_[count] = {}; // what they carry is in whole_
 };
 
 } // namespace upsweep::gpu

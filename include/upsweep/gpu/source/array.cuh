@@ -11,29 +11,30 @@
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/qualifiers.hpp>
 
-// Where kernels read elements from. A *source* of elements of type std::iter_value_t<Source> is what has
+// A *source* is where a kernel reads elements from, of type std::iter_value_t<Source>. For a source there are
 //
 //     source + n                           the same source, from element n on
 //     source[i]                            element i
 //     has_words<Count, Source>             whether Count consecutive elements are one machine word in memory
-//     is_aligned<Count>(source)            whether each vector from here on can be loaded by load_vector; on the host, too
-//     may_have_words<Count, Source>        whether that can hold, which only the run time tells of views
-//     address_of(source)                   where the vector of the first Count elements lies then
-//     load_vector<Count>(source)           that vector, by one instruction
-//     gather_vector<Count>(source, end)    the same element by element, wherever they lie, without those from `end` on
+//     is_aligned<Count>(source)            whether load_vector can load each vector from here on; on the host, too
+//     may_have_words<Count, Source>        whether is_aligned can hold at all, as far as the compiler can tell
+//     address_of(source)                   where the vector of the first Count elements lies, if it is aligned
+//     load_vector<Count>(source)           that vector, by one instruction where elements are words
+//     gather_vector<Count>(source, end)    that vector, read element by element, without elements from `end` on
 //
 // and, where results are written, scatter_within, which is gather_vector the other way round.
 //
-// A pointer is a source, an array that may begin anywhere; so is every random-access iterator, whose elements are generated
-// as they are read. zip.cuh reads several sources as one; strided.cuh and matrix.cuh read views whose elements lie apart. Kernels
-// know none of these: they take a source, so a fused transform, a slice or a column needs no kernel of its own. Those for which
-// the order of the elements does not matter leave it to a source_reader which thread takes which.
+// A pointer is a source, an array that may begin at any address; so is every random-access iterator, whose elements are
+// generated as they are read. zip.cuh reads several sources as one; strided.cuh and matrix.cuh read views whose
+// elements lie apart. Kernels know none of these: they take a source, so that a fused transform, a slice or a column
+// needs no kernel of its own. A kernel for which the order of the elements does not matter leaves it to a source_reader
+// which thread takes which elements.
 namespace upsweep::gpu {
 
 template <int Count, class Source>
 inline constexpr bool has_words = are_word<Count, std::iter_value_t<Source>>&& std::is_pointer_v<Source>;
 
-// Whether is_aligned can hold at all, so that it is worth while to compile for it.
+// Whether is_aligned can hold at all. Where it cannot, kernels are not compiled for it.
 template <int Count, class Source>
 inline constexpr bool may_have_words = has_words<Count, Source>;
 
@@ -75,7 +76,8 @@ __device__ auto gather_vector(Source source, int end = Count)
     return vector;
 }
 
-// The vector of elements from number `from` on, of `count` that there are. The last element stands in for those behind the end.
+// Returns the vector of elements from number `from` on, of `count` elements. The last element stands in for those
+// behind the end.
 template <int Count, class Source, class Number>
 __device__ auto gather_within(Source source, Number count, Number from)
 {
@@ -89,7 +91,8 @@ __device__ auto gather_within(Source source, Number count, Number from)
     return vector;
 }
 
-// Writes the elements of a vector from number `from` on, of `count` that there are.
+// Writes a vector to the elements from number `from` on, of `count` elements; what would be behind the end is not
+// written.
 template <int Count, class Out, class T, class Number>
 __device__ void scatter_within(Out out, Number count, Number from, const lane_vector<T, Count>& vector)
 {
@@ -99,7 +102,7 @@ __device__ void scatter_within(Out out, Number count, Number from, const lane_ve
             out[from + j] = vector[j];
 }
 
-// How many elements stand before the first one from which on is_aligned holds; none where it holds nowhere.
+// Returns how many elements stand before the first one from which on is_aligned holds; none if it holds nowhere.
 template <int Count, class Source>
 __device__ std::uint64_t elements_before_alignment(Source source, std::uint64_t count)
 {
@@ -115,9 +118,9 @@ __device__ std::uint64_t elements_before_alignment(Source source, std::uint64_t 
     }
 }
 
-// A warp loads and stores its part of a tile, which begins at element `first`, at the full width of memory: in the striped
-// arrangement of vector.cuh. In place of elements behind the end a lane gets others of the tile, which begins at `tile`: the results
-// of a scan do not depend on what follows them.
+// A warp loads and stores its warp tile at the full width of memory, in the striped arrangement of vector.cuh. The warp
+// tile begins at element `first`, and the tile of the block at element `tile`. In place of a vector behind the end of
+// the array a lane loads the first vector of the tile: the results of a scan do not depend on what follows the end.
 template <class Source, class T, int Count, int Rows>
 __device__ void load_striped(Source in, unsigned first, unsigned tile, unsigned count,
                              lane_vector<T, Count> (&vectors)[Rows])
@@ -159,7 +162,7 @@ __device__ void store_striped(Out out, unsigned first, unsigned count, const lan
 
 // --- elements in any order -------------------------------------------------------------------------------------------
 
-// A lane's elements of a row, and a warp's tile: several rows that are on their way at once.
+// A row is a vector for each lane of a warp; a warp tile is several rows, which are on their way at once.
 template <class Source, int Rows>
 struct reader_shape {
     static constexpr int elements = vector_elements<sizeof(std::iter_value_t<Source>)>;
@@ -167,7 +170,7 @@ struct reader_shape {
     static constexpr int warp_tile = row * Rows;
 };
 
-// How many blocks are useful, of at most so many: a warp's tile for each.
+// Returns how many blocks are useful, of at most so many: each has a warp tile at least.
 template <class Source, int Rows>
 unsigned useful_blocks(int most, std::uint64_t count)
 {
@@ -175,9 +178,10 @@ unsigned useful_blocks(int most, std::uint64_t count)
     return static_cast<unsigned>(std::min(tiles, static_cast<std::uint64_t>(most)));
 }
 
-// Deals the elements of a source out to the threads of the blocks, for whom their order does not matter. The warps take tiles by
-// turns; the last block takes what no tile has. Reading begins as soon as there is a reader, and goes on while elements are
-// taken: the registers of a row are filled again when it is done.
+// Deals the elements of a source out to the threads of all blocks, for a kernel to which their order does not matter.
+// The warps of all blocks take warp tiles by turns; the last block takes the elements in no warp tile. Reading begins
+// when the reader is constructed, so that a kernel can do other things while the first tile is on its way. It goes on
+// while elements are taken: as soon as a row has been taken, its registers are loaded from the next tile.
 template <int Rows, class Source>
 class source_reader {
     using element = std::iter_value_t<Source>;
@@ -202,8 +206,8 @@ public:
             read<Rows>(0);
     }
 
-    // Calls take(vectors) for AtOnce vectors of a tile at a time, in order; then all threads, whether they had a tile or not,
-    // call pace(taken).
+    // Calls take(vectors) for AtOnce vectors of a tile at a time, in order. After each turn all threads call
+    // pace(taken), whether they had a tile or not, so that pace may wait for other threads.
     template <int AtOnce, class F, class Pace>
     __device__ void for_each_batch(F take, Pace pace)
     {
@@ -223,7 +227,8 @@ public:
         }
     }
 
-    // Calls take(vector) for every vector that falls to this thread, of one element where that is in no tile.
+    // Calls take(vector) for every vector that falls to this thread; elements in no warp tile come as vectors of one
+    // element.
     template <class F>
     __device__ void for_each(F take)
     {
@@ -238,7 +243,7 @@ public:
             [](bool) {});
     }
 
-    // The same for the elements in no tile alone, of which every block that calls this gets all.
+    // Calls take(vector) for the elements in no warp tile alone. Every block that calls this is given all of them.
     template <class F>
     __device__ void for_each_of_rest(F take) const
     {
@@ -258,15 +263,15 @@ private:
     }
 
     Source in_;
-    std::uint64_t before_; // the first element that is aligned
+    std::uint64_t before_; // how many elements stand before the first tile
     std::uint64_t tiles_;
-    std::uint64_t rest_; // elements in no tile
+    std::uint64_t rest_; // how many elements are in no tile
     bool aligned_;
     bool is_last_;
     unsigned stride_;
-    unsigned rounds_; // of tiles for all warps; in the last one, some have none
-    unsigned mine_;   // in how many of them this warp has a tile
-    Source next_;     // what this lane reads of the next tile of its warp
+    unsigned rounds_; // how often the warps take tiles; in the last round some find none
+    unsigned mine_;   // in how many rounds this warp has a tile
+    Source next_;     // where this lane's part of its warp's next tile begins
     vector vectors_[Rows];
 };
 

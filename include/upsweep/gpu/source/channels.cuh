@@ -10,7 +10,8 @@
 #include <upsweep/gpu/source/matrix.cuh>
 #include <upsweep/matrix.hpp>
 
-// The elements of pixels, each with the channel that it is of: the remainder of its column by the number of channels.
+// The elements of an image's pixels, each with the channel to which it belongs: the remainder of its column by the
+// number of channels.
 namespace upsweep::gpu {
 
 template <class T>
@@ -19,7 +20,8 @@ struct channel_sample {
     std::uint32_t channel;
 };
 
-// By their number, row by row.
+// Elements with channels as a source: they are found by their number, row by row. The divisions that this takes
+// multiply by a reciprocal (divider.cuh).
 template <class T>
 struct channel_source {
     using value_type = channel_sample<T>;
@@ -64,8 +66,8 @@ __device__ auto load_vector(const channel_source<T>& from)
     return vector;
 }
 
-// A piece of pixels, for whom the order of the elements does not matter. Kernels are compiled for few numbers of channels
-// (Channels, else 0).
+// A piece of an image, for kernels to which the order of the elements does not matter. They are compiled for some
+// numbers of channels; Channels is 0 where the number is known at run time alone.
 template <class T, int Channels>
 struct channel_rows {
     using value_type = channel_sample<T>;
@@ -73,8 +75,9 @@ struct channel_rows {
     std::uint32_t channels;
 };
 
-// Which channel each element of a vector is of. Of few channels, known when the kernel is compiled, it is found out for each
-// vector. Of any other number it is remembered, since the vectors of a thread mostly begin with the same one.
+// Tells the channel of each element of a vector. Where the number of channels is known when the kernel is compiled, the
+// channels are computed for each vector, as many as there are. Else they are kept for the next vector of the thread,
+// which mostly begins with the same channel.
 template <int Channels, int Elements>
 class vector_channels {
 public:
@@ -95,13 +98,13 @@ private:
     std::uint32_t channel_of_[count] = {~std::uint32_t{0}};
 };
 
-// A vector of elements with their channels, while it is taken.
+// A vector of elements with their channels, as a reader hands it over.
 template <class T, int Count, class Channels>
 struct channel_vector {
     const lane_vector<T, Count>& elements;
     const Channels& channels;
 
-    // Calls f(element, channel).
+    // Calls f(element, channel) for each element.
     template <class F>
     __device__ void for_each(F f) const
     {
@@ -122,13 +125,15 @@ public:
     {
     }
 
-    // Calls take(channel_vector).
+    // Calls take(channel_vector) for every vector that falls to this thread, and then for the elements beside the
+    // vectors.
     template <class F>
     __device__ void for_each(F take)
     {
-        // A stride of whole pixels, where that leaves but a few threads idle.
+        // The stride is made a multiple of the channels, where that leaves only a few threads idle: a thread's vectors
+        // then mostly begin with the same channel.
         const std::uint64_t whole = stride_ - (Channels != 0 || channels_ >= lanes ? 0 : stride_ % channels_);
-        constexpr std::uint64_t none = ~std::uint64_t{0}; // of the vectors
+        constexpr std::uint64_t none = ~std::uint64_t{0}; // no vector has this number
         vector_cursor<T> cursor(in_, thread_ < whole ? thread_ : none, whole);
         vector_channels<Channels, elements> channels_of;
         while (cursor.is_within()) {

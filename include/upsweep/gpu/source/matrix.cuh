@@ -11,8 +11,12 @@
 #include <upsweep/gpu/source/matrix_words.cuh>
 #include <upsweep/matrix.hpp>
 
-// The elements of a matrix in any order: first all vectors of lanes, which are aligned wherever its rows begin, then the few elements
-// before and behind those of each row. Neither needs a mask.
+// The elements of a matrix, whose rows may lie apart, for kernels to which their order does not matter: first all
+// vectors that are aligned in memory, wherever the rows begin, then the few elements before and behind the vectors of
+// each row. Neither needs a mask.
+//
+//     row 0   ..|vector|vector|vector|.        each dot is an element beside the vectors
+//     row 1    ...|vector|vector|vector|
 namespace upsweep::gpu {
 
 template <class T>
@@ -22,7 +26,8 @@ struct row_vectors {
     static constexpr bool can_be_misaligned = !are_words || alignof(T) < sizeof(T);
     using vector = lane_vector<T, elements>;
 
-    // Elements of a row before its first vector, which begins with the row where no element is aligned as vectors are.
+    // Returns how many elements of a row stand before its first vector. Where no element is aligned as vectors are,
+    // that begins with the row.
     __device__ static unsigned before(const T* row)
     {
         if constexpr (are_words) {
@@ -40,8 +45,8 @@ struct row_vectors {
     }
 };
 
-// Calls f(piece) for pieces of a matrix whose rows and columns 32 bits suffice to count, which saves every other instruction that
-// finds a vector. Columns are cut at multiples of `unit`.
+// Calls f(piece) for pieces of a matrix whose rows and columns can be counted in 32 bits, which halves the instructions
+// that it takes to find a vector. Columns are cut at multiples of `unit`.
 template <class T, class F>
 void for_each_piece(const matrix<T>& in, std::size_t unit, F f)
 {
@@ -64,7 +69,8 @@ void for_each_piece(const matrix<T>& in, std::size_t unit, F f)
         f(matrix<T>(in.data + whole * most_columns, 1, rest));
 }
 
-// The vectors of all rows of a piece that fall to a thread: that of its number and every stride-th one after it.
+// Walks through the vectors of a piece that fall to a thread: of all vectors, row by row, the one whose number is the
+// thread's, and every stride-th one after it.
 template <class T>
 class vector_cursor {
     using vectors = row_vectors<T>;
@@ -86,7 +92,8 @@ public:
 
     __device__ bool is_within() const { return row_ < rows_; }
 
-    // Reads a vector, which begins at a column, and goes on. There may be none at this place.
+    // Reads the current vector, sets the column at which it begins, and moves on. Returns false where there is no
+    // vector: a row with elements before its first vector may have one vector fewer than others.
     __device__ bool read(typename vectors::vector& vector, std::uint32_t& column)
     {
         const T* const row = in_.row(row_);
@@ -107,21 +114,21 @@ private:
     matrix<T> in_;
     std::uint32_t rows_;
     std::uint32_t columns_;
-    std::uint32_t of_row_; // vectors
+    std::uint32_t of_row_; // vectors of a row
     std::uint32_t row_;
     std::uint32_t vector_;
     std::uint32_t stride_rows_;
     std::uint32_t stride_vectors_;
 };
 
-// Calls take(element, column) for the elements of a piece in no vector that fall to a thread of so many, a multiple of a warp: each
-// has a place before or behind the vectors of some rows.
+// Calls take(element, column) for those elements beside the vectors that fall to a thread, one of `threads` threads, a
+// multiple of a warp. A thread has one place before or behind the vectors, which it visits in some of the rows.
 template <class T, class Take>
 __device__ void for_each_beside_vectors(const matrix<T>& in, std::uint64_t thread, std::uint64_t threads, Take take)
 {
     constexpr auto elements = static_cast<unsigned>(row_vectors<T>::elements);
-    constexpr unsigned places = 2 * elements; // of a row, and more
-    constexpr int together = 4;
+    constexpr unsigned places = 2 * elements; // as many as a row can have, and more
+    constexpr int rows_at_once = 4;           // so that several loads are under way
     constexpr std::uint64_t bytes = elements * sizeof(T);
     if (row_vectors<T>::are_words && reinterpret_cast<std::uintptr_t>(in.data) % bytes == 0 &&
         in.columns % elements == 0 && (in.rows == 1 || in.pitch % bytes == 0))
@@ -130,11 +137,11 @@ __device__ void for_each_beside_vectors(const matrix<T>& in, std::uint64_t threa
     const auto columns = static_cast<std::uint32_t>(in.columns);
     const auto place = static_cast<std::uint32_t>(thread % places);
     const auto stride = static_cast<std::uint32_t>(threads / places);
-    for (auto first = static_cast<std::uint32_t>(thread / places); first < rows; first += together * stride) {
-        lane_vector<T, 1> element[together];
-        std::uint32_t column[together];
+    for (auto first = static_cast<std::uint32_t>(thread / places); first < rows; first += rows_at_once * stride) {
+        lane_vector<T, 1> element[rows_at_once];
+        std::uint32_t column[rows_at_once];
 #pragma unroll
-        for (int t = 0; t < together; ++t) {
+        for (int t = 0; t < rows_at_once; ++t) {
             const std::uint32_t r = first + t * stride;
             column[t] = columns;
             if (r >= rows)
@@ -149,13 +156,13 @@ __device__ void for_each_beside_vectors(const matrix<T>& in, std::uint64_t threa
             }
         }
 #pragma unroll
-        for (int t = 0; t < together; ++t)
+        for (int t = 0; t < rows_at_once; ++t)
             if (column[t] < columns)
                 take(element[t], column[t]);
     }
 }
 
-// The elements of a matrix by their number, row by row.
+// The elements of a matrix as a source: they are found by their number, row by row.
 template <class T>
 struct matrix_source {
     using value_type = T;
@@ -191,7 +198,7 @@ struct matrix_source {
 template <int Count, class T>
 inline constexpr bool may_have_words<Count, matrix_source<T>> = are_word<Count, T>;
 
-// Whether all vectors from an element on are aligned and in one row each.
+// Returns whether all vectors from an element on are aligned, each in one row.
 template <int Count, class T>
 UPSWEEP_HOST_DEVICE bool is_aligned(const matrix_source<T>& it)
 {
@@ -210,7 +217,7 @@ __device__ auto load_vector(const matrix_source<T>& from)
     return load_vector<Count>(from.in.row(at.row) + at.column);
 }
 
-// A piece of a matrix, for whom the order of the elements does not matter.
+// A piece of a matrix, for kernels to which the order of the elements does not matter.
 template <class T>
 struct matrix_rows {
     using value_type = T;

@@ -11,11 +11,15 @@
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/matrix.hpp>
 
-// The elements of a matrix by vectors of a lane, which are aligned wherever its rows begin: a row is covered by as many words of 16
-// bytes as the worst placed of the rows needs, of which the first and the last may have elements that are not the row's.
+// The elements of a matrix by *words* of 16 bytes, which are aligned wherever the rows begin. All rows are covered by
+// the same number of words: as many as the worst placed row needs. The first and the last word of a row may hold
+// elements that are not the row's.
+//
+//     row 0   |..aa|aaaa|aaaa|a...|        the dots are elements of other rows, or none
+//     row 1   |.bbb|bbbb|bbbb|....|
 namespace upsweep::gpu {
 
-// A place in rows of so many words, and how it moves on by a number of words without a division.
+// A place among rows of so many words each, which moves on by a fixed number of words without a division.
 struct word_cursor {
     std::uint64_t row;
     std::uint64_t word;
@@ -27,7 +31,7 @@ struct word_cursor {
 
     __device__ static step of(std::uint64_t number, std::uint64_t words)
     {
-        const bool is_small = (number | words) >> 32 == 0; // a quarter of the time
+        const bool is_small = (number | words) >> 32 == 0; // then a division takes a quarter of the time
         const std::uint64_t rows =
             is_small ? static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(words) : number / words;
         return {rows, number - rows * words};
@@ -46,7 +50,7 @@ private:
     __device__ explicit word_cursor(const step& at) : row(at.rows), word(at.words) {}
 };
 
-// A word of a row: its elements [begin, end) are the row's.
+// A word of a row, of which the elements [begin, end) are the row's.
 template <class T>
 struct row_vector {
     static constexpr int elements = vector_elements<sizeof(T)>;
@@ -54,7 +58,7 @@ struct row_vector {
     int begin;
     int end;
 
-    // Calls take(element) for those of the row.
+    // Calls take(element) for the elements that are the row's.
     template <class F>
     __device__ void for_each(F take) const
     {
@@ -71,26 +75,27 @@ struct row_vector {
     }
 };
 
+// A matrix whose rows are read by words. Where its rows follow one another without gaps, a word may be loaded as a
+// whole even if it reaches into the row before or after.
 template <class T>
 struct matrix_words {
     static constexpr int elements = row_vector<T>::elements;
 
     matrix<T> in;
-    std::uint64_t words; // of a row
-    std::uint64_t
-        joined; // columns from one row to the next without a gap: words may then reach into another row; else 0
+    std::uint64_t words;  // words of a row
+    std::uint64_t joined; // columns of a row, if rows follow one another without gaps; else 0
 
     explicit matrix_words(const matrix<T>& all)
         : in(all), words(words_of(all)), joined(all.has_gaps() ? 0 : all.columns)
     {
     }
 
-    // Where a row is.
+    // Where a row lies.
     struct place {
         const T* first;
-        int before; // elements of its first word that are not the row's
-        bool is_aligned;
-        std::int64_t least; // columns from here on, below `most`, can be read
+        int before;         // elements of its first word that come before the row
+        bool is_aligned;    // whether its words can be loaded as such
+        std::int64_t least; // columns from `least` on and below `most` can be read, even if they are another row's
         std::int64_t most;
     };
 
@@ -131,8 +136,8 @@ struct matrix_words {
         return result;
     }
 
-    // Calls take(row, row_vector) for the words of so many rows from `first` on that fall to a lane of a warp; rows are counted from
-    // there. The words of all of them are fewer than 2^32.
+    // Calls take(row, row_vector) for those words of so many rows from `first` on that fall to a lane of a warp; rows
+    // are counted from `first`. All these rows together have fewer than 2^32 words.
     template <int Rows, class Take>
     __device__ void for_each_word_of_rows(std::uint64_t first, std::uint32_t rows, Take take) const
     {
@@ -164,7 +169,8 @@ struct matrix_words {
         }
     }
 
-    // Calls take(row_vector) for the words [begin, end) of a row that fall to a thread.
+    // Calls take(row_vector) for those of the words [begin, end) of a row that fall to a thread: every stride-th one
+    // from its number on.
     template <int Rows, class Take>
     __device__ void for_each_word_of_row(std::uint64_t row, std::uint64_t begin, std::uint64_t end,
                                          std::uint64_t thread, std::uint64_t stride, Take take) const

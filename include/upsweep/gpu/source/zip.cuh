@@ -8,10 +8,10 @@
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
 
-// Several sources of as many elements, read as one source of structs.
+// Several sources of as many elements, read as one source: its element i is a struct of the elements i of all of them.
 namespace upsweep::gpu {
 
-// The elements of several sources: a type of its own, since a std::tuple is not trivially copyable.
+// An element of each of several sources. It is not a std::tuple, since that is not trivially copyable.
 template <class... Ts>
 struct zip_sample {
 };
@@ -20,7 +20,8 @@ struct zip_sample<T, Rest...> : zip_sample<Rest...> {
     T first;
 };
 
-// Several sources read as one.
+// Several sources read as one: the first, and the zip of the others, from which this derives. The zip of no sources
+// ends the recursion.
 template <class... Its>
 struct zip_source {
     __device__ void advance(std::uint64_t) {}
@@ -71,7 +72,7 @@ struct zip_source<It, Rest...> : zip_source<Rest...> {
         static_cast<value_type&>(sample).first = first[static_cast<std::iter_difference_t<It>>(n)];
         rest::read(n, sample);
     }
-    // The first Count samples, by a vector of each source that has them.
+    // Reads the first Count elements of each source: by a vector where they are words, else one by one.
     template <int Count, class Sample>
     __device__ void read_vectors(Sample* samples) const
     {
@@ -95,7 +96,7 @@ struct zip_source<It, Rest...> : zip_source<Rest...> {
 template <class... Its>
 zip_source(Its...) -> zip_source<Its...>;
 
-// Sources that are equally far from being aligned become so together.
+// If the sources are equally far from being aligned, they are aligned from the same element on: that of the first one.
 template <int Count, class It, class... Rest>
 __device__ std::uint64_t elements_before_alignment(const zip_source<It, Rest...>& it, std::uint64_t count)
 {
