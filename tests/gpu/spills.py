@@ -2,12 +2,15 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """Fails where ptxas spills registers in a kernel of the sum or the inclusive scan of an element type.
 
-usage: spills.py [--nvcc NVCC] [--arch ARCH] [TYPE...]     types: i8 i16 i32 i64 f16 bf16 f32 f64, all if none is given
+usage: spills.py [--nvcc NVCC] [--arch ARCH] [--folder FOLDER] [TYPE...]
+types: i8 i16 i32 i64 f16 bf16 f32 f64, all if none is given. NVCC may be "ccache nvcc", which finds what it compiled in the same
+FOLDER of another clone of the repository.
 """
 
 import argparse
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -53,14 +56,13 @@ def kernel_name(mangled):
     return "scan " + " ".join(re.findall(r"Li(\d+)E", numbers[1])) if numbers else mangled
 
 
-def kernels_of(name, nvcc, arch):
+def kernels_of(name, nvcc, arch, folder):
     include = pathlib.Path(__file__).resolve().parents[2] / "include"
-    with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder) / f"{name}.cu"
-        source.write_text(SOURCE % TYPES[name])
-        command = [nvcc, "-std=c++20", f"-arch={arch}", "--fmad=false", "--expt-relaxed-constexpr",
-                   "-Xcompiler=-ffp-contract=off", "-Xptxas=-v", f"-I{include}", "-cubin", "-o", f"{source}.cubin", source]
-        compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+    source = pathlib.Path(folder) / f"{name}.cu"
+    source.write_text(SOURCE % TYPES[name])
+    command = [*shlex.split(nvcc), "-std=c++20", f"-arch={arch}", "--fmad=false", "--expt-relaxed-constexpr",
+               "-Xcompiler=-ffp-contract=off", "-Xptxas=-v", f"-I{include}", "-c", "-o", f"{source}.o", str(source)]
+    compiled = subprocess.run(command, capture_output=True, text=True, check=False)
     if compiled.returncode != 0:
         sys.exit(compiled.stderr)
     kernels = list(RESOURCES.finditer(compiled.stderr))
@@ -75,14 +77,16 @@ def main():
     parser.add_argument("types", nargs="*")
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--folder", help="for the sources and objects")
     chosen = parser.parse_args()
     if unknown := set(chosen.types) - set(TYPES):
         parser.error(f"unknown types: {' '.join(sorted(unknown))}")
 
     spilling = 0
     print(f"{'type':6}{'kernel':14}{'registers':>10}{'stack':>8}{'spill stores':>14}{'spill loads':>13}   (bytes)")
+    scratch = tempfile.TemporaryDirectory()
     for name in chosen.types or TYPES:
-        for kernel in kernels_of(name, chosen.nvcc, chosen.arch):
+        for kernel in kernels_of(name, chosen.nvcc, chosen.arch, chosen.folder or scratch.name):
             spills = int(kernel["stores"]) + int(kernel["loads"]) != 0
             spilling += spills
             print(f"{name:6}{kernel_name(kernel['kernel']):14}{kernel['registers']:>10}{kernel['stack']:>8}"
