@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <ostream>
+#include <random>
 #include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <upsweep/op.hpp>
 #include <upsweep/view.hpp>
 
 #include "expected.hpp"
@@ -162,6 +165,32 @@ inline std::vector<shape<4>> shapes_of_rank_4()
         {{6, 7, 8, 9}, {9, 0, 600, -1}, 2},
         {{1, 1, 1, 1}, {0, 0, 0, 0}},
     };
+}
+
+// x -> scale x + offset modulo 2^32, composed from left to right: the order shows, and nothing overflows, however often a view
+// repeats an element.
+struct wrapping_map {
+    std::uint32_t scale = 1;
+    std::uint32_t offset = 0;
+
+    bool operator==(const wrapping_map&) const = default;
+    friend std::ostream& operator<<(std::ostream& out, const wrapping_map& map)
+    {
+        return out << map.scale << " x + " << map.offset;
+    }
+};
+struct compose_wrapping {
+    UPSWEEP_HOST_DEVICE wrapping_map operator()(wrapping_map first, wrapping_map then) const
+    {
+        return {first.scale * then.scale, first.offset * then.scale + then.offset};
+    }
+};
+inline constexpr monoid wrapping_composition{compose_wrapping{}, wrapping_map{}, ordered};
+
+template <>
+inline wrapping_map random_value<wrapping_map>(std::mt19937_64& random)
+{
+    return {static_cast<std::uint32_t>(random()), static_cast<std::uint32_t>(random())};
 }
 
 // Calls f(shape) for all of them; a failure names it.
