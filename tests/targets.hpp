@@ -14,8 +14,8 @@
 #include <upsweep/target.hpp>
 #include <upsweep/types.hpp>
 
-// The tests are written once and run on every target. A target brings three things: its variants, whose results may not
-// differ (numbers of threads, say), an array in its memory, and a place in the list of `every` below.
+// The tests are written once and run on every target. A target brings its variants, whose results may not differ (numbers of
+// threads, say), an array in its memory, and how much it samples: one element of so many where a test has very many.
 namespace upsweep::test {
 
 // A contiguous array of exactly `size` elements, so that a sanitizer sees every step beyond it; of bool too, which
@@ -61,6 +61,7 @@ struct target_traits;
 
 template <>
 struct target_traits<cpu> {
+    static constexpr std::size_t sampling = 1;
     static std::vector<cpu> variants() { return {cpu{}, cpu{1}, cpu{2}, cpu{3}, cpu{8}}; }
     static std::string name(const cpu& target) { return "cpu{" + std::to_string(target.threads) + "}"; }
 
@@ -84,6 +85,7 @@ struct target_traits<cpu> {
 #ifdef __CUDACC__
 template <>
 struct target_traits<cuda> {
+    static constexpr std::size_t sampling = 10; // since the GPU may be simulated
     static std::vector<cuda> variants() { return {cuda{}}; }
     static std::string name(const cuda&) { return "cuda{}"; }
 
@@ -121,13 +123,20 @@ struct target_traits<cuda> {
     };
 };
 
-// TYPED_TEST_SUITE(suite, on_gpu<float, double>)
+// INSTANTIATE_TYPED_TEST_SUITE_P(cuda, suite, on_gpu<float, double>)
 template <class... Ts>
 using on_gpu = ::testing::Types<on<cuda, Ts>...>;
 #endif
 
 template <class Target, class T>
 using target_array = typename target_traits<Target>::template array<T>;
+
+// The number of elements of a test that has `count` of them where time does not matter.
+template <class Target>
+constexpr std::size_t sampled(std::size_t count)
+{
+    return count / target_traits<Target>::sampling;
+}
 
 // Calls f(target) for every variant of the target; a failure names it.
 template <class Target, class F>
@@ -139,7 +148,7 @@ void on_every_variant(F f)
     }
 }
 
-// TYPED_TEST_SUITE(suite, every<float, double>): each element type on each target.
+// INSTANTIATE_TYPED_TEST_SUITE_P(cpu, suite, every<float, double>)
 template <class... Ts>
 using every = ::testing::Types<on<cpu, Ts>...>;
 

@@ -40,6 +40,18 @@ struct up::detail::engine<noted_target, Verb> {
         ++*target.calls;
         engine<cpu, Verb>::add_up(cpu{2}, std::forward<Arguments>(arguments)...);
     }
+    template <class Accumulator, class... Arguments>
+    static void fold(const noted_target& target, Arguments&&... arguments)
+    {
+        ++*target.calls;
+        engine<cpu, Verb>::template fold<Accumulator>(cpu{2}, std::forward<Arguments>(arguments)...);
+    }
+    template <scan_kind Kind, class Accumulator, class... Arguments>
+    static void scan(const noted_target& target, Arguments&&... arguments)
+    {
+        ++*target.calls;
+        engine<cpu, Verb>::template scan<Kind, Accumulator>(cpu{2}, std::forward<Arguments>(arguments)...);
+    }
 };
 
 namespace {
@@ -48,6 +60,24 @@ using counts_t = std::vector<std::uint64_t>;
 
 constexpr up::integer_bins two_bins{.first = 1, .count = 2};
 const std::vector<int> samples{0, 1, 1, 2, 3, 3};
+
+TEST(third_target, reduces_and_scans)
+{
+    int calls = 0;
+    const noted_target target{&calls};
+    EXPECT_EQ(up::reduce(target, samples), 10);
+    float greatest = 0;
+    up::reduce(target, samples, &greatest, up::maximum{});
+    EXPECT_EQ(greatest, 3);
+    std::vector<int> out(6);
+    up::inclusive_scan(target, samples, out);
+    EXPECT_EQ(out, (std::vector<int>{0, 1, 2, 4, 7, 10}));
+    up::exclusive_scan(target, samples, out);
+    EXPECT_EQ(out, (std::vector<int>{0, 0, 1, 2, 4, 7}));
+    up::exclusive_scan(target, samples, out, up::plus{}, 5);
+    EXPECT_EQ(out, (std::vector<int>{5, 5, 6, 7, 9, 12}));
+    EXPECT_EQ(calls, 5);
+}
 
 TEST(third_target, counts_a_range_and_a_matrix)
 {
@@ -113,6 +143,9 @@ TEST(third_target, is_called_with_checked_arguments_alone)
     std::vector<float> sums(2);
     const up::matrix<int> image(samples.data(), 2, 3);
     const std::span<const int> few(samples.data(), 5);
+    std::vector<int> too_short(5);
+    EXPECT_THROW((void)up::reduce(target, std::vector<int>{}, up::minimum{}), up::error);
+    EXPECT_THROW(up::inclusive_scan(target, samples, too_short), up::error);
     EXPECT_THROW(up::histogram(target, samples, two_bins, counts), up::error);
     EXPECT_THROW(up::histogram(target, up::matrix<int>(samples.data(), 2, 3, 1), two_bins, counts), up::error);
     EXPECT_THROW(up::histogram_rows(target, image, two_bins, counts, out_of_range), up::error);

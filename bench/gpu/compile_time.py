@@ -29,8 +29,8 @@ void fold(const upsweep::cuda& gpu, std::span<const element> in, total* sum, std
 }
 """
 
-ALGORITHMS = UPSWEEP % """#include <upsweep/gpu/fold/reduce.cuh>
-#include <upsweep/gpu/fold/scan.cuh>
+ALGORITHMS = UPSWEEP % """#include <upsweep/gpu/reduce.cuh>
+#include <upsweep/gpu/scan.cuh>
 """
 UMBRELLA = UPSWEEP % """#include <upsweep/upsweep.hpp>
 """

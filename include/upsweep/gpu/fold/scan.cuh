@@ -27,8 +27,8 @@
 //   publishing warp     take a ticket for tile i + stages       publish the total of tile i + ahead
 //   a look-back warp    fold the tiles before tile i            prefetch states for its next tile
 //
-// so that the totals that tile i looks back at have been published for `ahead` steps when it needs them. The look-back warps take
-// turns: each has as many steps for a tile as there are of them. The look-back is that of look_back.cuh.
+// so that the totals that tile i looks back at have been published for `ahead` steps when it needs them. Where there are
+// several look-back warps they take turns, so that each has several steps for its tile; look_back.cuh says what it does.
 namespace upsweep::gpu {
 
 template <class Source, class Out, int Rows, int Stages, int Ahead, int LookBackWarps>

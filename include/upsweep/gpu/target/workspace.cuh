@@ -62,10 +62,10 @@ private:
     std::size_t bytes_ = 0;
 };
 
-// What the memory of a workspace is for. Each purpose has memory of its own, since what one kernel leaves in it the next
-// one of the same kind finds there.
+// What the memory of a workspace is for. Each purpose has memory of its own: what one kernel leaves in it, the next kernel of the
+// same kind finds there.
 enum class workspace_purpose {
-    tile_states,  // of reduce and scan: what tiles tell one another
+    tile_states,  // of reduce and scan: the totals that tiles publish
     large_totals, // of tiles, where they do not fit into a tile state
     counters,     // of histograms, all zero between kernels
     bin_edges,    // that a call brings along
@@ -108,8 +108,8 @@ public:
     std::size_t cache_bytes() const { return static_cast<std::size_t>(cache_bytes_); } // of the second level
     bool has_clusters() const { return generation_ >= 9; }
 
-    // Where an address is kept that a call was given and kernels could reach. Most programs pass the same few again and again,
-    // and the driver takes a tenth of a microsecond to tell where one lies.
+    // The place in which check_pointer keeps an address that kernels could reach. Most programs pass the same few addresses again and
+    // again, and the driver takes a tenth of a microsecond to tell where one lies.
     const void*& reached(const void* address)
     {
         constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U; // spreads addresses that differ in few bits

@@ -1,0 +1,58 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Scan on a GPU by other operators than sums, some of each kind since their kernels differ in nothing else; and pieces of arrays.
+#include <algorithm>
+#include <cstdint>
+
+#include "../scan_cases.hpp"
+
+namespace upsweep::test {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, scan_on, ::testing::Types<cuda>);
+
+TEST(gpu_scan, other_operators)
+{
+    expect_prefix_folds<cuda, float, float>(maximum{});
+    expect_prefix_folds<cuda, bool, bool>(logical_or{});
+    expect_prefix_folds<cuda, std::uint8_t, std::uint8_t>(bit_xor{});
+}
+
+// Of a larger array that is cut at multiples of `length`, a power of two, all but the last result of each piece.
+template <scan_kind Kind, class T, class Op>
+void expect_pieces(std::size_t count, std::size_t length, const Op& op, const T* init = nullptr)
+{
+    auto random = generator();
+    const host_array<T> values = random_array<T>(random, count);
+    const host_array<T> folds = literal_folds(values.span(), op);
+    const target_array<cuda, T> in(values.span());
+    target_array<cuda, T> out(count);
+    const cuda gpu;
+    for (std::size_t at = 0; at < count; at += length) {
+        const T* const before = at != 0 ? &folds[at - 1] : nullptr;
+        gpu::scan<Kind, T>(gpu, in.const_span().data() + at, out.span().data() + at, std::min(length, count - at) - 1,
+                           op, init, before);
+    }
+    const host_array<T> results = out.to_host();
+    for (std::size_t i = 0; i < count; ++i) {
+        if ((i + 1) % length == 0 || i + 1 == count)
+            continue;
+        const std::size_t folded = Kind == scan_kind::inclusive ? i + 1 : i;
+        T expected = folded != 0 ? folds[folded - 1] : fold_of_nothing<T>(op);
+        if constexpr (Kind == scan_kind::exclusive)
+            if (init != nullptr)
+                expected = folded != 0 ? op(*init, expected) : *init;
+        ASSERT_TRUE(bits_equal(results[i], expected)) << "result " << i;
+    }
+}
+
+TEST(gpu_scan, pieces_of_a_larger_array)
+{
+    const float init = 1.1F;
+    expect_pieces<scan_kind::inclusive, float>(7 * 8192 - 100, 8192, plus{});
+    expect_pieces<scan_kind::exclusive, float>(7 * 8192 - 100, 8192, plus{}, &init);
+    expect_pieces<scan_kind::inclusive, float>(820000, 1 << 19, plus{}); // more tiles than are folded at once
+    expect_pieces<scan_kind::exclusive, affine>(5 * 4096 + 7, 4096, composition);
+    expect_pieces<scan_kind::inclusive, matrix>(5 * 4096 + 7, 4096, product);
+}
+
+} // namespace upsweep::test
