@@ -1,12 +1,12 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// What does not depend on the type of the elements; matrix_histogram_of_*.cpp has the types.
 #include <cstdint>
 
 #include "matrix_histogram_cases.hpp"
 
 namespace upsweep::test {
 
-using elements = every<std::int8_t, std::uint16_t, std::int32_t, std::uint64_t, up::f16, up::bf16, float, double>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cpu, matrix_histogram_of, elements);
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, matrix_histogram, ::testing::Types<up::cpu>);
 
 // Rows and images that are work for all threads.
