@@ -1,7 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Histograms on a GPU: the cases of the other targets that do not depend on the type of the samples, and what only a GPU has.
-// histogram_of_*.cu has the types.
+// Histograms on a GPU: what only a GPU has. The cases of the other targets are in histogram_bins.cu and histogram_of_*.cu.
 #include <array>
 #include <cstdint>
 #include <span>
@@ -14,8 +13,6 @@
 namespace up = upsweep;
 
 namespace upsweep::test {
-
-INSTANTIATE_TYPED_TEST_SUITE_P(cuda, histogram_bins, ::testing::Types<up::cuda>);
 
 // Samples begin at any address, so that the vectors of a lane are aligned or not.
 TEST(gpu_histogram, samples_at_every_alignment)

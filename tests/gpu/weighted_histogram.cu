@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Weighted histograms on a GPU: the cases of the other targets that do not depend on the type of the weights, and what only a GPU
-// has. weighted_histogram_of_*.cu has the types.
+// Weighted histograms on a GPU: what only a GPU has. The cases of the other targets are in weighted_histogram_bins.cu and
+// weighted_histogram_of_*.cu.
 #include <cstdint>
 #include <span>
 
@@ -11,8 +11,6 @@
 namespace up = upsweep;
 
 namespace upsweep::test {
-
-INSTANTIATE_TYPED_TEST_SUITE_P(cuda, weighted_histogram_on, ::testing::Types<up::cuda>);
 
 // Weights that a block's scale does not suit, alone and among those that it suits; what is no number among them.
 TEST(gpu_weighted_histogram, weights_of_every_size)
