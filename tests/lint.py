@@ -30,6 +30,8 @@ ALONE = {
     "simulator/src/runtime.cpp",
     "tests/errors.cpp",
     "tests/ranges.cpp",
+    "tests/simulator/clusters_test.cu",
+    "tests/simulator/transfers_test.cu",
 }
 # The element types of libupsweep share one source: f32 stands for all.
 SKIPPED = ("runtime/dtypes/", "runtime/gpu/folds/", "runtime/gpu/counters/")
