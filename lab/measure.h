@@ -52,9 +52,9 @@ std::string findings_of(const std::vector<measurement>& rows);
 // S8: which scan wins where, from counted work and steps, by Brent's theorem (1974): work / processors + steps.
 std::string brent_table(const ladder& scans);
 
-// The source of a kernel with the counters beside each line, and then its data flow. The source is found where it was
-// compiled, or in the folder named here.
-std::string explain(const rung& which, const settings& how, const std::filesystem::path& kernels = {});
+// The source of a kernel with the counters beside each line, and then its data flow. The source lies in the folder `kernels`, or
+// else where it was compiled.
+std::string explain(const rung& which, const settings& how, const std::filesystem::path& kernels);
 std::string data_flow(const rung& which, const task& what);
 // The lines of a file, with counters beside those that ran.
 std::string annotated(const std::vector<upsweep::simulator::launch_report>& reports, const std::string& file,

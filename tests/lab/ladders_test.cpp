@@ -110,7 +110,7 @@ TEST(explain, shows_the_source_beside_its_counters)
             continue;
         lab::settings how;
         how.what = {1024, 256};
-        const auto text = lab::explain(r, how);
+        const auto text = lab::explain(r, how, LAB_KERNELS);
         EXPECT_NE(text.find("| 1280 loads in 160 transactions"), text.npos) << text;
         EXPECT_NE(text.find("__global__ void reduce_shared_tree"), text.npos);
     }
