@@ -11,8 +11,8 @@
 
 namespace upsweep::cli {
 
-// A bar that fills `share` (0 to 1) of `width` columns: eighths of a block in Unicode, whole '#' otherwise. What is above
-// zero shows.
+// A bar that fills `share` (0 to 1) of `width` columns: eighths of a block in Unicode, whole '#' otherwise. What is
+// above zero shows.
 [[nodiscard]] std::string bar(double share, std::size_t width, bool unicode);
 
 // The columns that a text takes on the screen, a character each, and the text filled up with spaces.

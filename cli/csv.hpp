@@ -13,8 +13,8 @@
 namespace upsweep::cli {
 
 // RFC 4180: records end with LF or CRLF; a field that begins with a quote may hold delimiters, line ends and doubled
-// quotes; a quote elsewhere is an ordinary character. Blank lines are no records. Every record has as many fields as the
-// first one.
+// quotes; a quote elsewhere is an ordinary character. Blank lines are no records. Every record has as many fields as
+// the first one.
 struct csv_options {
     char delimiter = ',';
     bool skip_empty = false;           // pass over records whose field is empty
@@ -37,8 +37,8 @@ struct csv_layout {
 // The length of the first record with its line end and the blank lines before it; all of `text` where it does not end.
 [[nodiscard]] std::size_t first_record_length(std::string_view text, char delimiter);
 
-// The length of the longest front of `text`, which begins where a record begins, that consists of whole records; 0 where
-// there is none.
+// The length of the longest front of `text`, which begins where a record begins, that consists of whole records; 0
+// where there is none.
 [[nodiscard]] std::size_t cut_after_record(std::string_view text, char delimiter);
 
 // Parses one field of every record; `values` has room for most_numbers(text.size()). Stops at the first error.

@@ -5,7 +5,8 @@
 
 namespace upsweep::cli {
 
-// `upsweep lab` is the program upsweep-lab beside this one. It brings the simulator along, which folding files does not need.
+// `upsweep lab` is the program upsweep-lab beside this one. It brings the simulator along, which folding files does not
+// need.
 void add_laboratory(command_line& line);
 
 // Whether the arguments are those of `upsweep lab`.

@@ -13,9 +13,9 @@ namespace upsweep::cli {
 
 inline int thread_count(int requested) { return requested > 0 ? requested : oneapi::tbb::info::default_concurrency(); }
 
-// Runs blocks through three stages: `produce` fills them one after the other until it returns false, `transform` works on
-// several at once, `consume` takes them one after the other, in order. A fixed number of blocks is in use at any time, so
-// memory is bounded however long the input is. An exception in any stage ends the whole.
+// Runs blocks through three stages: `produce` fills them one after the other until it returns false, `transform` works
+// on several at once, `consume` takes them one after the other, in order. A fixed number of blocks is in use at any
+// time, so memory is bounded however long the input is. An exception in any stage ends the whole.
 template <class Block, class Produce, class Transform, class Consume>
 void run_pipeline(int threads, const Produce& produce, const Transform& transform, const Consume& consume)
 {

@@ -6,8 +6,9 @@
 #include <limits>
 #include <type_traits>
 
-// Nearly all numbers are plain: perhaps a minus sign, at most 19 digits, a point among them. Such a number is a quotient of
-// two integers; where its type holds both exactly, the quotient is rounded once and so agrees with a full parser to the bit.
+// Nearly all numbers are plain: perhaps a minus sign, at most 19 digits, a point among them. Such a number is a
+// quotient of two integers; where its type holds both exactly, the quotient is rounded once and so agrees with a full
+// parser to the bit.
 namespace upsweep::cli {
 
 // The types whose numbers may be plain.
@@ -19,8 +20,8 @@ inline constexpr bool has_plain_numbers = std::is_floating_point_v<T> ||
 inline constexpr double power_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                           1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// The number with these digits, so many of them behind a point. False where a full parser is needed. Nothing branches on
-// the sign, which a processor would guess wrongly every other time.
+// The number with these digits, so many of them behind a point. False where a full parser is needed. Nothing branches
+// on the sign, which a processor would guess wrongly every other time.
 template <class T>
 inline bool plain_value(std::uint64_t digits, std::size_t decimals, bool negative, T& value)
 {
@@ -40,8 +41,8 @@ inline bool plain_value(std::uint64_t digits, std::size_t decimals, bool negativ
     return true;
 }
 
-// Reads the number at p, one byte after the other. Returns the first byte after it, which the caller looks at, or nullptr
-// where a full parser is needed. A byte that belongs to no number must follow: it stops the loops.
+// Reads the number at p, one byte after the other. Returns the first byte after it, which the caller looks at, or
+// nullptr where a full parser is needed. A byte that belongs to no number must follow: it stops the loops.
 template <class T>
 const char* parse_plain(const char* p, T& value)
 {

@@ -40,8 +40,8 @@ UPSWEEP_SSE41 inline std::uint64_t spaces_of(const char* p)
     return spaces;
 }
 
-// Loaded from offset n, the first is the shuffle that moves the first n bytes of a vector to its end and clears the others;
-// the second has ones in the last n bytes.
+// Loaded from offset n, the first is the shuffle that moves the first n bytes of a vector to its end and clears the
+// others; the second has ones in the last n bytes.
 alignas(32) inline constexpr std::uint8_t move_to_end[32] = {
     0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
     0,    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,   11,   12,   13,   14,   15};
@@ -120,7 +120,8 @@ UPSWEEP_SSE41 const char* parse_run_sse41(const char* p, const char* end, T*& va
 
 #undef UPSWEEP_SSE41
 
-// Parses numbers from p on, until one is malformed or the end of the text is near. Returns where the next one may begin.
+// Parses numbers from p on, until one is malformed or the end of the text is near. Returns where the next one may
+// begin.
 template <class T>
 const char* parse_plain_run(const char* p, const char* end, T*& values)
 {

@@ -7,8 +7,8 @@
 
 namespace upsweep::cli {
 
-// A line on standard error that tells how far long work has come. Nothing appears in the first second, nor where standard
-// error is no terminal; the line is erased at the end.
+// A line on standard error that tells how far long work has come. Nothing appears in the first second, nor where
+// standard error is no terminal; the line is erased at the end.
 class progress {
 public:
     // Bytes to be worked through, where known.

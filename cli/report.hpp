@@ -40,8 +40,8 @@ private:
 // Two columns, the names padded to one width.
 [[nodiscard]] std::string table(const std::vector<std::pair<std::string, std::string>>& rows);
 
-// A JSON object as it is written down, key after key. The library that knows JSON takes seconds to compile, so report.cpp
-// alone includes it.
+// A JSON object as it is written down, key after key. The library that knows JSON takes seconds to compile, so
+// report.cpp alone includes it.
 class json_object {
 public:
     void add(std::string_view key, const char* value);

@@ -43,8 +43,8 @@ public:
     // Bytes that stream() will read and elements that it will give, where these are known beforehand.
     virtual std::optional<std::uint64_t> bytes() const = 0;
     virtual std::optional<std::uint64_t> count() const = 0;
-    // How many threads the taker of the blocks should use: all where the elements lie in the file as they are, one where
-    // the others are busy turning the bytes into elements.
+    // How many threads the taker of the blocks should use: all where the elements lie in the file as they are, one
+    // where the others are busy turning the bytes into elements.
     virtual int sink_threads() const = 0;
 
     // Gives all elements to `take`, from one thread at a time. Blocks are valid during the call only.

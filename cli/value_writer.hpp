@@ -25,8 +25,8 @@ public:
     virtual void finish() = 0;
 };
 
-// .npy, .raw and .bin by extension; otherwise text, one value a line. `count` is needed where the output is .npy and cannot
-// be written over (a pipe); it may be unknown otherwise.
+// .npy, .raw and .bin by extension; otherwise text, one value a line. `count` is needed where the output is .npy and
+// cannot be written over (a pipe); it may be unknown otherwise.
 [[nodiscard]] std::unique_ptr<value_writer> write_to_file(const std::string& path, upsweep_dtype dtype,
                                                           std::optional<std::uint64_t> count);
 

@@ -10,8 +10,8 @@
 
 namespace upsweep::runtime {
 
-// Calls f(std::type_identity<T>{}) with the C++ type T that the dtype stands for, on the host or on a GPU. The dtype must be
-// one of the enumeration.
+// Calls f(std::type_identity<T>{}) with the C++ type T that the dtype stands for, on the host or on a GPU. The dtype
+// must be one of the enumeration.
 template <class F>
 UPSWEEP_HOST_DEVICE decltype(auto) with_type(upsweep_dtype dtype, F&& f)
 {

@@ -12,8 +12,8 @@
 
 #include "element_type.hpp"
 
-// The CPU engine behind virtual functions, so that the element type and the operator can be chosen at run time. The files
-// under dtypes/ instantiate it for the element types.
+// The CPU engine behind virtual functions, so that the element type and the operator can be chosen at run time. The
+// files under dtypes/ instantiate it for the element types.
 namespace upsweep::runtime {
 
 class any_reducer {
@@ -42,8 +42,8 @@ public:
     virtual void limit_memory(std::uint64_t) {}
 };
 
-// A scan on the CPU. feed takes elements of the type of the results, feed_accumulators takes those of the type in which the
-// scan folds.
+// A scan on the CPU. feed takes elements of the type of the results, feed_accumulators takes those of the type in which
+// the scan folds.
 class cpu_scanner : public any_scanner {
 public:
     virtual void feed_accumulators(const void* in, void* out, std::size_t count) = 0;

@@ -161,7 +161,8 @@ private:
     outside out_of_range_;
 };
 
-// Assigns letters, large and small ones alike, to groups of `group` neighbours in the alphabet. Other bytes are in none.
+// Assigns letters, large and small ones alike, to groups of `group` neighbours in the alphabet. Other bytes are in
+// none.
 struct letter_groups {
     std::uint64_t group;
 
@@ -181,8 +182,8 @@ void add_letters(cpu target, const void* in, std::size_t count, const letter_bin
     histogram_accumulate(target, std::span(static_cast<const std::uint8_t*>(in), count), bins, counts, out_of_range);
 }
 
-// Counts letters on a GPU. A counter of bytes by value does the work; each of the 256 values is given its group when the
-// result is asked for. Bytes that are no letters count as below all bins.
+// Counts letters on a GPU. A counter of bytes by value does the work; each of the 256 values is given its group when
+// the result is asked for. Bytes that are no letters count as below all bins.
 class letters_of_bytes final : public any_counter {
 public:
     letters_of_bytes(std::unique_ptr<any_counter> bytes, letter_groups groups)
@@ -210,9 +211,9 @@ private:
     letter_groups groups_;
 };
 
-// A scan on the CPU of elements of another type than its results, or with results of another type than bool of what it folds
-// as bool. The threads convert a part of the elements each to the type in which the scan folds, and the CPU engine scans the
-// converted elements before the next ones are converted.
+// A scan on the CPU of elements of another type than its results, or with results of another type than bool of what it
+// folds as bool. The threads convert a part of the elements each to the type in which the scan folds, and the CPU
+// engine scans the converted elements before the next ones are converted.
 class converting_scanner final : public any_scanner {
 public:
     converting_scanner(cpu target, std::unique_ptr<cpu_scanner> scan, upsweep_dtype from, upsweep_dtype accumulator,

@@ -16,7 +16,8 @@
 #include "samples.hpp"
 #include "targets.hpp"
 
-// Where a sample belongs, by a search among the edges and sample by sample: what histograms of any shape are compared with.
+// Where a sample belongs, by a search among the edges and sample by sample: what histograms of any shape are compared
+// with.
 namespace upsweep::test {
 
 // The bin, or `count` and one more and two more for what is below, above and NaN.

@@ -44,7 +44,7 @@ TEST(errors, are_runtime_errors_that_tell_what_to_do)
     static_assert(std::derived_from<up::error, std::runtime_error>);
 }
 
-// --- reduce and scan --------------------------------------------------------------------------------------------------
+// --- reduce and scan ------------------------------------------------------------------------------------------------
 
 TEST(errors, minimum_and_maximum_of_nothing)
 {
@@ -88,7 +88,7 @@ TEST(errors, a_result_of_another_size_in_place)
     EXPECT_EQ(memory, std::vector<std::uint64_t>(100, 1));
 }
 
-// --- histogram --------------------------------------------------------------------------------------------------------
+// --- histogram ------------------------------------------------------------------------------------------------------
 
 // Bins that the histogram must refuse without touching a counter.
 template <class Bins>
@@ -172,7 +172,7 @@ TEST(errors, no_place_for_samples_outside)
     EXPECT_EQ(sums, std::vector<std::int64_t>(3, 42));
 }
 
-// --- histograms of matrices and joint ones ------------------------------------------------------------------------------
+// --- histograms of matrices and joint ones --------------------------------------------------------------------------
 
 TEST(errors, rows_that_overlap_or_misalign_elements)
 {

@@ -29,8 +29,8 @@ std::remove_const_t<T> block_total(std::span<T> block, const Op& op)
     return op(block_total(block.first(half), op), block_total(block.subspan(half), op));
 }
 
-// The fold of m elements combines the totals of the blocks that the binary digits of m name, largest first, from left to
-// right.
+// The fold of m elements combines the totals of the blocks that the binary digits of m name, largest first, from left
+// to right.
 template <class T, class Op>
 std::remove_const_t<T> literal_fold(std::span<T> in, const Op& op)
 {

@@ -19,8 +19,8 @@
 #include "samples.hpp"
 #include "targets.hpp"
 
-// Histograms, on every target: which bin a sample is in (docs/histogram.md), for every kind of bins, and that no sample is
-// lost whatever the distribution. histogram.cpp and gpu/histogram.cu instantiate the suites.
+// Histograms, on every target: which bin a sample is in (docs/histogram.md), for every kind of bins, and that no sample
+// is lost whatever the distribution. histogram.cpp and gpu/histogram.cu instantiate the suites.
 namespace upsweep::test {
 
 namespace up = upsweep;
@@ -128,7 +128,7 @@ class histogram_bins : public ::testing::Test {
 };
 TYPED_TEST_SUITE_P(histogram_bins);
 
-// --- even bins --------------------------------------------------------------------------------------------------------
+// --- even bins ------------------------------------------------------------------------------------------------------
 
 TYPED_TEST_P(histogram_of, even_bins_are_closed_below_and_the_last_one_above)
 {
@@ -186,8 +186,8 @@ TYPED_TEST_P(histogram_bins, nan_and_infinities_are_counted_apart)
     EXPECT_EQ(counts.out_of_range, (up::outside{1, 1, 2}));
 }
 
-// The width of this range overflows f32, the inner edges of the next one are infinite in it, and the edges of the last one
-// collapse: the arithmetic that proposes a bin must give way to a search.
+// The width of this range overflows f32, the inner edges of the next one are infinite in it, and the edges of the last
+// one collapse: the arithmetic that proposes a bin must give way to a search.
 TYPED_TEST_P(histogram_bins, ranges_beyond_the_type_of_the_samples)
 {
     std::vector<float> wide(5000, 2.9e38F);
@@ -291,7 +291,7 @@ TYPED_TEST_P(histogram_of, no_distribution_loses_counts)
     EXPECT_EQ((counted<target, element>(samples.span(), bins, 64)), skewed);
 }
 
-// --- edges --------------------------------------------------------------------------------------------------------------
+// --- edges ----------------------------------------------------------------------------------------------------------
 
 TYPED_TEST_P(histogram_bins, edges_of_any_spacing)
 {
@@ -321,7 +321,7 @@ TYPED_TEST_P(histogram_bins, edges_are_compared_as_doubles)
               (counts_t{1, 1}));
 }
 
-// --- integer bins -------------------------------------------------------------------------------------------------------
+// --- integer bins ---------------------------------------------------------------------------------------------------
 
 TYPED_TEST_P(histogram_bins, integer_bins_count_each_value)
 {
@@ -362,7 +362,7 @@ TYPED_TEST_P(histogram_bins, integer_bins_of_bool)
     EXPECT_EQ((counted<TypeParam, bool>({true, false, true}, up::integer_bins{0, 2}, 2).counts), (counts_t{1, 2}));
 }
 
-// --- a bin function -----------------------------------------------------------------------------------------------------
+// --- a bin function -------------------------------------------------------------------------------------------------
 
 TYPED_TEST_P(histogram_bins, a_function_chooses_the_bin)
 {

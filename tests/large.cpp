@@ -118,8 +118,8 @@ TEST(large, reduce_of_generated_elements)
     EXPECT_EQ(up::reduce(up::cpu{}, elements, up::plus{}), (n - 1) / 2 * n); // modulo 2^64; n is odd
 }
 
-// The order has no limit of 32 bits either: 2^32 ones are exact in a tree of floats, the 5 behind them are folded in after,
-// and are too small to show. Element by element the sum would stop at 2^24.
+// The order has no limit of 32 bits either: 2^32 ones are exact in a tree of floats, the 5 behind them are folded in
+// after, and are too small to show. Element by element the sum would stop at 2^24.
 TEST(large, canonical_order_of_floats)
 {
     const auto ones = std::views::iota(std::uint64_t{0}, n) | std::views::transform([](std::uint64_t) { return 1.0F; });

@@ -55,8 +55,8 @@ private:
     target_array<Target, T> on_target_;
 };
 
-// The counters of several histograms, as many parts as the matrix has rows or channels: part_of(row, column) tells where an
-// element counts.
+// The counters of several histograms, as many parts as the matrix has rows or channels: part_of(row, column) tells
+// where an element counts.
 struct histograms {
     std::vector<std::uint64_t> counts;
     std::vector<up::outside> out_of_range;

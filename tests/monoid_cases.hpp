@@ -18,8 +18,8 @@
 #include "samples.hpp"
 #include "targets.hpp"
 
-// Monoids of the user, on every target: ones whose operands may not be swapped, ones over structs, and ones that accumulate in
-// another type than the elements'. monoids.cpp and gpu/monoids.cu instantiate the suite.
+// Monoids of the user, on every target: ones whose operands may not be swapped, ones over structs, and ones that
+// accumulate in another type than the elements'. monoids.cpp and gpu/monoids.cu instantiate the suite.
 namespace upsweep::test::user {
 
 namespace up = upsweep;

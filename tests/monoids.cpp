@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Monoids of the user on a CPU: the cases of every target, and what only a CPU takes: elements that are large or own memory, and
-// operators that fail.
+// Monoids of the user on a CPU: the cases of every target, and what only a CPU takes: elements that are large or own
+// memory, and operators that fail.
 #include <array>
 #include <chrono>
 #include <concepts>
@@ -74,7 +74,8 @@ TEST(monoid, may_throw)
     });
 }
 
-// A piece that fails while others are about to pass on their totals: the slow step is the one that combines whole pieces.
+// A piece that fails while others are about to pass on their totals: the slow step is the one that combines whole
+// pieces.
 TEST(monoid, may_throw_at_any_time)
 {
     std::vector<int> values(1 << 20, 1);

@@ -142,7 +142,7 @@ TEST(logical_operators, take_anything_but_zero_as_true)
     EXPECT_FALSE(up::convert<bool>(up::bf16(-0.0F)));
 }
 
-// --- the type of the accumulator --------------------------------------------------------------------------------------
+// --- the type of the accumulator ------------------------------------------------------------------------------------
 
 TEST(accumulator, of_sums_and_products_of_integers_has_64_bits)
 {

@@ -94,7 +94,7 @@ auto of_nothing(Op op)
     return reduce(Target{}, std::span<const T>{}, op);
 }
 
-// --- sums of every type ----------------------------------------------------------------------------------------------------
+// --- sums of every type ---------------------------------------------------------------------------------------------
 
 template <class On>
 class reduce_sums : public ::testing::Test {
@@ -106,7 +106,7 @@ TYPED_TEST_P(reduce_sums, of_every_size) { expect_reduces<TypeParam>(up::plus{},
 REGISTER_TYPED_TEST_SUITE_P(reduce_sums, of_every_size);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(reduce_sums);
 
-// --- integers --------------------------------------------------------------------------------------------------------------
+// --- integers -------------------------------------------------------------------------------------------------------
 
 template <class On>
 class reduce_integers : public ::testing::Test {
@@ -233,7 +233,7 @@ REGISTER_TYPED_TEST_SUITE_P(reduce_bits, bit_and, bit_or, bit_xor, logical_and, 
                             logical_operators_find_a_single_element);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(reduce_bits);
 
-// --- floating-point numbers ------------------------------------------------------------------------------------------------
+// --- floating-point numbers -----------------------------------------------------------------------------------------
 
 template <class On>
 class reduce_floats : public ::testing::Test {
@@ -322,7 +322,7 @@ REGISTER_TYPED_TEST_SUITE_P(reduce_floats, multiplies, minimum, maximum, logical
                             accumulates_sub_word_floats_in_float);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(reduce_floats);
 
-// --- what does not depend on the type of the elements ----------------------------------------------------------------------
+// --- what does not depend on the type of the elements ---------------------------------------------------------------
 
 template <class Target>
 class reduce_on : public ::testing::Test {

@@ -77,8 +77,8 @@ inline constexpr std::array<std::size_t, 30> telling_sizes = {
     1,  2,   3,   4,   5,   7,    8,    15,   16,   17,   31,   32,   33,    63,     64,
     65, 100, 127, 255, 257, 1000, 1023, 1024, 1025, 2049, 4097, 8191, 65537, 131073, 200003};
 
-// The sizes with which a target tries operators that differ in nothing but the operator: all of them, or those that a simulated
-// GPU does in a second.
+// The sizes with which a target tries operators that differ in nothing but the operator: all of them, or those that a
+// simulated GPU does in a second.
 template <class Target>
 inline constexpr std::span<const std::size_t>
     operator_sizes = std::span(telling_sizes).first(target_traits<Target>::sampling == 1 ? telling_sizes.size() : 27);

@@ -33,8 +33,8 @@ host_array<Out> shifted(const host_array<Out>& inclusive, const Op& op)
     return exclusive;
 }
 
-// Inclusive: the literal fold of every prefix. Exclusive: the same shifted by one, to the bit. With init: init (+) that, and
-// init first. From and to addresses of every alignment.
+// Inclusive: the literal fold of every prefix. Exclusive: the same shifted by one, to the bit. With init: init (+)
+// that, and init first. From and to addresses of every alignment.
 template <class Target, class In, class Out, class Op>
 void expect_prefix_folds(Op op, std::span<const std::size_t> sizes = telling_sizes)
 {
@@ -115,7 +115,7 @@ void expect_scans_to(Op op)
     expect_prefix_folds<target, typename On::element, Out>(op, operator_sizes<target>);
 }
 
-// --- sums of every type ----------------------------------------------------------------------------------------------------
+// --- sums of every type ---------------------------------------------------------------------------------------------
 
 template <class On>
 class scan_sums : public ::testing::Test {
@@ -128,7 +128,7 @@ TYPED_TEST_P(scan_sums, of_every_size) { expect_scans<TypeParam>(up::plus{}, tel
 REGISTER_TYPED_TEST_SUITE_P(scan_sums, of_every_size);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(scan_sums);
 
-// --- integers --------------------------------------------------------------------------------------------------------------
+// --- integers -------------------------------------------------------------------------------------------------------
 
 template <class On>
 class scan_integers : public ::testing::Test {
@@ -172,7 +172,7 @@ REGISTER_TYPED_TEST_SUITE_P(scan_operators, minimum, multiplies, maximum, bit_an
                             logical_or, sums_as_double);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(scan_operators);
 
-// --- floating-point numbers ------------------------------------------------------------------------------------------------
+// --- floating-point numbers -----------------------------------------------------------------------------------------
 
 template <class On>
 class scan_float_sums : public ::testing::Test {
@@ -273,7 +273,7 @@ REGISTER_TYPED_TEST_SUITE_P(scan_floats, multiplies, minimum, maximum, logical_a
                             without_init_begins_with_the_identity);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(scan_floats);
 
-// --- what does not depend on the type of the elements ----------------------------------------------------------------------
+// --- what does not depend on the type of the elements ---------------------------------------------------------------
 
 template <class Target>
 class scan_on : public ::testing::Test {

@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Arrays that come in pieces: up::reducer, up::scanner and up::histogram_accumulate give, to the bit, what one call gives.
+// Arrays that come in pieces: up::reducer, up::scanner and up::histogram_accumulate give, to the bit, what one call
+// gives.
 #include <algorithm>
 #include <cstdint>
 #include <random>

@@ -14,8 +14,9 @@
 #include <upsweep/target.hpp>
 #include <upsweep/types.hpp>
 
-// The tests are written once and run on every target. A target brings its variants, whose results may not differ (numbers of
-// threads, say), an array in its memory, and how much it samples: one element of so many where a test has very many.
+// The tests are written once and run on every target. A target brings its variants, whose results may not differ
+// (numbers of threads, say), an array in its memory, and how much it samples: one element of so many where a test has
+// very many.
 namespace upsweep::test {
 
 // A contiguous array of exactly `size` elements, so that a sanitizer sees every step beyond it; of bool too, which

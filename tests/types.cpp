@@ -16,7 +16,8 @@ using namespace upsweep::test;
 
 namespace {
 
-// The formats, from their definition: sign, exponent with a bias, mantissa; exponent 0 is denormal, all ones is special.
+// The formats, from their definition: sign, exponent with a bias, mantissa; exponent 0 is denormal, all ones is
+// special.
 template <class T>
 struct format;
 template <>

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// up::view: where its elements are, what it refuses, and the cases of all targets on the CPU; view_scan.cpp goes on. The
-// header comes first, so that it has all that it needs.
+// up::view: where its elements are, what it refuses, and the cases of all targets on the CPU; view_scan.cpp goes on.
+// The header comes first, so that it has all that it needs.
 #include <upsweep/view.hpp>
 
 #include <algorithm>

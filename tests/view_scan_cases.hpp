@@ -18,7 +18,8 @@ class view_scan : public ::testing::Test {
 };
 TYPED_TEST_SUITE_P(view_scan);
 
-// Scans by scan(target, in, out): from a view to an array, from an array to a view, from a view to another and in place.
+// Scans by scan(target, in, out): from a view to an array, from an array to a view, from a view to another and in
+// place.
 template <class Target, class T, class Scan>
 void expect_scan_of_views(Scan scan)
 {
@@ -67,7 +68,7 @@ TYPED_TEST_P(view_scan, exclusive_with_an_operator_that_does_not_commute)
     });
 }
 
-// --- what is refused --------------------------------------------------------------------------------------------------------
+// --- what is refused ------------------------------------------------------------------------------------------------
 
 template <class Target, class In, class Out>
 void expect_refused(const In& in, const Out& out, const std::string& why)

@@ -18,8 +18,8 @@
 #include "samples.hpp"
 #include "targets.hpp"
 
-// Shapes of views, and arrays in which views of these shapes lie. What the tests expect is found without the library: the
-// offsets of the elements are listed one by one.
+// Shapes of views, and arrays in which views of these shapes lie. What the tests expect is found without the library:
+// the offsets of the elements are listed one by one.
 namespace upsweep::test {
 
 template <std::size_t Rank>
@@ -113,8 +113,8 @@ private:
     target_array<Target, T> memory_;
 };
 
-// Whole and padded rows, aligned as vectors are and not, transposed, reversed and broadcast ones, extents 0 and 1, and as
-// many elements as tiles have, one more and one less. `many` is what makes a large kernel busy.
+// Whole and padded rows, aligned as vectors are and not, transposed, reversed and broadcast ones, extents 0 and 1, and
+// as many elements as tiles have, one more and one less. `many` is what makes a large kernel busy.
 inline std::vector<shape<1>> shapes_of_rank_1(std::size_t many)
 {
     std::vector<shape<1>> all{{{0}, {1}}, {{1}, {5}}, {{17}, {1}}, {{33}, {-1}}, {{1000}, {3}, 1}, {{300}, {0}}};
@@ -167,8 +167,8 @@ inline std::vector<shape<4>> shapes_of_rank_4()
     };
 }
 
-// x -> scale x + offset modulo 2^32, composed from left to right: the order shows, and nothing overflows, however often a view
-// repeats an element.
+// x -> scale x + offset modulo 2^32, composed from left to right: the order shows, and nothing overflows, however often
+// a view repeats an element.
 struct wrapping_map {
     std::uint32_t scale = 1;
     std::uint32_t offset = 0;

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Ranges that compute their elements, so that a transform fuses into the fold. In a file of their own because clang before
-// 16 cannot compile the views of libstdc++.
+// Ranges that compute their elements, so that a transform fuses into the fold. In a file of their own because clang
+// before 16 cannot compile the views of libstdc++.
 #include <algorithm>
 #include <cstdint>
 #include <ranges>

@@ -15,8 +15,8 @@ enum class error_kind {
     device, // the GPU or its driver failed
 };
 
-// What the library throws, whatever fails. It says which call failed, why, and what to do about it; the call has written
-// nothing.
+// What the library throws, whatever fails. It says which call failed, why, and what to do about it; the call has
+// written nothing.
 class error : public std::runtime_error {
 public:
     error(error_kind kind, std::string_view call, std::string_view reason, std::string_view remedy)

@@ -9,9 +9,10 @@
 
 #include <upsweep/qualifiers.hpp>
 
-// Sums of floating-point numbers without an error. A sum is a fixed-point number as wide as the whole range of the type,
-// which is Kulisch's accumulator. It is kept as digits of 32 bits in words of 64: a number of either sign is added to three
-// words at most, threads may add in any order, and nobody waits for a carry. The sum is rounded once, when it is read.
+// Sums of floating-point numbers without an error. A sum is a fixed-point number as wide as the whole range of the
+// type, which is Kulisch's accumulator. It is kept as digits of 32 bits in words of 64: a number of either sign is
+// added to three words at most, threads may add in any order, and nobody waits for a carry. The sum is rounded once,
+// when it is read.
 namespace upsweep::detail {
 
 template <class F>
@@ -57,7 +58,8 @@ inline constexpr std::uint64_t given_nan = 1;
 inline constexpr std::uint64_t given_plus_infinity = 2;
 inline constexpr std::uint64_t given_minus_infinity = 4;
 
-// How many words a sum has: its digits, the lowest one first, and one word for the NaN and infinities it has been given.
+// How many words a sum has: its digits, the lowest one first, and one word for the NaN and infinities it has been
+// given.
 template <class F>
 struct sum_format {
     static constexpr int digits = (float_format<F>::highest + 1) / 32 + 2;
@@ -73,7 +75,8 @@ struct sum_format<I> {
 // So many numbers of any size may be added before the digits of a sum must be carried.
 inline constexpr std::uint64_t most_summands = std::uint64_t{1} << 31;
 
-// Adds x to a sum. Words has add(i, value), which adds to word number i of the sum, and mark(given) for NaN and infinities.
+// Adds x to a sum. Words has add(i, value), which adds to word number i of the sum, and mark(given) for NaN and
+// infinities.
 template <std::floating_point F, class Words>
 UPSWEEP_HOST_DEVICE void add_exactly(F x, const Words& words)
 {
@@ -113,8 +116,8 @@ UPSWEEP_HOST_DEVICE void add_fixed_point(std::int64_t whole, std::uint32_t fract
     words.add(digit + 3, upper >> 32);
 }
 
-// Returns a number rounded to nearest, ties to even. It is given by its sign, the number of its highest bit, its upper 64
-// bits, and whether there is any more below these.
+// Returns a number rounded to nearest, ties to even. It is given by its sign, the number of its highest bit, its upper
+// 64 bits, and whether there is any more below these.
 template <class F>
 UPSWEEP_HOST_DEVICE F rounded(bool negative, std::uint64_t upper, bool more, int top)
 {
@@ -140,8 +143,8 @@ UPSWEEP_HOST_DEVICE F rounded(bool negative, std::uint64_t upper, bool more, int
     return std::bit_cast<F>(static_cast<bits>(static_cast<bits>(negative) << (8 * sizeof(F) - 1) | magnitude));
 }
 
-// Carries the digits of a sum, so that most_summands may be added again. word(i) is word number i of the sum, set(i, value)
-// replaces it.
+// Carries the digits of a sum, so that most_summands may be added again. word(i) is word number i of the sum, set(i,
+// value) replaces it.
 template <std::floating_point F, class Word, class Set>
 UPSWEEP_HOST_DEVICE void carry_digits(const Word& word, const Set& set)
 {
@@ -172,8 +175,9 @@ UPSWEEP_HOST_DEVICE F rounded_sum(const Word& word)
         carry = (word(i) + carry) >> 32;
     const bool negative = carry < 0;
 
-    // The result has its bits from the highest digit of the magnitude that is not zero and the two digits below it. The loop
-    // goes upwards through the digits and remembers the last two; below those it only matters whether any was not zero.
+    // The result has its bits from the highest digit of the magnitude that is not zero and the two digits below it. The
+    // loop goes upwards through the digits and remembers the last two; below those it only matters whether any was not
+    // zero.
     std::uint32_t one_before = 0;
     std::uint32_t two_before = 0;
     std::uint32_t before = 0; // the bits of all digits before these, together

@@ -23,8 +23,8 @@ namespace upsweep {
 // Whether the result at an element includes the element.
 enum class scan_kind { inclusive, exclusive };
 
-// Holds the elements seen so far as the totals of their aligned blocks. It is a binary counter: where digit k of the count
-// is one, it has the total of a block of 2^k elements, and pushing a block carries as adding to a counter does.
+// Holds the elements seen so far as the totals of their aligned blocks. It is a binary counter: where digit k of the
+// count is one, it has the total of a block of 2^k elements, and pushing a block carries as adding to a counter does.
 template <class T, class Op>
 class fold_stack {
 public:
@@ -32,8 +32,8 @@ public:
 
     UPSWEEP_HOST_DEVICE constexpr std::uint64_t count() const { return count_; }
 
-    // Appends a block of 2^level elements by its total. The count must be a multiple of 2^level. The amortised cost is one
-    // (+).
+    // Appends a block of 2^level elements by its total. The count must be a multiple of 2^level. The amortised cost is
+    // one (+).
     UPSWEEP_HOST_DEVICE constexpr void push(T total, int level)
     {
         const int full = std::countr_one(count_ >> level); // how many digits the carry runs through

@@ -10,17 +10,17 @@
 #include <upsweep/qualifiers.hpp>
 #include <upsweep/types.hpp>
 
-// A monoid is an associative operator with an identity. Every fold of the library applies one to the elements of an array,
-// as Blelloch (1990) defines reduce and scan.
+// A monoid is an associative operator with an identity. Every fold of the library applies one to the elements of an
+// array, as Blelloch (1990) defines reduce and scan.
 //
-// An identity must be neutral to the bit, op(x, identity) == x, because engines fill up vectors and tiles with it. That is
-// why the sum of floating-point numbers has the identity -0.0: adding +0.0 would turn -0.0 into +0.0.
+// An identity must be neutral to the bit, op(x, identity) == x, because engines fill up vectors and tiles with it. That
+// is why the sum of floating-point numbers has the identity -0.0: adding +0.0 would turn -0.0 into +0.0.
 namespace upsweep {
 
 namespace detail {
 
-// The type in which integers of type T are added and multiplied: an unsigned one, so that signed integers wrap modulo 2^k as
-// unsigned ones do. The language would promote types narrower than int to int, where a product can overflow.
+// The type in which integers of type T are added and multiplied: an unsigned one, so that signed integers wrap modulo
+// 2^k as unsigned ones do. The language would promote types narrower than int to int, where a product can overflow.
 template <std::integral T>
 using wrapping_t = std::conditional_t<(sizeof(T) <= sizeof(std::uint32_t)), std::uint32_t, std::uint64_t>;
 
@@ -47,8 +47,8 @@ using bits_t = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint3
 
 } // namespace detail
 
-// A monoid of the user says with one of these tags whether its operands may be swapped. Reduce and scan never swap them,
-// because the fold order is fixed.
+// A monoid of the user says with one of these tags whether its operands may be swapped. Reduce and scan never swap
+// them, because the fold order is fixed.
 struct commutative_t {};
 struct ordered_t {};
 inline constexpr commutative_t commutative{};
@@ -220,7 +220,8 @@ struct logical_or {
     }
 };
 
-// A monoid of the user. f(a, b) takes and returns values of type T, is associative, and f(x, neutral) == f(neutral, x) == x.
+// A monoid of the user. f(a, b) takes and returns values of type T, is associative, and f(x, neutral) == f(neutral, x)
+// == x.
 //
 //     up::monoid{[](affine f, affine g) { return compose(f, g); }, affine{1, 0}, up::ordered}
 template <class F, class T, class Order = ordered_t>

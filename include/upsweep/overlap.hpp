@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-// Whether elements that lie apart share memory: those of one array with one another, or those of two arrays. Intervals of
-// addresses do not tell, since the even columns of an image and the odd ones lie between one another.
+// Whether elements that lie apart share memory: those of one array with one another, or those of two arrays. Intervals
+// of addresses do not tell, since the even columns of an image and the odd ones lie between one another.
 namespace upsweep::detail {
 
 // Elements `step` apart along one dimension, `most` + 1 of them.
@@ -17,8 +17,9 @@ struct dimension {
     std::int64_t most;
 };
 
-// Whether some sum of x_k * step_k with 0 <= x_k <= most_k is in [low, high]; the steps are positive and descend. Of most
-// shapes, at most two x_k come into question in each dimension. Where very many would have to be tried, the answer is yes.
+// Whether some sum of x_k * step_k with 0 <= x_k <= most_k is in [low, high]; the steps are positive and descend. Of
+// most shapes, at most two x_k come into question in each dimension. Where very many would have to be tried, the answer
+// is yes.
 class sum_search {
 public:
     bool finds(std::span<const dimension> dimensions, std::int64_t low, std::int64_t high)
@@ -66,8 +67,8 @@ inline std::size_t sort_dimensions(std::span<dimension> dimensions)
     return count;
 }
 
-// Where elements lie: `size` bytes each, the lowest of them at `lowest`; the steps are those between neighbours, in bytes
-// and without their sign.
+// Where elements lie: `size` bytes each, the lowest of them at `lowest`; the steps are those between neighbours, in
+// bytes and without their sign.
 template <std::size_t Rank>
 struct footprint {
     std::uintptr_t lowest;
@@ -84,8 +85,8 @@ struct footprint {
     }
 };
 
-// Whether two elements of an array lie at the same place. The differences of two elements' indices are tried: in dimension
-// k, the first in which they differ, 1 to most_k, and -most_j to most_j in the dimensions behind it.
+// Whether two elements of an array lie at the same place. The differences of two elements' indices are tried: in
+// dimension k, the first in which they differ, 1 to most_k, and -most_j to most_j in the dimensions behind it.
 template <std::size_t Rank>
 bool overlaps_itself(const footprint<Rank>& elements)
 {

@@ -9,6 +9,6 @@
 #define UPSWEEP_HOST_DEVICE
 #endif
 
-// Functions marked with it are inlined even where the compiler would rather call them: vectors stay in registers, and no
-// ordinary store comes between streamed ones.
+// Functions marked with it are inlined even where the compiler would rather call them: vectors stay in registers, and
+// no ordinary store comes between streamed ones.
 #define UPSWEEP_ALWAYS_INLINE [[gnu::always_inline]]

@@ -14,8 +14,8 @@ namespace upsweep {
 // The concepts of ranges come with <span>, which is made of them. <ranges> would bring the views, too: with nvcc, that
 // takes as long as a kernel.
 
-// What verbs read: a span, a vector, an array, or any other random-access range that knows its size, a transform view for
-// one.
+// What verbs read: a span, a vector, an array, or any other random-access range that knows its size, a transform view
+// for one.
 template <class R>
 concept input_range = std::ranges::random_access_range<R> && std::ranges::sized_range<R>;
 
@@ -42,8 +42,8 @@ std::size_t size_of(R&& range)
     return static_cast<std::size_t>(std::ranges::size(range));
 }
 
-// An iterator whose elements lie apart, that of up::view for one. Engines ask it at run time whether they lie one behind the
-// other, at address(), and else copy blocks of them, which is faster than one after the other.
+// An iterator whose elements lie apart, that of up::view for one. Engines ask it at run time whether they lie one
+// behind the other, at address(), and else copy blocks of them, which is faster than one after the other.
 template <class It>
 concept strided_iterator = requires(const It& it, std::size_t count, std::iter_value_t<It>* elements)
 {

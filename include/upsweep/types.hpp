@@ -44,8 +44,8 @@ UPSWEEP_HOST_DEVICE constexpr float float_of_f16(std::uint16_t half)
     if (!std::is_constant_evaluated())
         return device_float_of_f16(half);
 #endif
-    // The bits of the half, in place, are those of a float that is too small by 2^112: the biases of the exponents differ by
-    // 112. The multiplication puts it right, denormals included.
+    // The bits of the half, in place, are those of a float that is too small by 2^112: the biases of the exponents
+    // differ by 112. The multiplication puts it right, denormals included.
     const std::uint32_t magnitude = static_cast<std::uint32_t>(half & 0x7fffU) << 13;
     const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16;
     const float scaled = std::bit_cast<float>(magnitude) * 0x1p112F;
@@ -64,11 +64,11 @@ UPSWEEP_HOST_DEVICE constexpr std::uint16_t f16_of_float(float value)
     const std::uint32_t sign = bits & 0x80000000U;
     const std::uint32_t magnitude = bits ^ sign;
 
-    // A normal result: the exponent's bias is changed, and adding just under half a unit, and the lowest bit that is kept,
-    // rounds to nearest even.
+    // A normal result: the exponent's bias is changed, and adding just under half a unit, and the lowest bit that is
+    // kept, rounds to nearest even.
     const std::uint32_t normal = (magnitude - 0x38000000U + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
-    // A denormal result: the addition of 0.5 shifts the mantissa to its place and rounds it, as the hardware rounds every
-    // sum.
+    // A denormal result: the addition of 0.5 shifts the mantissa to its place and rounds it, as the hardware rounds
+    // every sum.
     const std::uint32_t tiny = magnitude < 0x38800000U ? magnitude : 0U;
     const std::uint32_t denormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(tiny) + 0.5F) - 0x3f000000U;
 

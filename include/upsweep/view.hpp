@@ -62,10 +62,11 @@ inline void check_strides(std::span<const std::size_t> extents, std::span<const 
 
 } // namespace detail
 
-// Where elements lie in memory that belongs to someone else: a pointer to the element with all indices zero, and for each
-// dimension an extent and a stride, by how many elements the next one lies further. Strides may be larger than a row
-// (padding), in any order (a transposed view), negative (reversed), or zero (the same elements again: broadcast). The last
-// index is the fastest: that is the order in which a view is a range, which every verb reads and every scan writes.
+// Where elements lie in memory that belongs to someone else: a pointer to the element with all indices zero, and for
+// each dimension an extent and a stride, by how many elements the next one lies further. Strides may be larger than a
+// row (padding), in any order (a transposed view), negative (reversed), or zero (the same elements again: broadcast).
+// The last index is the fastest: that is the order in which a view is a range, which every verb reads and every scan
+// writes.
 //
 //     up::view image(pixels, {rows, columns});                       // row by row without gaps
 //     up::view crop(pixels + 5, {rows, 100}, {columns, 1});          // 100 columns, from the sixth on
@@ -171,8 +172,8 @@ public:
         return is_dense || behind == 0;
     }
 
-    // The same elements in the same order, by as few dimensions as there can be: neighbours that lie as one dimension would
-    // are made one. They are the last ones; those before them have extent 1.
+    // The same elements in the same order, by as few dimensions as there can be: neighbours that lie as one dimension
+    // would are made one. They are the last ones; those before them have extent 1.
     view<T, detail::iterator_rank<Rank>> collapsed() const
     {
         view<T, detail::iterator_rank<Rank>> result;
@@ -215,8 +216,8 @@ view(T*, const std::size_t (&)[Rank], const std::ptrdiff_t (&)[Rank]) -> view<T,
 template <std::ranges::contiguous_range R>
 view(R&&) -> view<std::remove_reference_t<std::ranges::range_reference_t<R>>, 1>;
 
-// A place among the elements of a view, in their order. What it stands at costs a division a dimension; engines read and
-// write whole blocks instead, which count the indices up.
+// A place among the elements of a view, in their order. What it stands at costs a division a dimension; engines read
+// and write whole blocks instead, which count the indices up.
 template <class T, std::size_t Rank>
 class view_iterator {
 public:
@@ -395,8 +396,8 @@ footprint<1> footprint_of(T* it, std::size_t count)
 template <class It>
 inline constexpr bool is_in_memory = std::is_pointer_v<It> || is_view_iterator<It>;
 
-// Whether two views, by their iterators, are the same elements in the same order. Their first dimension may be longer in
-// one.
+// Whether two views, by their iterators, are the same elements in the same order. Their first dimension may be longer
+// in one.
 template <class T, class U, std::size_t Rank>
 bool same_elements(view_iterator<T, Rank> a, view_iterator<U, Rank> b)
 {

@@ -57,8 +57,8 @@ private:
     upsweep::scanner<T, Op> scan_;
 };
 
-// The type as which elements of type T are folded. In two's complement the sums, products and bits of signed integers are
-// those of unsigned ones, as long as nothing is widened, so one instantiation serves both.
+// The type as which elements of type T are folded. In two's complement the sums, products and bits of signed integers
+// are those of unsigned ones, as long as nothing is widened, so one instantiation serves both.
 template <class T, class Op>
 struct same_bits {
     using type = T;

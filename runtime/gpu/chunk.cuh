@@ -16,14 +16,14 @@
 
 #include "elements.cuh"
 
-// An array comes to the GPU in chunks, by way of page-locked memory. Several chunks are under way at a time: the host copies
-// one while the bus carries another and the GPU folds a third.
+// An array comes to the GPU in chunks, by way of page-locked memory. Several chunks are under way at a time: the host
+// copies one while the bus carries another and the GPU folds a third.
 namespace upsweep::runtime::gpu {
 
 inline constexpr int chunks_under_way = 3;
 inline constexpr std::uint64_t default_memory = std::uint64_t{64} << 20;
-// The GPU folds aligned blocks of at least 2^smallest_level elements. Less is not worth a launch: the host folds it, to the
-// same bits.
+// The GPU folds aligned blocks of at least 2^smallest_level elements. Less is not worth a launch: the host folds it, to
+// the same bits.
 inline constexpr int smallest_level = 10;
 
 // Returns how many elements a chunk has, a power of two, where each takes element_bytes and all chunks together at most
@@ -116,8 +116,8 @@ class chunk_totals {
 public:
     chunk_totals() : memory_(64 * sizeof(Acc)) {}
 
-    // Starts a reduction for each aligned block of the first `count` elements, except for a rest of less than the smallest
-    // block.
+    // Starts a reduction for each aligned block of the first `count` elements, except for a rest of less than the
+    // smallest block.
     template <class Op>
     void launch(const cuda& target, const typed_input<Acc>& in, std::uint64_t count, const Op& op)
     {
@@ -127,8 +127,8 @@ public:
         });
     }
 
-    // Pushes the totals of these blocks and then the elements of the rest, which the host reads from `in`. The reductions
-    // must have finished.
+    // Pushes the totals of these blocks and then the elements of the rest, which the host reads from `in`. The
+    // reductions must have finished.
     template <class Op>
     void push(fold_stack<Acc, Op>& stack, const typed_input<Acc>& in, std::uint64_t count) const
     {
@@ -157,7 +157,8 @@ template <class Acc>
 struct chunk {
     explicit chunk(std::size_t bytes) : host(bytes), device(bytes) {}
 
-    // Starts to copy the `bytes` that have been gathered to the GPU, where they are the elements `there`, and to fold them.
+    // Starts to copy the `bytes` that have been gathered to the GPU, where they are the elements `there`, and to fold
+    // them.
     template <class Op>
     void send(std::size_t bytes, const typed_input<Acc>& there, const Op& op)
     {

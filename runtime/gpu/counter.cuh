@@ -115,8 +115,8 @@ private:
         std::uint64_t count = 0; // samples gathered
     };
 
-    // What is allocated when the first samples are fed. The table has the counters of the bins and, behind them, those of
-    // the three out-of-range bins.
+    // What is allocated when the first samples are fed. The table has the counters of the bins and, behind them, those
+    // of the three out-of-range bins.
     struct work {
         explicit work(std::size_t counters)
             : bins(counters), table_bytes(counters * sizeof(std::uint64_t) + sizeof(outside)),

@@ -12,13 +12,13 @@
 
 #include "../element_type.hpp"
 
-// Elements whose type is chosen at run time are converted when a kernel reads and writes them. One kernel therefore serves
-// integers of all widths, in 64 bits. That costs no time: the copy to the GPU, where elements have their own size, takes
-// longer than the kernel.
+// Elements whose type is chosen at run time are converted when a kernel reads and writes them. One kernel therefore
+// serves integers of all widths, in 64 bits. That costs no time: the copy to the GPU, where elements have their own
+// size, takes longer than the kernel.
 namespace upsweep::runtime::gpu {
 
-// Reads elements of type `from` as the type Acc in which they are folded. Integers are wrapped to `bits` bits, the width of
-// the results, before they are folded: the minimum of wrapped integers is not the wrapped minimum.
+// Reads elements of type `from` as the type Acc in which they are folded. Integers are wrapped to `bits` bits, the
+// width of the results, before they are folded: the minimum of wrapped integers is not the wrapped minimum.
 template <class Acc>
 class typed_input {
 public:

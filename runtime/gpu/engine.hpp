@@ -14,8 +14,8 @@ namespace upsweep::runtime::gpu {
 // Returns the name of the calling thread's current device.
 std::string device_name();
 
-// Elements have type `in`, results have type `out`; the threads of `host` copy the elements. make_reducer and make_scanner
-// return null where the operator is not defined.
+// Elements have type `in`, results have type `out`; the threads of `host` copy the elements. make_reducer and
+// make_scanner return null where the operator is not defined.
 struct reduce_request {
     upsweep_op op;
     upsweep_dtype in;

@@ -10,8 +10,8 @@
 
 namespace upsweep::runtime::gpu {
 
-// Gathers elements into chunks. A chunk begins at a multiple of its size, a power of two, so that a full one is an aligned
-// block of the canonical order and its fold is the block's total.
+// Gathers elements into chunks. A chunk begins at a multiple of its size, a power of two, so that a full one is an
+// aligned block of the canonical order and its fold is the block's total.
 template <class Acc, class Op>
 class chunk_reducer final : public any_reducer {
 public:

@@ -14,8 +14,8 @@
 namespace upsweep::runtime::gpu {
 
 // Scans an array that comes in pieces, as aligned blocks of the canonical order. The GPU computes the total of a block
-// before its results: as soon as the total is known, the results of the block after it can be computed, too. Results are
-// computed and copied back while the next block is on its way to the GPU.
+// before its results: as soon as the total is known, the results of the block after it can be computed, too. Results
+// are computed and copied back while the next block is on its way to the GPU.
 template <class Acc, class Op>
 class block_scanner final : public any_scanner {
 public:
@@ -78,8 +78,8 @@ private:
         std::byte* out = nullptr; // where the caller wants the results
     };
 
-    // Returns the size of the largest aligned block that begins at `position`. Where that is smaller than the smallest block
-    // of the GPU, returns how many elements the host scans, up to where such a block may begin.
+    // Returns the size of the largest aligned block that begins at `position`. Where that is smaller than the smallest
+    // block of the GPU, returns how many elements the host scans, up to where such a block may begin.
     std::uint64_t next_size(std::uint64_t position, std::uint64_t count) const
     {
         constexpr std::uint64_t smallest = std::uint64_t{1} << smallest_level;
@@ -105,9 +105,9 @@ private:
         b.in.send(size * in_bytes_, elements(b.in.device.data()), Op{});
     }
 
-    // Starts to compute the results of a block, except for one that the host writes: the first of an exclusive scan, or the
-    // last of an inclusive one. At the last element aligned blocks may end that are larger than this one, whose totals the
-    // host has.
+    // Starts to compute the results of a block, except for one that the host writes: the first of an exclusive scan, or
+    // the last of an inclusive one. At the last element aligned blocks may end that are larger than this one, whose
+    // totals the host has.
     void scan(block& b)
     {
         b.in.stream.wait();

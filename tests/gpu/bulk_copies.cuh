@@ -9,8 +9,8 @@ namespace upsweep::test {
 
 constexpr unsigned bulk_threads = 128;
 
-// Doubles an array, tile by tile of one element a thread: bulk loads run two tiles ahead of the threads, and bulk stores
-// one tile behind. A block takes `tiles` tiles.
+// Doubles an array, tile by tile of one element a thread: bulk loads run two tiles ahead of the threads, and bulk
+// stores one tile behind. A block takes `tiles` tiles.
 //
 //   step           i - 1      i           i + 1      i + 2
 //   first thread   stores     waits for   loads      loads

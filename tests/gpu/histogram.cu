@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Histograms on a GPU: what only a GPU has. The cases of the other targets are in histogram_bins.cu and histogram_of_*.cu.
+// Histograms on a GPU: what only a GPU has. The cases of the other targets are in histogram_bins.cu and
+// histogram_of_*.cu.
 #include <array>
 #include <cstdint>
 #include <span>
@@ -80,7 +81,8 @@ TEST(gpu_histogram, pieces_accumulate)
     EXPECT_EQ(out_of_range.to_host()[0], expected.out_of_range);
 }
 
-// Edges by the thousand: those that a block keeps at hand and those that it does not, close together and over many binades.
+// Edges by the thousand: those that a block keeps at hand and those that it does not, close together and over many
+// binades.
 TEST(gpu_histogram, many_edges)
 {
     auto random = generator();

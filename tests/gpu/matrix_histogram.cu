@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Histograms of matrices on a GPU: the cases of the other targets that do not depend on the type of the elements, and what only
-// a GPU has. matrix_histogram_of_*.cu has the types.
+// Histograms of matrices on a GPU: the cases of the other targets that do not depend on the type of the elements, and
+// what only a GPU has. matrix_histogram_of_*.cu has the types.
 #include <cstdint>
 #include <span>
 #include <utility>

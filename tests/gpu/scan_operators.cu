@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Scan on a GPU by other operators than sums, some of each kind since their kernels differ in nothing else; and pieces of arrays.
+// Scan on a GPU by other operators than sums, some of each kind since their kernels differ in nothing else; and pieces
+// of arrays.
 #include <algorithm>
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of the GPU engine in the simulator: right under every schedule, without a finding, and as cheap as they are
-// meant to be.
+// The kernels of the GPU engine in the simulator: right under every schedule, without a finding, and as cheap as they
+// are meant to be.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -27,8 +27,8 @@ class few_multiprocessors : public ::testing::Environment {
 };
 const auto* const environment = ::testing::AddGlobalTestEnvironment(new few_multiprocessors);
 
-// Some tiles and a piece of one. As many tiles as there are blocks at once, 24 here, have a kernel of their own: 8192 bytes
-// each in a scan, 16384 in a reduce.
+// Some tiles and a piece of one. As many tiles as there are blocks at once, 24 here, have a kernel of their own: 8192
+// bytes each in a scan, 16384 in a reduce.
 void reduce_under(const std::vector<sim::schedule>& schedules, std::size_t count)
 {
     auto random = generator();

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Histograms of the GPU engine in the simulator: right under every schedule, without a finding, and as cheap as they are meant to
-// be. simulated.cu sets the machine up.
+// Histograms of the GPU engine in the simulator: right under every schedule, without a finding, and as cheap as they
+// are meant to be. simulated.cu sets the machine up.
 #include <cstdint>
 #include <vector>
 
@@ -165,7 +165,8 @@ TEST(simulated_histogram, even_bins_have_no_table)
     }
 }
 
-// Every sample is one atomic in shared memory; the totals are one a counter and block, and nobody waits for other blocks.
+// Every sample is one atomic in shared memory; the totals are one a counter and block, and nobody waits for other
+// blocks.
 TEST(simulated_histogram, atomics_are_in_shared_memory)
 {
     host_array<std::int32_t> samples(many);

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Joint histograms and those of matrices in the simulator: right under every schedule, without a finding, and as cheap as they are
-// meant to be. simulated.cu sets the machine up.
+// Joint histograms and those of matrices in the simulator: right under every schedule, without a finding, and as cheap
+// as they are meant to be. simulated.cu sets the machine up.
 #include <cstdint>
 #include <tuple>
 #include <vector>

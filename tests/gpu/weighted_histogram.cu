@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Weighted histograms on a GPU: what only a GPU has. The cases of the other targets are in weighted_histogram_bins.cu and
-// weighted_histogram_of_*.cu.
+// Weighted histograms on a GPU: what only a GPU has. The cases of the other targets are in weighted_histogram_bins.cu
+// and weighted_histogram_of_*.cu.
 #include <cstdint>
 #include <span>
 

@@ -16,8 +16,9 @@
 #include <upsweep/op.hpp>
 #include <upsweep/range.hpp>
 
-// One aligned block of 2^k elements on one core. The loops are plain C++ with constant trip counts over arrays that do not
-// alias, which compilers turn into vector code of any width; the order of the operands does not depend on that width.
+// One aligned block of 2^k elements on one core. The loops are plain C++ with constant trip counts over arrays that do
+// not alias, which compilers turn into vector code of any width; the order of the operands does not depend on that
+// width.
 namespace upsweep::cpu_engine {
 
 // Elements of the largest block whose up-sweep is kept in the first-level cache: 1024 unless elements are large.
@@ -35,8 +36,8 @@ inline Acc load(In in, std::size_t i)
     return convert<Acc>(static_cast<std::iter_value_t<In>>(in[static_cast<std::iter_difference_t<In>>(i)]));
 }
 
-// The next Count elements as a loop can index them from `first` on: those of a view, of which each alone would cost divisions, are
-// copied side by side.
+// The next Count elements as a loop can index them from `first` on: those of a view, of which each alone would cost
+// divisions, are copied side by side.
 template <std::size_t Count, class In>
 struct block_elements {
     In first;
@@ -142,8 +143,8 @@ inline Acc block_total(In in, const Op& op)
     }
 }
 
-// Asks for memory that is to be read soon, a few lines at a time between other work, so that the memory is kept busy while
-// a core computes on what it has in its cache.
+// Asks for memory that is to be read soon, a few lines at a time between other work, so that the memory is kept busy
+// while a core computes on what it has in its cache.
 class read_ahead {
 public:
     read_ahead() = default;
@@ -163,10 +164,11 @@ private:
     const char* at_ = nullptr;
 };
 
-// The scan of one block in two sweeps. up_sweep returns the block's total; down_sweep<Kind, Store>, given the folds of all
-// elements before the block and up to its end, writes the folds before each element, or after each, to `out`. Each level
-// of the tree hands the totals of its blocks to the level above and gets back the folds before them: a left child has its
-// parent's fold, a right child has that (+) the total of its left sibling. `ahead` advances by the bytes of the block.
+// The scan of one block in two sweeps. up_sweep returns the block's total; down_sweep<Kind, Store>, given the folds of
+// all elements before the block and up to its end, writes the folds before each element, or after each, to `out`. Each
+// level of the tree hands the totals of its blocks to the level above and gets back the folds before them: a left child
+// has its parent's fold, a right child has that (+) the total of its left sibling. `ahead` advances by the bytes of the
+// block.
 template <std::size_t Count, class Acc, class Op>
 class block_scan {
 public:

@@ -9,8 +9,8 @@
 
 #include <upsweep/types.hpp>
 
-// Converts arrays of f16 to float and back, by the processor's own instruction where it has one. For bf16 compilers turn the
-// conversions of types.hpp into vector code by themselves.
+// Converts arrays of f16 to float and back, by the processor's own instruction where it has one. For bf16 compilers
+// turn the conversions of types.hpp into vector code by themselves.
 namespace upsweep::cpu_engine {
 
 template <std::size_t Count>

@@ -38,8 +38,8 @@ void in_arena(const cpu& target, F f)
     arena.execute(f);
 }
 
-// The work on one index with its type erased. A call is nothing beside the work on a grain; but oneTBB's templates copy their
-// body into several functions, and so they are compiled once a file and not once for each loop.
+// The work on one index with its type erased. A call is nothing beside the work on a grain; but oneTBB's templates copy
+// their body into several functions, and so they are compiled once a file and not once for each loop.
 class index_work {
 public:
     template <class F>
@@ -75,8 +75,8 @@ void for_each_index(const cpu& target, std::size_t count, F f)
     run_for_each_index(target, count, index_work(f));
 }
 
-// Lets numbered pieces of work pass in turn, whichever threads do them. Pieces must be begun in the order of their numbers:
-// then the thread that is waited for is always running, and the wait ends.
+// Lets numbered pieces of work pass in turn, whichever threads do them. Pieces must be begun in the order of their
+// numbers: then the thread that is waited for is always running, and the wait ends.
 class turnstile {
 public:
     // Waits until piece `number` may pass; false where another piece has failed.
@@ -95,7 +95,8 @@ public:
                 std::this_thread::yield();
         }
     }
-    // Lets piece number + 1 pass, unless another piece has failed in the meantime: it may be the one that would be next.
+    // Lets piece number + 1 pass, unless another piece has failed in the meantime: it may be the one that would be
+    // next.
     void pass(std::size_t number)
     {
         turn_.compare_exchange_strong(number, number + 1, std::memory_order_release, std::memory_order_relaxed);

@@ -16,8 +16,9 @@
 
 namespace upsweep::cpu_engine {
 
-// A grain is what one thread takes at a time: an aligned block of blocks, large enough to hide the hand-over and to keep
-// the hardware's prefetcher busy, small enough that a scan finds it in the second-level cache when it comes back to it.
+// A grain is what one thread takes at a time: an aligned block of blocks, large enough to hide the hand-over and to
+// keep the hardware's prefetcher busy, small enough that a scan finds it in the second-level cache when it comes back
+// to it.
 template <class Acc>
 inline constexpr std::size_t grain_size = std::max(block_size<Acc>, std::bit_floor(std::size_t{1 << 18} / sizeof(Acc)));
 

@@ -30,8 +30,8 @@ struct scan_options {
 };
 
 // Writes the results of the next `count` elements and folds them onto the stack, on the calling thread. `before` is the
-// fold of what lies before the stack's first element; `end` is the fold after the last of the elements, where the caller
-// knows it: the stack does not, if it is one of two that together hold the digits of the count.
+// fold of what lies before the stack's first element; `end` is the fold after the last of the elements, where the
+// caller knows it: the stack does not, if it is one of two that together hold the digits of the count.
 template <class Acc, class Op, class In, class Out>
 class serial_scan {
 public:
@@ -120,8 +120,8 @@ void scan_serially(fold_stack<Acc, Op>& stack, const Acc& before, std::type_iden
     serial_scan<Acc, Op, In, Out>(stack, before, end, op, options)(in, out, count, ahead);
 }
 
-// Scans whole grains on all threads in one pass over memory: a thread folds a grain, which brings it into its cache, waits
-// for its turn to read and extend the stack, and scans the grain from the cache. Memory: one block a thread.
+// Scans whole grains on all threads in one pass over memory: a thread folds a grain, which brings it into its cache,
+// waits for its turn to read and extend the stack, and scans the grain from the cache. Memory: one block a thread.
 template <class Acc, class Op, class In, class Out>
 void scan_grains(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, std::size_t grains, const Op& op,
                  const scan_options<Acc>& options)

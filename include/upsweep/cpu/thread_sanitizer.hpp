@@ -17,9 +17,9 @@
 #include <thread>
 #include <vector>
 
-// ThreadSanitizer cannot see into oneTBB as distributions build it, and would report every task as a race. In a program that
-// is compiled for ThreadSanitizer plain threads do the work instead, so that every report is a mistake of Upsweep or of the
-// user's operator.
+// ThreadSanitizer cannot see into oneTBB as distributions build it, and would report every task as a race. In a program
+// that is compiled for ThreadSanitizer plain threads do the work instead, so that every report is a mistake of Upsweep
+// or of the user's operator.
 namespace upsweep::cpu_engine {
 
 template <class F>

@@ -18,8 +18,9 @@
 #include <upsweep/fold_order.hpp>
 #include <upsweep/op.hpp>
 
-// The bottom levels of the fold order, in vector registers. The code uses the vector types of g++ and clang, which compile
-// them to what the machine has: it needs neither intrinsics nor a library, and gives the same results at every width.
+// The bottom levels of the fold order, in vector registers. The code uses the vector types of g++ and clang, which
+// compile them to what the machine has: it needs neither intrinsics nor a library, and gives the same results at every
+// width.
 namespace upsweep::cpu_engine {
 
 #ifdef __AVX__
@@ -64,7 +65,8 @@ UPSWEEP_ALWAYS_INLINE inline void store_vector(vector_t<T> v, T* to)
     std::memcpy(to, &v, sizeof v);
 }
 
-// Orders streamed stores before later ordinary ones: a thread that learns by an ordinary store that they are done sees them.
+// Orders streamed stores before later ordinary ones: a thread that learns by an ordinary store that they are done sees
+// them.
 inline void stream_fence()
 {
 #ifdef __SSE2__
@@ -151,9 +153,9 @@ template <std::size_t Count, class E>
 inline constexpr bool has_narrow_sum = std::integral<E> && !std::same_as<E, bool> && sizeof(E) <= 4 && Count <= 1024 &&
                                        Count * sizeof(E) % (2 * vector_bytes) == 0;
 
-// Returns the sum of Count integers that are narrower than their accumulator, without widening each of them. The two halves
-// of a lane are summed apart: a lane has two neighbours of 8 or 16 bits, or one integer of 32 bits, whose halves weigh 1 and
-// 2^16. No lane overflows within 1024 elements.
+// Returns the sum of Count integers that are narrower than their accumulator, without widening each of them. The two
+// halves of a lane are summed apart: a lane has two neighbours of 8 or 16 bits, or one integer of 32 bits, whose halves
+// weigh 1 and 2^16. No lane overflows within 1024 elements.
 template <std::size_t Count, class E>
 inline auto narrow_sum(const E* in)
 {
@@ -188,10 +190,11 @@ inline auto narrow_sum(const E* in)
     return pairs ? low_total + high_total : low_total + high_total * 65536;
 }
 
-// Folds and scans a square of `side` vectors of `side` lanes; a row, which is a vector, has consecutive elements. In the
-// up-sweep `evens` and `odds` split the rows into left and right neighbours, first within units of 16 bytes and then across
-// the halves of a vector of 32 bytes. It ends with the total of row r in lane r. In the down-sweep `lower` and `upper` undo
-// these steps. Each of the four is a single instruction; a split that kept the elements in their order would take three.
+// Folds and scans a square of `side` vectors of `side` lanes; a row, which is a vector, has consecutive elements. In
+// the up-sweep `evens` and `odds` split the rows into left and right neighbours, first within units of 16 bytes and
+// then across the halves of a vector of 32 bytes. It ends with the total of row r in lane r. In the down-sweep `lower`
+// and `upper` undo these steps. Each of the four is a single instruction; a split that kept the elements in their order
+// would take three.
 template <class T>
 class square {
 public:
@@ -208,9 +211,9 @@ public:
         return rows[0];
     }
 
-    // Writes the fold before each element, or the one after it, to `out`, which may be `in`. `folds` has the fold before
-    // each row, `next` is the fold after the last row. The up-sweep is done a second time, which is cheaper than keeping its
-    // results.
+    // Writes the fold before each element, or the one after it, to `out`, which may be `in`. `folds` has the fold
+    // before each row, `next` is the fold after the last row. The up-sweep is done a second time, which is cheaper than
+    // keeping its results.
     template <class Op, scan_kind Kind, store_kind Store>
     UPSWEEP_ALWAYS_INLINE static void scan(const T* in, vector_t<T> folds, T next, T* out)
     {
@@ -287,8 +290,9 @@ private:
             down_steps<Op, 2 * Vectors>(rows, lefts);
     }
 
-    // Integers are shuffled as floating-point numbers, because x86 has the shuffle of two operands for those only. There is
-    // a function for each number of lanes, because nvcc does not expand a pack in the argument list of a builtin.
+    // Integers are shuffled as floating-point numbers, because x86 has the shuffle of two operands for those only.
+    // There is a function for each number of lanes, because nvcc does not expand a pack in the argument list of a
+    // builtin.
     using view = vector_t<std::conditional_t<sizeof(T) == sizeof(float), float, double>>;
     template <int A, int B>
     UPSWEEP_ALWAYS_INLINE static vector_t<T> shuffle(vector_t<T> a, vector_t<T> b)
@@ -337,8 +341,8 @@ private:
         return shuffle<join_index(I, 1, Across)...>(left, right);
     }
 
-    // Which lane of a and b, numbered one behind the other, goes to lane i. Within each unit these are the even or odd lanes
-    // of a, then those of b; across the halves they are the lower or upper half of a, then that of b.
+    // Which lane of a and b, numbered one behind the other, goes to lane i. Within each unit these are the even or odd
+    // lanes of a, then those of b; across the halves they are the lower or upper half of a, then that of b.
     static constexpr int split_index(std::size_t i, std::size_t odd, bool across)
     {
         const std::size_t half = across ? side / 2 : unit / 2;

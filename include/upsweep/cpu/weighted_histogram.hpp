@@ -196,8 +196,8 @@ void find_bins(In in, const Finder& finder, detail::bin_index* bins)
     find_bins_of_batch<T>(in, finder, bins);
 }
 
-// Even bins are found one by one: the additions of weights take so long that guesses in vectors gain nothing, and cost 8 %
-// with weights of double.
+// Even bins are found one by one: the additions of weights take so long that guesses in vectors gain nothing, and cost
+// 8 % with weights of double.
 template <class T, class In, class E>
 void find_bins(In in, const detail::even_arithmetic<E>& finder, detail::bin_index* bins)
 {

@@ -59,10 +59,10 @@ void count(const Target& target, In& in, const Bins& bins, std::span<Counter> co
 // integer_bins or bins_by. `counts` has one element a bin and is overwritten; samples outside every bin, and NaN, are
 // counted apart and returned. Counters are std::uint64_t, or std::uint32_t on a GPU, which are filled modulo 2^32.
 //
-// One pass over the input, which is not copied. Temporary memory on a CPU: a 64-bit counter a bin, and for each thread a
-// 32-bit one (four of them up to 16,384 bins, eight up to 1024); on a GPU see docs/histogram.md. Errors, after which nothing
-// is written: no bins, counts of another number, a matrix whose rows overlap or misalign elements (invalid_argument), and
-// out_of_memory.
+// One pass over the input, which is not copied. Temporary memory on a CPU: a 64-bit counter a bin, and for each thread
+// a 32-bit one (four of them up to 16,384 bins, eight up to 1024); on a GPU see docs/histogram.md. Errors, after which
+// nothing is written: no bins, counts of another number, a matrix whose rows overlap or misalign elements
+// (invalid_argument), and out_of_memory.
 template <target Target, detail::countable In, class Bins, class Counts = std::span<std::uint64_t>>
 outside histogram(const Target& target, In&& in, const Bins& bins, Counts&& counts)
 {

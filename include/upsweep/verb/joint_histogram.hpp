@@ -28,8 +28,8 @@ namespace upsweep {
 
 namespace detail {
 
-// Refuses inputs of different lengths, bins that make no sense, and counters of which there is not one for each combination
-// of bins. Returns how many points there are.
+// Refuses inputs of different lengths, bins that make no sense, and counters of which there is not one for each
+// combination of bins. Returns how many points there are.
 template <class... Ins, class... Bins>
 std::size_t check_joint(const std::tuple<Ins...>& in, const std::tuple<Bins...>& bins, std::size_t counters)
 {

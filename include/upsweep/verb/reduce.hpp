@@ -14,8 +14,8 @@
 //     template <class Acc>
 //     static void fold(const Target&, In first, std::size_t count, const Op&, Result* result);
 //
-// which writes the fold of `count` elements in the canonical order (fold_order.hpp), accumulated in Acc and converted, to
-// *result. That the fold exists has been checked, that the target reaches the memory has not.
+// which writes the fold of `count` elements in the canonical order (fold_order.hpp), accumulated in Acc and converted,
+// to *result. That the fold exists has been checked, that the target reaches the memory has not.
 namespace upsweep {
 
 namespace detail {
@@ -40,12 +40,12 @@ void check_fold_exists(std::uint64_t count)
 
 } // namespace detail
 
-// Writes the fold in[0] (+) in[1] (+) ... (+) in[n - 1] to *result, converted to its type (integers modulo 2^k). The order
-// is the canonical one, so that every target and number of threads gives the same bits. The fold of no elements is the
-// operator's identity (+0.0 for a sum of floating-point numbers); minimum and maximum have none and throw.
+// Writes the fold in[0] (+) in[1] (+) ... (+) in[n - 1] to *result, converted to its type (integers modulo 2^k). The
+// order is the canonical one, so that every target and number of threads gives the same bits. The fold of no elements
+// is the operator's identity (+0.0 for a sum of floating-point numbers); minimum and maximum have none and throw.
 //
-// n - 1 operations and one pass over the input, which is not copied. On a GPU the elements and *result are in memory that it
-// reaches, and the call does not wait: its one kernel is carried out in order of the stream.
+// n - 1 operations and one pass over the input, which is not copied. On a GPU the elements and *result are in memory
+// that it reaches, and the call does not wait: its one kernel is carried out in order of the stream.
 template <target Target, input_range R, class Result, class Op>
 void reduce(const Target& target, R&& in, Result* result, Op op)
 {

@@ -15,8 +15,9 @@
 //     template <scan_kind Kind, class Acc>
 //     static void scan(const Target&, In from, Out to, std::size_t count, const Op&, const Acc* init);
 //
-// which writes `count` results, accumulated in Acc and converted; where init is not null, every result of an exclusive scan
-// is *init (+) what it would be without. That the spans agree has been checked, that the target reaches the memory has not.
+// which writes `count` results, accumulated in Acc and converted; where init is not null, every result of an exclusive
+// scan is *init (+) what it would be without. That the spans agree has been checked, that the target reaches the memory
+// has not.
 namespace upsweep {
 
 namespace detail {
@@ -53,12 +54,13 @@ void scan(const Target& target, In& in, Out& out, const Op& op, const Init& init
 } // namespace detail
 
 // Writes out[i] = in[0] (+) ... (+) in[i] in the canonical order: out[i] has the bits of reduce over the first i + 1
-// elements, in the accumulator of the result type, for every target and number of threads. `out` may be `in`; an output that
-// is shorter than the input, and spans that overlap otherwise, are refused before anything is written (invalid_argument).
+// elements, in the accumulator of the result type, for every target and number of threads. `out` may be `in`; an output
+// that is shorter than the input, and spans that overlap otherwise, are refused before anything is written
+// (invalid_argument).
 //
-// Below 3 n operations and one pass over the input. Temporary memory on a CPU: an aligned block a thread, some kilobytes; on
-// a GPU: 16 bytes for some ten kilobytes of the input. On a GPU the elements and results are in memory that it reaches, and
-// the call does not wait: its one kernel is carried out in order of the stream.
+// Below 3 n operations and one pass over the input. Temporary memory on a CPU: an aligned block a thread, some
+// kilobytes; on a GPU: 16 bytes for some ten kilobytes of the input. On a GPU the elements and results are in memory
+// that it reaches, and the call does not wait: its one kernel is carried out in order of the stream.
 template <target Target, input_range In, output_range Out, class Op = plus>
 void inclusive_scan(const Target& target, In&& in, Out&& out, Op op = {})
 {

@@ -19,8 +19,8 @@
 // names, each type in a source of its own, so that they are compiled side by side.
 namespace upsweep::test {
 
-// As many random elements as tell one place of an array from another: they come again after a number of elements that has
-// no factor in common with the size of any tile.
+// As many random elements as tell one place of an array from another: they come again after a number of elements that
+// has no factor in common with the size of any tile.
 inline constexpr std::size_t period = 1'000'003;
 
 template <class T>

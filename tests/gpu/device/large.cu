@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Arrays of more than 2^32 elements. Integers are the differences of a scattered sequence, so that their running sums are the
-// sequence itself; sums of floats are compared with those of their aligned blocks.
+// Arrays of more than 2^32 elements. Integers are the differences of a scattered sequence, so that their running sums
+// are the sequence itself; sums of floats are compared with those of their aligned blocks.
 #include <cstdint>
 
 #include "../operators.cuh"
@@ -84,8 +84,8 @@ void expect_sums_in_place()
 TEST(large, scan_of_i8_in_place) { expect_sums_in_place<std::int8_t>(); }
 TEST(large, scan_of_i32_in_place) { expect_sums_in_place<std::int32_t>(); }
 
-// The fold of an array is that of its two halves, where its elements are a power of two, and else of its largest aligned
-// block and what follows; less than 2^32 elements are compared with the CPU elsewhere.
+// The fold of an array is that of its two halves, where its elements are a power of two, and else of its largest
+// aligned block and what follows; less than 2^32 elements are compared with the CPU elsewhere.
 TEST(large, sum_of_u8)
 {
     SKIP_WITHOUT(beyond);

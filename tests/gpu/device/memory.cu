@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// What a call reads and writes, and where that may be: nothing beside its output, at any alignment, in every kind of memory
-// that a GPU reaches; and what happens when there is too little of it.
+// What a call reads and writes, and where that may be: nothing beside its output, at any alignment, in every kind of
+// memory that a GPU reaches; and what happens when there is too little of it.
 #include <algorithm>
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// The same bits again and again: while other kernels take processors away, in other grids, on several streams, from several
-// host threads.
+// The same bits again and again: while other kernels take processors away, in other grids, on several streams, from
+// several host threads.
 #include <random>
 #include <thread>
 

@@ -8,15 +8,16 @@
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 
-// Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016): every block publishes
-// the total of its tile as a tile state, and a tile that needs the fold of the tiles before it looks back at their states, all
-// within one kernel.
+// Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016): every
+// block publishes the total of its tile as a tile state, and a tile that needs the fold of the tiles before it looks
+// back at their states, all within one kernel.
 //
-// Theirs lets a tile publish the fold up to its own end too, so that a successor stops at the first such state that it meets: how
-// operands are parenthesised then depends on the timing. Here a state holds the total of its own tile and never changes; whoever
-// looks back reads the totals of all tiles before and folds them in the canonical order of fold_order.hpp, which is a tree
-// (Blelloch 1990). Any total is one hop from any reader, so that no chain of tiles waits, and the bits are always the same. The
-// price is that every block reads every total: 16 bytes for each tile of some ten kilobytes, out of the second-level cache.
+// Theirs lets a tile publish the fold up to its own end too, so that a successor stops at the first such state that it
+// meets: how operands are parenthesised then depends on the timing. Here a state holds the total of its own tile and
+// never changes; whoever looks back reads the totals of all tiles before and folds them in the canonical order of
+// fold_order.hpp, which is a tree (Blelloch 1990). Any total is one hop from any reader, so that no chain of tiles
+// waits, and the bits are always the same. The price is that every block reads every total: 16 bytes for each tile of
+// some ten kilobytes, out of the second-level cache.
 namespace upsweep::gpu {
 
 // What one kernel on a stream leaves to the next. It is zero when it is new.
@@ -25,16 +26,16 @@ struct tile_state_header {
     std::uint32_t ticket; // the next ticket; it is zero between kernels
 };
 
-// Tickets, from 0 to `count` - 1, say which tile a block takes next where tiles are dynamically scheduled. If all of them are
-// taken in a kernel, the header is ready for the next one.
+// Tickets, from 0 to `count` - 1, say which tile a block takes next where tiles are dynamically scheduled. If all of
+// them are taken in a kernel, the header is ready for the next one.
 __device__ inline std::uint64_t take_ticket(tile_state_header* header, std::uint64_t count)
 {
     return atomicInc(&header->ticket, static_cast<unsigned>(count - 1));
 }
 
-// Where tile states lie. A state has the total in its low word and in its high word the epoch in which it was published, so that
-// nobody has to clear the states: what an earlier kernel published has an older epoch. A total of more than 8 bytes lies in
-// `large_totals`.
+// Where tile states lie. A state has the total in its low word and in its high word the epoch in which it was
+// published, so that nobody has to clear the states: what an earlier kernel published has an older epoch. A total of
+// more than 8 bytes lies in `large_totals`.
 struct tile_state_memory {
     tile_state_header* header;
     word128* states;
@@ -83,20 +84,21 @@ public:
         store_relaxed(states_ + tile, state);
     }
 
-    // Loads the states of the tiles first + 32 r + lane below `end`, whether they have been published or not. The lanes of a warp
-    // call this together.
+    // Loads the states of the tiles first + 32 r + lane below `end`, whether they have been published or not. The lanes
+    // of a warp call this together.
     template <int Rows>
     __device__ void load(std::uint64_t first, std::uint64_t end, word128 (&states)[Rows]) const
     {
-        // There is no branch, so that all loads are on their way at once and none is waited for. Any state will do beyond the end.
+        // There is no branch, so that all loads are on their way at once and none is waited for. Any state will do
+        // beyond the end.
         const std::uint64_t mine = first + static_cast<unsigned>(lane_id());
 #pragma unroll
         for (int r = 0; r < Rows; ++r)
             states[r] = load_relaxed(states_ + (mine + r * lanes < end ? mine + r * lanes : 0));
     }
 
-    // The totals of the same tiles, whose states have been loaded once: it loads them again until all have been published. Beyond
-    // `end` a total is `otherwise`.
+    // The totals of the same tiles, whose states have been loaded once: it loads them again until all have been
+    // published. Beyond `end` a total is `otherwise`.
     template <int Rows>
     __device__ void wait_and_read(std::uint64_t first, std::uint64_t end, const T& otherwise, word128 (&states)[Rows],
                                   T (&totals)[Rows]) const
@@ -131,14 +133,14 @@ private:
     std::uint64_t epoch_;
 };
 
-// --- many tiles a block -----------------------------------------------------------------------------------------------
+// --- many tiles a block ---------------------------------------------------------------------------------------------
 //
 // A warp folds tile totals by groups of 128, of which a lane holds one in each of four rows.
 inline constexpr int group_rows = 4;
 inline constexpr int group_tiles = group_rows * lanes;
 
-// before (+) the fold of the first `count` totals of a group, count < 128, of which this lane holds number 32 r + lane for
-// every r. Every lane gets it; `after` is the same for count + 1, if that is less than 128.
+// before (+) the fold of the first `count` totals of a group, count < 128, of which this lane holds number 32 r + lane
+// for every r. Every lane gets it; `after` is the same for count + 1, if that is less than 128.
 template <class T, class Op>
 __device__ T fold_in_group(const T& before, const T (&totals)[group_rows], int count, T& after, const Op& op)
 {
@@ -167,8 +169,9 @@ __device__ T fold_in_group(const T& before, const T (&totals)[group_rows], int c
     return shuffle(result, count % lanes);
 }
 
-// The groups that have been folded so far, as the totals of their aligned blocks: a binary counter whose digits are totals, as
-// fold_stack is, in shared memory. The lanes of one warp call its functions together, and all of them get the results.
+// The groups that have been folded so far, as the totals of their aligned blocks: a binary counter whose digits are
+// totals, as fold_stack is, in shared memory. The lanes of one warp call its functions together, and all of them get
+// the results.
 template <class T, class Op>
 class group_stack {
 public:
@@ -229,7 +232,8 @@ public:
     // Begins to load the states that fold(tile) will need, so that they are on their way meanwhile.
     __device__ void prefetch(std::uint64_t tile) { tile_states_.load(first(), end(tile), states_); }
 
-    // before (+) the fold of all tiles before this one; `after` is the same up to its end, where `total` is its own total.
+    // before (+) the fold of all tiles before this one; `after` is the same up to its end, where `total` is its own
+    // total.
     __device__ T fold(std::uint64_t tile, const T& total, T& after)
     {
         for (;;) {
@@ -287,7 +291,7 @@ private:
     word128 states_[2 * group_rows] = {};
 };
 
-// --- one tile a block -------------------------------------------------------------------------------------------------
+// --- one tile a block -----------------------------------------------------------------------------------------------
 
 // A lane holds the total of a tile, and then of a row of 32 tiles; one more lane holds the fold after the last row.
 inline constexpr unsigned most_tiles_to_look_back = lanes * (lanes - 1);

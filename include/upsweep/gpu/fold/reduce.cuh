@@ -22,7 +22,8 @@
 //   block 0        each warp reads a group of 128 totals and folds it;    fold the elements after the last whole tile,
 //                  one warp folds the groups                              which block 0 has read first of all; write the result
 //
-// Totals are read and folded in the order of the tiles, by the look-back of look_back.cuh, whichever block they come from.
+// Totals are read and folded in the order of the tiles, by the look-back of look_back.cuh, whichever block they come
+// from.
 namespace upsweep::gpu {
 
 template <class Acc, class Source, class Op>
@@ -82,9 +83,9 @@ __device__ Acc warp_tile_total(Source in, bool aligned, const Op& op)
     }
 }
 
-// The elements that no worker block folds, a tile at most, as the totals of the aligned blocks that the binary digits of their
-// number cut them into: whole warp tiles, of the last warp tile the whole rows, of the last row the whole vectors, of the last
-// vector the elements.
+// The elements that no worker block folds, a tile at most, as the totals of the aligned blocks that the binary digits
+// of their number cut them into: whole warp tiles, of the last warp tile the whole rows, of the last row the whole
+// vectors, of the last vector the elements.
 template <class Shape, class Acc, class Source, class Op>
 struct tail {
     static constexpr int lane_level = std::countr_zero(static_cast<unsigned>(Shape::elements));
@@ -172,7 +173,8 @@ private:
         }
     }
 
-    // The digits from Level up of count < Shape::elements elements of one thread; blocks[i] is block i of 2^Level elements.
+    // The digits from Level up of count < Shape::elements elements of one thread; blocks[i] is block i of 2^Level
+    // elements.
     template <int Level, int Blocks>
     __device__ void element_digits(const Acc (&blocks)[Blocks], int count, const Op& op)
     {
@@ -208,8 +210,9 @@ public:
     {
     }
 
-    // The role of a worker block. Tiles are dynamically scheduled in the last rounds, where a block takes a ticket one tile in
-    // advance, and statically before: with tickets for all of them a reduce takes 2 % longer where there are hundreds of rounds.
+    // The role of a worker block. Tiles are dynamically scheduled in the last rounds, where a block takes a ticket one
+    // tile in advance, and statically before: with tickets for all of them a reduce takes 2 % longer where there are
+    // hundreds of rounds.
     __device__ void fold_tiles()
     {
         const std::uint64_t workers = gridDim.x - 1;
@@ -276,8 +279,8 @@ private:
         return warp_tree<Acc, Shape::levels>(shared_.of_warps[half + lane_id() % Shape::warps], op_);
     }
 
-    // Reads the totals of all tiles and folds them, in each step a group a warp; the totals of whole rounds go on the stack. Returns
-    // the warp that gets the fold.
+    // Reads the totals of all tiles and folds them, in each step a group a warp; the totals of whole rounds go on the
+    // stack. Returns the warp that gets the fold.
     __device__ int fold_groups(group_stack<Acc, Op>& stack, word128 (&states)[group_rows], Acc& total)
     {
         int last_warp = 0;

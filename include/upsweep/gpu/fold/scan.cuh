@@ -19,16 +19,17 @@
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/op.hpp>
 
-// Scan in one pass and one kernel. A block takes tile after tile through a ring of stages in shared memory. Its warps have three
-// roles, and meet at one barrier a tile; what happens in the step of a block's tile i is
+// Scan in one pass and one kernel. A block takes tile after tile through a ring of stages in shared memory. Its warps
+// have three roles, and meet at one barrier a tile; what happens in the step of a block's tile i is
 //
 //                       before the barrier                      after the barrier
 //   16 scanning warps   fold the totals of tile i + ahead       scan tile i, begin to copy tile i + stages
 //   publishing warp     take a ticket for tile i + stages       publish the total of tile i + ahead
 //   a look-back warp    fold the tiles before tile i            prefetch states for its next tile
 //
-// so that the totals that tile i looks back at have been published for `ahead` steps when it needs them. Where there are
-// several look-back warps they take turns, so that each has several steps for its tile; look_back.cuh says what it does.
+// so that the totals that tile i looks back at have been published for `ahead` steps when it needs them. Where there
+// are several look-back warps they take turns, so that each has several steps for its tile; look_back.cuh says what it
+// does.
 namespace upsweep::gpu {
 
 template <class Source, class Out, int Rows, int Stages, int Ahead, int LookBackWarps>
@@ -49,8 +50,8 @@ struct scan_shape {
     static constexpr std::size_t shared_bytes = std::size_t{vector_bytes} * (tile / elements) * stages;
 };
 
-// The shape for many elements. Operators on 16 bytes are dear: the more elements a lane has, the fewer applications there are in the
-// trees of warps. Sums of 16-bit integers take 4 % longer with the usual ring.
+// The shape for many elements. Operators on 16 bytes are dear: the more elements a lane has, the fewer applications
+// there are in the trees of warps. Sums of 16-bit integers take 4 % longer with the usual ring.
 template <class Acc, class Source, class Out, class Op, class Usual = scan_shape<Source, Out, 4, 6, 4, 3>>
 using large_scan_shape = std::conditional_t<
     Usual::elements == 1, scan_shape<Source, Out, 8, 3, 2, 2>,
@@ -96,8 +97,8 @@ public:
         }
     }
 
-    // The role of the publishing warp. Where no block gets more tiles than its ring has stages, tiles are statically scheduled,
-    // and else dynamically, by tickets, after the first ones.
+    // The role of the publishing warp. Where no block gets more tiles than its ring has stages, tiles are statically
+    // scheduled, and else dynamically, by tickets, after the first ones.
     __device__ void publish_tiles(const tile_state_memory& memory)
     {
         const bool dynamic = tiles_ > std::uint64_t{stages} * gridDim.x;
@@ -168,8 +169,8 @@ private:
     }
     __device__ bool is_whole(std::uint64_t tile) const { return (tile + 1) * Shape::tile <= count_; }
 
-    // Begins to copy the elements of this warp into the ring. Beyond the end of the array the last element is repeated: a result
-    // depends on no element behind it, and the operator gets only what is in the array.
+    // Begins to copy the elements of this warp into the ring. Beyond the end of the array the last element is repeated:
+    // a result depends on no element behind it, and the operator gets only what is in the array.
     __device__ void copy(int i)
     {
         const std::uint64_t tile = tile_of(i);
@@ -336,8 +337,9 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         self.look_back_from_tiles(memory, warp - Shape::warps - 1);
 }
 
-// Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array comes
-// with `before`, the fold of the elements before it: their number is a multiple of a power of two that exceeds `count`.
+// Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array
+// comes with `before`, the fold of the elements before it: their number is a multiple of a power of two that exceeds
+// `count`.
 template <scan_kind Kind, class Acc, class Source, class Out, class Op>
 void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr,
           const Acc* before = nullptr)

@@ -10,8 +10,9 @@
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/op.hpp>
 
-// Reduce of so few elements that each block has one tile. The last block looks back at the totals of all others and folds its own
-// elements, of which there may be less than a tile, after them. As in small scans, the fewer instructions the better.
+// Reduce of so few elements that each block has one tile. The last block looks back at the totals of all others and
+// folds its own elements, of which there may be less than a tile, after them. As in small scans, the fewer instructions
+// the better.
 namespace upsweep::gpu {
 
 template <class Source, int Warps = 8, int Rows = 4>
@@ -48,8 +49,8 @@ __device__ Acc total_of_existing(Source in, unsigned first, unsigned count, cons
     return convert<Acc>(total);
 }
 
-// The total of a lane's elements. Where their order matters, it brings the vectors from the striped into the blocked arrangement by
-// way of `space`, and totals[r] is the total of values[r].
+// The total of a lane's elements. Where their order matters, it brings the vectors from the striped into the blocked
+// arrangement by way of `space`, and totals[r] is the total of values[r].
 template <class Source, class Vector, int Rows, class Acc, class Op>
 __device__ Acc total_in_lane(Source in, unsigned first, unsigned count, Vector (&values)[Rows], Acc (&totals)[Rows],
                              Vector* space, const Op& op)
@@ -65,7 +66,8 @@ __device__ Acc total_in_lane(Source in, unsigned first, unsigned count, Vector (
     }
 }
 
-// before (+) the fold of the first `count` elements of one lane, which are fewer than it has; totals[r] is that of values[r].
+// before (+) the fold of the first `count` elements of one lane, which are fewer than it has; totals[r] is that of
+// values[r].
 template <class Acc, class T, int Count, int Rows, class Op>
 __device__ Acc fold_in_lane(const Acc& before, const lane_vector<T, Count> (&values)[Rows], const Acc (&totals)[Rows],
                             int count, const Op& op)

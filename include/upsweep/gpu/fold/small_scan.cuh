@@ -13,9 +13,9 @@
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/op.hpp>
 
-// Scan of so few elements that each block has one tile and all blocks are resident at once. The tile stays in registers; a block
-// publishes its total and looks back at those of all blocks before it. What takes time is the way to memory and back, the
-// exchange, and fetching instructions, each of which is used once: so there is little code.
+// Scan of so few elements that each block has one tile and all blocks are resident at once. The tile stays in
+// registers; a block publishes its total and looks back at those of all blocks before it. What takes time is the way to
+// memory and back, the exchange, and fetching instructions, each of which is used once: so there is little code.
 namespace upsweep::gpu {
 
 // 8 KiB a tile, and at least 4 MiB in one go on an H200. Twice as much a lane was slower up to 2^18 elements.

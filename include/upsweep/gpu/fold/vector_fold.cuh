@@ -12,13 +12,14 @@
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/op.hpp>
 
-// What a lane makes of a vector of elements: its total, or its results in a scan.
+// What a lane makes of a vector of elements, its total or its results in a scan, and how a warp loads and stores its
+// warp tile.
 namespace upsweep::gpu {
 
-// --- sums of narrow integers ------------------------------------------------------------------------------------------
+// --- sums of narrow integers ----------------------------------------------------------------------------------------
 //
-// Sums of 8- and 16-bit integers wrap, and are computed by arithmetic on the 32-bit words that hold several of them: a vector of
-// 16 bytes has too many elements to add them one at a time at the speed of the memory.
+// Sums of 8- and 16-bit integers wrap, and are computed by arithmetic on the 32-bit words that hold several of them: a
+// vector of 16 bytes has too many elements to add them one at a time at the speed of the memory.
 
 template <class Op, class Acc>
 inline constexpr bool is_packed =
@@ -93,7 +94,7 @@ __device__ uint4 packed_scan(const uint4& word, T before)
     return sums;
 }
 
-// --- reduce -----------------------------------------------------------------------------------------------------------
+// --- reduce ---------------------------------------------------------------------------------------------------------
 
 // Whether every order of the operands gives the same bits, so that the cheapest may be taken.
 template <class Op, class Acc>
@@ -122,7 +123,7 @@ __device__ auto vector_total(const lane_vector<T, Count>& vector, const Op& op)
     }
 }
 
-// --- scan -------------------------------------------------------------------------------------------------------------
+// --- scan -----------------------------------------------------------------------------------------------------------
 
 // What a scan begins with.
 template <class Acc>
@@ -155,7 +156,8 @@ struct vector_scan {
         }
     }
 
-    // The results, where `before` is the fold of all elements before the vector, and `after` that of those up to its end.
+    // The results, where `before` is the fold of all elements before the vector, and `after` that of those up to its
+    // end.
     __device__ lane_vector<result, Elements> results(const lane_vector<element, Elements>& vector, const Acc& before,
                                                      const Acc& after, bool is_first) const
     {
@@ -197,5 +199,49 @@ private:
         return fold;
     }
 };
+
+// --- warp tiles -----------------------------------------------------------------------------------------------------
+
+// A warp loads and stores its warp tile at the full width of memory, in the striped arrangement of vector.cuh. The warp
+// tile begins at element `first`, and the tile of the block at element `tile`. In place of a vector behind the end of
+// the array a lane loads the first vector of the tile: the results of a scan do not depend on what follows the end.
+template <class Source, class T, int Count, int Rows>
+__device__ void load_striped(Source in, unsigned first, unsigned tile, unsigned count,
+                             lane_vector<T, Count> (&vectors)[Rows])
+{
+    const unsigned mine = first + static_cast<unsigned>(lane_id() * Count);
+    const bool has_whole = is_aligned<Count>(in) && tile + Count <= count;
+    if (has_whole)
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+            const unsigned from = mine + r * Count * lanes;
+            vectors[r] = load_vector<Count>(in + (from + Count <= count ? from : tile));
+        }
+    if (!has_whole || count % Count != 0)
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+            const unsigned from = mine + r * Count * lanes;
+            if (has_whole && (from >= count || from + Count <= count))
+                continue;
+            vectors[r] = gather_within<Count>(in, count, from);
+        }
+}
+
+template <class Out, class T, int Count, int Rows>
+__device__ void store_striped(Out out, unsigned first, unsigned count, const lane_vector<T, Count> (&vectors)[Rows])
+{
+    const bool aligned = is_aligned<Count>(out);
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+        const unsigned to = first + static_cast<unsigned>((r * lanes + lane_id()) * Count);
+        if constexpr (may_have_words<Count, Out>) {
+            if (aligned && to + Count <= count) {
+                store_vector<Count>(address_of(out + to), vectors[r]);
+                continue;
+            }
+        }
+        scatter_within<Count>(out, count, to, vectors[r]);
+    }
+}
 
 } // namespace upsweep::gpu

@@ -454,8 +454,8 @@ auto any_bin_finder(const even_bins& bins, threshold_list&)
     return any_even_bins<T>(bins);
 }
 
-// The bins of bytes are looked up once for each of their 256 values: the guess has the fewest instructions, each of which a small
-// histogram fetches from memory.
+// The bins of bytes are looked up once for each of their 256 values: the guess has the fewest instructions, each of
+// which a small histogram fetches from memory.
 template <class T, class F>
 void with_bin_finder(const cuda&, const even_bins& bins, F f)
 {

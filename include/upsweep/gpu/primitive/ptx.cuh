@@ -46,8 +46,8 @@ __device__ inline void store_relaxed(std::uint64_t* to, std::uint64_t value)
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "l"(value) : "memory");
 }
 
-// Copies 16 bytes into shared memory, asynchronously, as __pipeline_memcpy_async does. The second-level cache evicts them
-// before anything else. GPUs before compute capability 8.0 copy them at once.
+// Copies 16 bytes into shared memory, asynchronously, as __pipeline_memcpy_async does. The second-level cache evicts
+// them before anything else. GPUs before compute capability 8.0 copy them at once.
 __device__ inline void copy_once_async(void* shared, const void* global)
 {
     NV_IF_ELSE_TARGET(NV_PROVIDES_SM_80,
@@ -63,8 +63,8 @@ __device__ inline void copy_once_async(void* shared, const void* global)
 // Orders what this thread has read and written before with what it reads and writes after, for all threads of the GPU.
 __device__ inline void fence() { __threadfence(); }
 
-// The address of a word in shared memory, in 32 bits. The compiler keeps it in a register; an address that it could compute
-// it would compute anew for each access.
+// The address of a word in shared memory, in 32 bits. The compiler keeps it in a register; an address that it could
+// compute it would compute anew for each access.
 using shared_address = std::uint32_t;
 __device__ inline shared_address shared_address_of(std::uint32_t* words)
 {
@@ -80,8 +80,8 @@ __device__ inline void increment_shared(shared_address words, std::uint32_t inde
     asm volatile("red.relaxed.cta.shared.add.u32 [%0], 1;" ::"r"(words + 4 * index) : "memory");
 }
 
-// The same for the word whose index is the lower, or the upper, half of a pair of 16-bit indices. One instruction extracts
-// the index and multiplies it by the 4 bytes of a word: a dot product with (4, 0), or (0, 4).
+// The same for the word whose index is the lower, or the upper, half of a pair of 16-bit indices. One instruction
+// extracts the index and multiplies it by the 4 bytes of a word: a dot product with (4, 0), or (0, 4).
 __device__ inline void increment_shared_lower(shared_address words, std::uint32_t pair)
 {
     asm volatile("red.relaxed.cta.shared.add.u32 [%0], 1;" ::"r"(words + __dp2a_lo(pair, 0x0004U, 0U)) : "memory");
@@ -106,8 +106,8 @@ __device__ inline void add_shared(shared_address words, std::uint32_t index, std
     asm volatile("red.relaxed.cta.shared.add.u32 [%0], %1;" ::"r"(words + 4 * index), "r"(value) : "memory");
 }
 
-// Shared memory that is addressed by numbers of 32 bits: the number of a byte is its address, so that an access needs no
-// base to be added.
+// Shared memory that is addressed by numbers of 32 bits: the number of a byte is its address, so that an access needs
+// no base to be added.
 class shared_window {
 public:
     __device__ explicit shared_window(void* first) : first_(static_cast<std::uint32_t>(__cvta_generic_to_shared(first)))
@@ -145,7 +145,8 @@ private:
     std::uint32_t first_;
 };
 
-// The barrier of a cluster, at which every thread arrives and then waits. There are clusters from compute capability 9.0 on.
+// The barrier of a cluster, at which every thread arrives and then waits. There are clusters from compute capability
+// 9.0 on.
 __device__ inline void cluster_arrive()
 {
     NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");))
@@ -175,8 +176,8 @@ __device__ inline std::uint32_t signs(std::uint32_t lower, std::uint32_t upper)
 }
 
 // An mbarrier is a barrier of 8 bytes in shared memory. Its phases count arrivals, and the bytes of asynchronous copies
-// that were announced to it: a phase is complete when all of both have come. There are mbarriers with bytes, and all that
-// follows up to `named_barrier`, from compute capability 9.0 on; kernels for older GPUs do not call them.
+// that were announced to it: a phase is complete when all of both have come. There are mbarriers with bytes, and all
+// that follows up to `named_barrier`, from compute capability 9.0 on; kernels for older GPUs do not call them.
 __device__ inline void mbarrier_init(std::uint64_t* barrier, std::uint32_t arrivals)
 {
     NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(
@@ -204,8 +205,8 @@ __device__ inline void mbarrier_arrive(std::uint64_t* barrier)
                                                       static_cast<std::uint32_t>(__cvta_generic_to_shared(barrier)))
                                                   : "memory");))
 }
-// Waits until the phase of this parity is complete. The first phase has parity 0, and the one before it, which counts as
-// complete, has parity 1.
+// Waits until the phase of this parity is complete. The first phase has parity 0, and the one before it, which counts
+// as complete, has parity 1.
 __device__ inline void mbarrier_wait(const std::uint64_t* barrier, std::uint32_t parity)
 {
     NV_IF_TARGET(
@@ -277,9 +278,9 @@ __device__ inline shared_address cluster_address(shared_address words, std::uint
 }
 
 // A transfer (st.async) carries 16 bytes into the shared memory of another block of the cluster, where they count at an
-// mbarrier when they have arrived. Words are addressed in units of 16 bytes, and mbarriers in units of 8. One warp waits at
-// an mbarrier, for the same number of bytes each time; `turn` says how many times it has waited before. All threads of the
-// cluster pass its barrier between `init_transfers` and the first transfer.
+// mbarrier when they have arrived. Words are addressed in units of 16 bytes, and mbarriers in units of 8. One warp
+// waits at an mbarrier, for the same number of bytes each time; `turn` says how many times it has waited before. All
+// threads of the cluster pass its barrier between `init_transfers` and the first transfer.
 __device__ inline void init_transfers(shared_address barriers, std::uint32_t index)
 {
     NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barriers + 8 * index)

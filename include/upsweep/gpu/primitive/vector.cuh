@@ -10,8 +10,8 @@
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/range.hpp>
 
-// Elements in registers. A lane holds a vector of consecutive elements, 16 bytes of them where they are small enough; a row is
-// the vectors of a warp; a warp has several consecutive rows in flight.
+// Elements in registers. A lane holds a vector of consecutive elements, 16 bytes of them where they are small enough; a
+// row is the vectors of a warp; a warp has several consecutive rows in flight.
 namespace upsweep::gpu {
 
 // The bytes of an element of Source or of Out, whichever has more.
@@ -60,11 +60,12 @@ __device__ void store_vector(T* to, const lane_vector<T, Count>& from)
     *reinterpret_cast<word_t<Count * sizeof(T)>*>(to) = from.memory;
 }
 
-// A warp tile is `Rows` vectors a lane. Memory is read and written at its full width in the striped arrangement: a lane has the
-// vectors lane, 32 + lane, 64 + lane and so on. In the blocked arrangement it has vectors that follow one another.
+// A warp tile is `Rows` vectors a lane. Memory is read and written at its full width in the striped arrangement: a lane
+// has the vectors lane, 32 + lane, 64 + lane and so on. In the blocked arrangement it has vectors that follow one
+// another.
 //
-// These are the places of a lane's vectors in shared memory. They are swizzled, so that in neither arrangement two lanes meet in a
-// bank.
+// These are the places of a lane's vectors in shared memory. They are swizzled, so that in neither arrangement two
+// lanes meet in a bank.
 template <int Rows>
 __device__ int blocked(int r, int lane = lane_id())
 {

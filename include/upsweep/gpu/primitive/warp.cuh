@@ -7,7 +7,8 @@
 
 #include <upsweep/op.hpp>
 
-// The canonical order among the lanes of a warp: each lane holds the total of an aligned block, and lanes are in the order of the array.
+// The canonical order among the lanes of a warp: each lane holds the total of an aligned block, and lanes are in the
+// order of the array.
 namespace upsweep::gpu {
 
 inline constexpr int lanes = 32;
@@ -54,8 +55,8 @@ __device__ T shuffle_down(const T& value)
     return exchange_words(value, [](std::uint32_t word) { return __shfl_down_sync(all_lanes, word, 1); });
 }
 
-// Conditional moves. They take values: a conditional expression would choose between addresses, and what has an address is not
-// kept in registers.
+// Conditional moves. They take values: a conditional expression would choose between addresses, and what has an address
+// is not kept in registers.
 template <class T>
 __device__ void replace_if(bool condition, T& a, T b)
 {
@@ -82,8 +83,9 @@ __device__ T combine(const Op& op, T mine, T theirs, bool mine_is_right)
         return swap_if(mine_is_right, mine, theirs), op(mine, theirs);
 }
 
-// The total of Rows * 32 aligned blocks, of which this lane holds number 32 r + lane in totals[r]. While there are several rows,
-// a step halves the rows that a lane keeps, so that eight rows take 12 exchanges and not 40. Every lane gets the total.
+// The total of Rows * 32 aligned blocks, of which this lane holds number 32 r + lane in totals[r]. While there are
+// several rows, a step halves the rows that a lane keeps, so that eight rows take 12 exchanges and not 40. Every lane
+// gets the total.
 template <int Rows, class T, class Op>
 __device__ T warp_total(T (&totals)[Rows], const Op& op)
 {

@@ -118,48 +118,6 @@ __device__ std::uint64_t elements_before_alignment(Source source, std::uint64_t 
     }
 }
 
-// A warp loads and stores its warp tile at the full width of memory, in the striped arrangement of vector.cuh. The warp
-// tile begins at element `first`, and the tile of the block at element `tile`. In place of a vector behind the end of
-// the array a lane loads the first vector of the tile: the results of a scan do not depend on what follows the end.
-template <class Source, class T, int Count, int Rows>
-__device__ void load_striped(Source in, unsigned first, unsigned tile, unsigned count,
-                             lane_vector<T, Count> (&vectors)[Rows])
-{
-    const unsigned mine = first + static_cast<unsigned>(lane_id() * Count);
-    const bool has_whole = is_aligned<Count>(in) && tile + Count <= count;
-    if (has_whole)
-#pragma unroll
-        for (int r = 0; r < Rows; ++r) {
-            const unsigned from = mine + r * Count * lanes;
-            vectors[r] = load_vector<Count>(in + (from + Count <= count ? from : tile));
-        }
-    if (!has_whole || count % Count != 0)
-#pragma unroll
-        for (int r = 0; r < Rows; ++r) {
-            const unsigned from = mine + r * Count * lanes;
-            if (has_whole && (from >= count || from + Count <= count))
-                continue;
-            vectors[r] = gather_within<Count>(in, count, from);
-        }
-}
-
-template <class Out, class T, int Count, int Rows>
-__device__ void store_striped(Out out, unsigned first, unsigned count, const lane_vector<T, Count> (&vectors)[Rows])
-{
-    const bool aligned = is_aligned<Count>(out);
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-        const unsigned to = first + static_cast<unsigned>((r * lanes + lane_id()) * Count);
-        if constexpr (may_have_words<Count, Out>) {
-            if (aligned && to + Count <= count) {
-                store_vector<Count>(address_of(out + to), vectors[r]);
-                continue;
-            }
-        }
-        scatter_within<Count>(out, count, to, vectors[r]);
-    }
-}
-
 // --- elements in any order -------------------------------------------------------------------------------------------
 
 // A row is a vector for each lane of a warp; a warp tile is several rows, which are on their way at once.

@@ -14,8 +14,8 @@
 #include <upsweep/qualifiers.hpp>
 #include <upsweep/view.hpp>
 
-// The source of views: elements at strides, found by their position in the order of the view. A lane divides once for each vector;
-// from there on it counts the indices up.
+// The source of views: elements at strides, found by their position in the order of the view. A lane divides once for
+// each vector; from there on it counts the indices up.
 namespace upsweep::gpu {
 
 template <class T, std::size_t Rank>
@@ -24,7 +24,8 @@ struct strided_source {
     using difference_type = std::ptrdiff_t;
     static constexpr int most_dimensions = static_cast<int>(Rank);
 
-    // The dimensions from the innermost one on, without those of extent 1 in front: the loops over them end at `dimensions`.
+    // The dimensions from the innermost one on, without those of extent 1 in front: the loops over them end at
+    // `dimensions`.
     T* data;
     std::int64_t strides[Rank];
     divider extents[Rank - 1];
@@ -239,9 +240,9 @@ void check_place(const cuda& target, std::string_view call, const strided_source
     check_pointer(target, call, highest);
 }
 
-// Calls f with sources in the place of iterators: a pointer where the elements of a view lie one behind the other, which only the
-// run time tells, a strided source where they do not, and other iterators as they are. With two views, either both are pointers or
-// none is, which saves half of the kernels.
+// Calls f with sources in the place of iterators: a pointer where the elements of a view lie one behind the other,
+// which only the run time tells, a strided source where they do not, and other iterators as they are. With two views,
+// either both are pointers or none is, which saves half of the kernels.
 template <class In, class F>
 void with_source(const In& in, F f)
 {
@@ -265,7 +266,8 @@ void with_sources(const In& in, const Out& out, F f)
         f(strided_source(in.elements()), strided_source(out.elements()));
 }
 
-// The source for an iterator where it is one of several, of which each that lies elsewhere would double the number of kernels.
+// The source for an iterator where it is one of several, of which each that lies elsewhere would double the number of
+// kernels.
 template <class It>
 auto source_of(const It& first)
 {

@@ -17,9 +17,9 @@
 namespace upsweep {
 
 // A stream of a CUDA device, the one that is current when the target is made. Calls are carried out in order of the
-// stream; a call that returns a value waits for it. The target keeps a workspace, which its copies share: calls from two
-// host threads or on two streams at once need a target each. After the first call nothing is allocated unless a later call
-// is larger, and calls can be captured in a graph.
+// stream; a call that returns a value waits for it. The target keeps a workspace, which its copies share: calls from
+// two host threads or on two streams at once need a target each. After the first call nothing is allocated unless a
+// later call is larger, and calls can be captured in a graph.
 class cuda {
 public:
     explicit cuda(cudaStream_t stream = nullptr) : workspace_(new gpu::workspace(stream)) {}

@@ -15,8 +15,8 @@
 // How kernels are launched, and how many of their blocks are resident at once.
 namespace upsweep::gpu {
 
-// What is found out once for each device; zero before. Host threads that do so at once find the same. (By the compiler's
-// builtins, since <atomic> would take nvcc a fifth of a second.)
+// What is found out once for each device; zero before. Host threads that do so at once find the same. (By the
+// compiler's builtins, since <atomic> would take nvcc a fifth of a second.)
 class known_of_devices {
 public:
     unsigned of(int device) const { return __atomic_load_n(&value_[place(device)], __ATOMIC_ACQUIRE); }
@@ -71,7 +71,8 @@ void allow_shared_bytes(const cuda& target)
     allow_shared_bytes(target, reinterpret_cast<const void*>(Kernel), allowed);
 }
 
-// Whether a kernel was compiled for GPUs with clusters: what a driver makes of PTX for older ones knows nothing of them.
+// Whether a kernel was compiled for GPUs with clusters: what a driver makes of PTX for older ones knows nothing of
+// them.
 inline bool knows_clusters(const cuda& target, const void* kernel, known_of_devices& known)
 {
     constexpr unsigned no = 1;

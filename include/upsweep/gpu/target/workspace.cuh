@@ -62,8 +62,8 @@ private:
     std::size_t bytes_ = 0;
 };
 
-// What the memory of a workspace is for. Each purpose has memory of its own: what one kernel leaves in it, the next kernel of the
-// same kind finds there.
+// What the memory of a workspace is for. Each purpose has memory of its own: what one kernel leaves in it, the next
+// kernel of the same kind finds there.
 enum class workspace_purpose {
     tile_states,  // of reduce and scan: the totals that tiles publish
     large_totals, // of tiles, where they do not fit into a tile state
@@ -108,16 +108,16 @@ public:
     std::size_t cache_bytes() const { return static_cast<std::size_t>(cache_bytes_); } // of the second level
     bool has_clusters() const { return generation_ >= 9; }
 
-    // The place in which check_pointer keeps an address that kernels could reach. Most programs pass the same few addresses again and
-    // again, and the driver takes a tenth of a microsecond to tell where one lies.
+    // The place in which check_pointer keeps an address that kernels could reach. Most programs pass the same few
+    // addresses again and again, and the driver takes a tenth of a microsecond to tell where one lies.
     const void*& reached(const void* address)
     {
         constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U; // spreads addresses that differ in few bits
         return reached_[reinterpret_cast<std::uintptr_t>(address) * golden >> 60];
     }
 
-    // Device memory for a purpose, at least so many bytes of it. It is zero when it is new, and kernels leave what the next
-    // one relies on: tile states that are older than any epoch, counters that are zero.
+    // Device memory for a purpose, at least so many bytes of it. It is zero when it is new, and kernels leave what the
+    // next one relies on: tile states that are older than any epoch, counters that are zero.
     void* memory(workspace_purpose purpose, std::size_t bytes)
     {
         return memory_[static_cast<std::size_t>(purpose)].at_least(bytes, stream_);
