@@ -41,8 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (block.count > whole.size())
         std::abort();
 
-    const std::size_t cut =
-        cli::cut_after_record(text.substr(0, text.empty() ? 0 : data[2] * 3U % text.size()), layout.delimiter);
+    const std::size_t cut = cli::cut_after_record(
+        text.substr(0, text.empty() ? 0 : std::size_t{data[2]} * 3 % text.size()), layout.delimiter);
     const cli::parsed_block front = cli::parse_csv(text.substr(0, cut), layout, pieces.data());
     cli::parsed_block back;
     if (front.error == cli::number_error::none)

@@ -72,9 +72,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constexpr unsigned dtypes = 13;
     cli::with_type(static_cast<upsweep_dtype>(data[0] % dtypes), [&]<class T>(std::type_identity<T>) {
         if constexpr (!std::is_same_v<T, bool>)
-            check<T>(text, data[0] * 7U);
+            check<T>(text, std::size_t{data[0]} * 7);
         else
-            check<double>(text, data[0] * 7U);
+            check<double>(text, std::size_t{data[0]} * 7);
     });
     return 0;
 }
