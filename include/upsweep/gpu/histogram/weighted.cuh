@@ -164,11 +164,7 @@ public:
     {
         if constexpr (Table::limbs != 0) {
             __syncthreads();
-            const bin_index turned = blockIdx.x * Shape::threads % all_bins;
-            for (bin_index i = threadIdx.x; i < all_bins; i += Shape::threads) {
-                const bin_index k = i + turned < all_bins ? i + turned : i + turned - all_bins;
-                scale.add_to(sums[k], table.total(k));
-            }
+            for_each_total(table, all_bins, [&](bin_index k, const auto& total) { scale.add_to(sums[k], total); });
         }
     }
 
