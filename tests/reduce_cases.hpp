@@ -330,8 +330,14 @@ class reduce_on : public ::testing::Test {
 TYPED_TEST_SUITE_P(reduce_on);
 
 // Operands of an operator that does not commute keep their order.
-TYPED_TEST_P(reduce_on, maps_are_composed_in_order) { expect_literal_folds<TypeParam, affine>(composition); }
-TYPED_TEST_P(reduce_on, matrices_are_multiplied_in_order) { expect_literal_folds<TypeParam, matrix>(product); }
+TYPED_TEST_P(reduce_on, maps_are_composed_in_order)
+{
+    expect_literal_folds<TypeParam, affine>(composition, large_element_sizes);
+}
+TYPED_TEST_P(reduce_on, matrices_are_multiplied_in_order)
+{
+    expect_literal_folds<TypeParam, matrix>(product, large_element_sizes);
+}
 
 // One element less and one more than a number of bytes that engines take at once.
 template <class Target, class T>

@@ -5,8 +5,8 @@
 
 namespace upsweep::test {
 
-using integers = every<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
-                       std::uint32_t, std::uint64_t>;
+// Each width and either sign; tests/reference/bits.py has all of them.
+using integers = every<bool, std::int8_t, std::uint16_t, std::int32_t, std::uint64_t>;
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu_integers, reduce_sums, integers);
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, reduce_integers, integers);
 

@@ -77,6 +77,11 @@ inline constexpr std::array<std::size_t, 30> telling_sizes = {
     1,  2,   3,   4,   5,   7,    8,    15,   16,   17,   31,   32,   33,    63,     64,
     65, 100, 127, 255, 257, 1000, 1023, 1024, 1025, 2049, 4097, 8191, 65537, 131073, 200003};
 
+// Without the largest size, since the simulator is slow: the one before it already has more than a group of tiles, and
+// enough matrices for the large ones.
+inline constexpr std::span<const std::size_t> large_element_sizes =
+    std::span(telling_sizes).first(telling_sizes.size() - 1);
+
 // The sizes with which a target tries operators that differ in nothing but the operator: all of them, or those that a
 // simulated GPU does in a second.
 template <class Target>

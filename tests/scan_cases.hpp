@@ -280,11 +280,6 @@ class scan_on : public ::testing::Test {
 };
 TYPED_TEST_SUITE_P(scan_on);
 
-// Without the largest size, since the simulator is slow: the one before it already has more than a group of tiles, and
-// enough matrices for the large ones.
-inline constexpr std::span<const std::size_t> large_element_sizes =
-    std::span(telling_sizes).first(telling_sizes.size() - 1);
-
 // Operands of an operator that does not commute keep their order.
 TYPED_TEST_P(scan_on, maps_are_composed_in_order)
 {

@@ -69,6 +69,31 @@ struct same_bits<T, Op> {
     using type = std::make_unsigned_t<T>;
 };
 
+// The operator by which results of type T are scanned. Those of bool are three: a sum that is converted to bool is true
+// where any element is, for one.
+template <class T, class Op>
+struct same_scan {
+    using type = Op;
+};
+template <>
+struct same_scan<bool, multiplies> : same_scan<bool, logical_and> {
+};
+template <>
+struct same_scan<bool, minimum> : same_scan<bool, logical_and> {
+};
+template <>
+struct same_scan<bool, bit_and> : same_scan<bool, logical_and> {
+};
+template <>
+struct same_scan<bool, plus> : same_scan<bool, logical_or> {
+};
+template <>
+struct same_scan<bool, maximum> : same_scan<bool, logical_or> {
+};
+template <>
+struct same_scan<bool, bit_or> : same_scan<bool, logical_or> {
+};
+
 template <class T>
 std::unique_ptr<any_reducer> make_typed_reducer(upsweep_op op, cpu target)
 {
@@ -89,7 +114,8 @@ std::unique_ptr<cpu_scanner> make_typed_scanner(upsweep_op op, const scan_reques
 {
     return with_op(op, [&]<class Op>(Op) -> std::unique_ptr<cpu_scanner> {
         if constexpr (is_defined<Op, T> && (std::same_as<T, bool> || !detail::is_logical<Op>))
-            return std::make_unique<typed_scanner<typename same_bits<T, Op>::type, Op>>(request);
+            return std::make_unique<typed_scanner<typename same_bits<T, Op>::type, typename same_scan<T, Op>::type>>(
+                request);
         else
             return nullptr;
     });

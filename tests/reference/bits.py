@@ -21,6 +21,7 @@ SMALL = 5000
 THREADS = (1, 2, 3, 8)
 EVERY_FOLD = [(op, dtype) for dtype in STORAGE for op in OPS if supported(op, dtype)]
 BORDERS = sorted({(1 << k) + d for k in range(6, 23) for d in (-1, 0, 1)})
+THOROUGH = [("plus", dtype) for dtype in ("i32", "f16", "f32", "f64")]
 
 
 def same_bits(got, expected, dtype, what):
@@ -86,13 +87,18 @@ def reduce_small(libs, rng):
 
 
 def reduce_borders(libs, rng):
-    """Every type and operator at every power of two 2^6..2^22 and its neighbours, every number of threads."""
+    """Every type and operator around powers of two, every number of threads: for some sums all of 2^6..2^22 and their
+    neighbours, for every other fold all to 2^15 and some of the others."""
     for op, dtype in EVERY_FOLD:
-        for name, values in inputs_of(rng, op, dtype, BORDERS[-1]):
+        sizes = BORDERS
+        if (op, dtype) not in THOROUGH:
+            sizes = [n for n in BORDERS if n <= 1 << 15] + sorted(
+                int(n) for n in rng.choice([n for n in BORDERS if 1 << 15 < n < 1 << 21], 6, replace=False))
+        for name, values in inputs_of(rng, op, dtype, sizes[-1]):
             expected = reduce(values, op, dtype, folds)
             threads = rng.permutation(THREADS)
             for lib in libs:
-                check_reduces(lib, rng, op, dtype, values, expected, BORDERS, threads, name)
+                check_reduces(lib, rng, op, dtype, values, expected, sizes, threads, name)
 
 
 def reduce_large(libs, rng):
@@ -148,9 +154,10 @@ def scan_cases(rng, op, dtype, n):
 
 
 def scan_small(libs, rng):
-    """Every type and operator; every size 0..5000 for the floating types and for sums, some of them for the rest."""
+    """Every type and operator; for the floating types and for sums every size 0..1100 and a thousand to 5000, which are others
+    in every run, some of them for the rest."""
     for op, dtype in EVERY_FOLD:
-        sizes = np.arange(SMALL + 1)
+        sizes = np.concatenate([np.arange(1100), rng.integers(1100, SMALL, 1000), [SMALL]])
         if dtype not in FLOATS and op != "plus":
             sizes = np.concatenate([np.arange(130), rng.integers(130, SMALL, 100), [SMALL]])
         for scanned in scan_cases(rng, op, dtype, SMALL):
@@ -162,9 +169,8 @@ def scan_small(libs, rng):
 
 def scan_borders(libs, rng):
     """The four ways to scan take turns around powers of two: all of them for some sums, a few for every other fold."""
-    thorough = [("plus", dtype) for dtype in ("i32", "f16", "f32", "f64")]
     for op, dtype in EVERY_FOLD:
-        sizes = BORDERS if (op, dtype) in thorough else rng.choice([n for n in BORDERS if SMALL < n < 1 << 20], 4).tolist()
+        sizes = BORDERS if (op, dtype) in THOROUGH else rng.choice([n for n in BORDERS if SMALL < n < 1 << 20], 4).tolist()
         for number, scanned in enumerate(scan_cases(rng, op, dtype, max(sizes))):
             for lib in libs:
                 for n in sizes[number::4]:

@@ -67,31 +67,33 @@ private:
         stack_.push(block.up_sweep(load_block<Size>(in, elements_.data()), op_), level_of<Size>);
         const Acc end = left == Size && end_ != nullptr ? *end_ : stack_.fold_after(before_);
 
-        if constexpr (is_direct<Acc, Out>) {
-            if (options_.init == nullptr) {
-                write<Size>(block, end, std::to_address(out));
-                fold_ = end;
-                return Size;
-            }
+        std::array<Acc, Size> results; // that are not ready to be written
+        Acc* const ready = place_of_folds(out);
+        if (Size == block_size<Acc> && options_.store == store_kind::streamed && is_stream_aligned(ready))
+            down_sweep<Size, store_kind::streamed>(block, end, ready);
+        else
+            down_sweep<Size, store_kind::cached>(block, end, ready != nullptr ? ready : results.data());
+        if (ready == nullptr) {
+            if (options_.init != nullptr)
+                for (Acc& result : results)
+                    result = op_(*options_.init, result);
+            store_results(results.data(), out, Size);
         }
-        std::array<Acc, Size> results;
-        down_sweep<Size, store_kind::cached>(block, end, results.data());
-        if (options_.init != nullptr)
-            for (Acc& result : results)
-                result = op_(*options_.init, result);
-        store_results(results.data(), out, Size);
         fold_ = end;
         return Size;
     }
 
-    template <std::size_t Size>
-    void write(block_scan<Size, Acc, Op>& block, const Acc& end, Acc* out)
+    // Returns where folds are written as they are, or null where they first have to be converted or combined with init.
+    Acc* place_of_folds(Out out) const
     {
-        const bool aligned = reinterpret_cast<std::uintptr_t>(out) % stream_alignment == 0;
-        if (options_.store == store_kind::streamed && aligned)
-            down_sweep<Size, store_kind::streamed>(block, end, out);
+        if constexpr (is_direct<Acc, Out>)
+            return options_.init == nullptr ? std::to_address(out) : nullptr;
         else
-            down_sweep<Size, store_kind::cached>(block, end, out);
+            return nullptr;
+    }
+    static bool is_stream_aligned(const Acc* place)
+    {
+        return place != nullptr && reinterpret_cast<std::uintptr_t>(place) % stream_alignment == 0;
     }
 
     template <std::size_t Size, store_kind Store>
