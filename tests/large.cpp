@@ -33,6 +33,7 @@ public:
             mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (mapped == MAP_FAILED)
             throw std::bad_alloc();
+        madvise(mapped, n, MADV_HUGEPAGE); // a fault for 2 MiB instead of one for 4 KiB, where the kernel likes
         bytes_ = {static_cast<std::uint8_t*>(mapped), n};
     }
     ~sparse_bytes() { munmap(bytes_.data(), n); }

@@ -27,7 +27,7 @@ namespace up = upsweep;
 
 // Reduces prefixes of random elements, from addresses of every alignment, and compares with the literal fold.
 template <class Target, class T, class Op>
-void expect_literal_folds(Op op, std::span<const std::size_t> sizes = telling_sizes)
+void expect_literal_folds(Op op, std::span<const std::size_t> sizes = every_size<Target>)
 {
     using accumulator = accumulator_t<Op, T>;
     auto random = generator();
@@ -101,7 +101,10 @@ class reduce_sums : public ::testing::Test {
 };
 TYPED_TEST_SUITE_P(reduce_sums);
 
-TYPED_TEST_P(reduce_sums, of_every_size) { expect_reduces<TypeParam>(up::plus{}, telling_sizes); }
+TYPED_TEST_P(reduce_sums, of_every_size)
+{
+    expect_reduces<TypeParam>(up::plus{}, every_size<typename TypeParam::target>);
+}
 
 REGISTER_TYPED_TEST_SUITE_P(reduce_sums, of_every_size);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(reduce_sums);
@@ -332,11 +335,11 @@ TYPED_TEST_SUITE_P(reduce_on);
 // Operands of an operator that does not commute keep their order.
 TYPED_TEST_P(reduce_on, maps_are_composed_in_order)
 {
-    expect_literal_folds<TypeParam, affine>(composition, large_element_sizes);
+    expect_literal_folds<TypeParam, affine>(composition, large_element_sizes<TypeParam>);
 }
 TYPED_TEST_P(reduce_on, matrices_are_multiplied_in_order)
 {
-    expect_literal_folds<TypeParam, matrix>(product, large_element_sizes);
+    expect_literal_folds<TypeParam, matrix>(product, large_element_sizes<TypeParam>);
 }
 
 // One element less and one more than a number of bytes that engines take at once.

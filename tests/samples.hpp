@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -77,10 +78,26 @@ inline constexpr std::array<std::size_t, 30> telling_sizes = {
     1,  2,   3,   4,   5,   7,    8,    15,   16,   17,   31,   32,   33,    63,     64,
     65, 100, 127, 255, 257, 1000, 1023, 1024, 1025, 2049, 4097, 8191, 65537, 131073, 200003};
 
-// Without the largest size, since the simulator is slow: the one before it already has more than a group of tiles, and
-// enough matrices for the large ones.
-inline constexpr std::span<const std::size_t> large_element_sizes =
-    std::span(telling_sizes).first(telling_sizes.size() - 1);
+// The same where a GPU may be simulated, which takes seconds for a large size: one of them is enough. That of elements of
+// 16 bytes has more than a group of tiles, and as many elements as the large tiles begin with.
+inline constexpr auto with_one_large_size(std::size_t large)
+{
+    std::array<std::size_t, 28> sizes{};
+    std::copy_n(telling_sizes.begin(), 27, sizes.begin());
+    sizes[27] = large;
+    return sizes;
+}
+inline constexpr auto simulated_sizes = with_one_large_size(200003);
+inline constexpr auto simulated_large_element_sizes = with_one_large_size(131073);
+
+template <class Target>
+inline constexpr std::span<const std::size_t> every_size = simulated_sizes;
+template <>
+inline constexpr std::span<const std::size_t> every_size<cpu> = telling_sizes;
+template <class Target>
+inline constexpr std::span<const std::size_t> large_element_sizes = simulated_large_element_sizes;
+template <>
+inline constexpr std::span<const std::size_t> large_element_sizes<cpu> = telling_sizes;
 
 // The sizes with which a target tries operators that differ in nothing but the operator: all of them, or those that a
 // simulated GPU does in a second.

@@ -36,7 +36,7 @@ host_array<Out> shifted(const host_array<Out>& inclusive, const Op& op)
 // Inclusive: the literal fold of every prefix. Exclusive: the same shifted by one, to the bit. With init: init (+)
 // that, and init first. From and to addresses of every alignment.
 template <class Target, class In, class Out, class Op>
-void expect_prefix_folds(Op op, std::span<const std::size_t> sizes = telling_sizes)
+void expect_prefix_folds(Op op, std::span<const std::size_t> sizes = every_size<Target>)
 {
     using accumulator = scan_accumulator_t<Op, Out>;
     auto random = generator();
@@ -123,7 +123,7 @@ class scan_sums : public ::testing::Test {
 TYPED_TEST_SUITE_P(scan_sums);
 
 // Sums of integers wrap in the type of the results.
-TYPED_TEST_P(scan_sums, of_every_size) { expect_scans<TypeParam>(up::plus{}, telling_sizes); }
+TYPED_TEST_P(scan_sums, of_every_size) { expect_scans<TypeParam>(up::plus{}, every_size<typename TypeParam::target>); }
 
 REGISTER_TYPED_TEST_SUITE_P(scan_sums, of_every_size);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(scan_sums);
@@ -283,11 +283,11 @@ TYPED_TEST_SUITE_P(scan_on);
 // Operands of an operator that does not commute keep their order.
 TYPED_TEST_P(scan_on, maps_are_composed_in_order)
 {
-    expect_prefix_folds<TypeParam, affine, affine>(composition, large_element_sizes);
+    expect_prefix_folds<TypeParam, affine, affine>(composition, large_element_sizes<TypeParam>);
 }
 TYPED_TEST_P(scan_on, matrices_are_multiplied_in_order)
 {
-    expect_prefix_folds<TypeParam, matrix, matrix>(product, large_element_sizes);
+    expect_prefix_folds<TypeParam, matrix, matrix>(product, large_element_sizes<TypeParam>);
 }
 
 TYPED_TEST_P(scan_on, flags_become_positions) { expect_prefix_folds<TypeParam, bool, std::uint32_t>(up::plus{}); }
