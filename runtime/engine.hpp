@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include <upsweep/numbers.hpp>
 #include <upsweep/runtime.h>
 #include <upsweep/upsweep.hpp>
 
@@ -95,5 +96,47 @@ auto with_op(upsweep_op op, F f)
 // Whether the operator is defined for the type: bit operators are for bool and integers.
 template <class Op, class T>
 inline constexpr bool is_defined = std::integral<T> || !detail::is_bitwise<Op>;
+
+// The dtypes and operators have the numbers that the library itself knows them by.
+static_assert(detail::type_number<bool>() == UPSWEEP_BOOL && detail::type_number<std::int8_t>() == UPSWEEP_I8 &&
+              detail::type_number<std::int64_t>() == UPSWEEP_I64 && detail::type_number<std::uint8_t>() == UPSWEEP_U8 &&
+              detail::type_number<std::uint64_t>() == UPSWEEP_U64 && detail::type_number<f16>() == UPSWEEP_F16 &&
+              detail::type_number<bf16>() == UPSWEEP_BF16 && detail::type_number<float>() == UPSWEEP_F32 &&
+              detail::type_number<double>() == UPSWEEP_F64);
+static_assert(detail::operator_number<plus> == UPSWEEP_PLUS &&
+              detail::operator_number<multiplies> == UPSWEEP_MULTIPLIES &&
+              detail::operator_number<minimum> == UPSWEEP_MINIMUM &&
+              detail::operator_number<maximum> == UPSWEEP_MAXIMUM &&
+              detail::operator_number<bit_and> == UPSWEEP_BIT_AND &&
+              detail::operator_number<bit_or> == UPSWEEP_BIT_OR &&
+              detail::operator_number<bit_xor> == UPSWEEP_BIT_XOR &&
+              detail::operator_number<logical_and> == UPSWEEP_LOGICAL_AND &&
+              detail::operator_number<logical_or> == UPSWEEP_LOGICAL_OR);
+
+template <class T>
+inline constexpr auto dtype_of = static_cast<upsweep_dtype>(detail::type_number<T>());
+
+// The type of a reduce's result, and the type in which a reduce of such elements, or a scan with such results, folds.
+inline upsweep_dtype result_dtype_of(upsweep_op op, upsweep_dtype dtype)
+{
+    return with_op(op, [dtype]<class Op>(Op) {
+        return with_type(dtype, []<class T>(std::type_identity<T>) { return dtype_of<result_t<Op, T>>; });
+    });
+}
+inline upsweep_dtype accumulator_dtype_of(upsweep_op op, upsweep_dtype dtype)
+{
+    return with_op(op, [dtype]<class Op>(Op) {
+        return with_type(dtype, []<class T>(std::type_identity<T>) { return dtype_of<accumulator_t<Op, T>>; });
+    });
+}
+inline upsweep_dtype scan_accumulator_dtype(upsweep_op op, upsweep_dtype out)
+{
+    return with_op(op, [out]<class Op>(Op) {
+        return with_type(out, []<class T>(std::type_identity<T>) { return dtype_of<scan_accumulator_t<Op, T>>; });
+    });
+}
+
+// Makes a reduction for a target; throws where the operator is not defined for the dtype.
+std::unique_ptr<any_reducer> make_reducer_for(upsweep_target target, upsweep_op op, upsweep_dtype dtype);
 
 } // namespace upsweep::runtime

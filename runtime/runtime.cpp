@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "call.hpp"
 #include "engine.hpp"
 #include "gpu/engine.hpp"
 
@@ -22,45 +23,6 @@ using namespace upsweep;
 using namespace upsweep::runtime;
 
 namespace {
-
-thread_local std::string last_error;
-
-upsweep_status status_of(error_kind kind)
-{
-    switch (kind) {
-    case error_kind::invalid_argument: return UPSWEEP_INVALID_ARGUMENT;
-    case error_kind::unsupported: return UPSWEEP_UNSUPPORTED;
-    case error_kind::out_of_memory: return UPSWEEP_OUT_OF_MEMORY;
-    case error_kind::no_device: return UPSWEEP_NO_DEVICE;
-    case error_kind::device: return UPSWEEP_INTERNAL;
-    }
-    return UPSWEEP_INTERNAL;
-}
-
-// Calls f and turns what it throws into a status: no exception may leave a function that C calls.
-template <class F>
-upsweep_status guarded(F f) noexcept
-{
-    try {
-        f();
-        return UPSWEEP_OK;
-    } catch (const error& failure) {
-        last_error = failure.what();
-        return status_of(failure.kind());
-    } catch (const std::bad_alloc&) {
-        last_error = "upsweep: out of memory; free some, or fold the array in smaller pieces";
-        return UPSWEEP_OUT_OF_MEMORY;
-    } catch (const std::exception& failure) {
-        last_error = std::string("upsweep: ") + failure.what();
-        return UPSWEEP_INTERNAL;
-    }
-}
-
-void require(bool condition, const char* call, const char* reason, const char* remedy)
-{
-    if (!condition)
-        throw error(error_kind::invalid_argument, call, reason, remedy);
-}
 
 // Returns the threads of the CPU that the target has. They do all of the work, or bring the elements to the GPU.
 cpu cpu_of(upsweep_target target)
@@ -86,30 +48,6 @@ const dtype_engine& engine(upsweep_dtype dtype)
     throw error(error_kind::unsupported, upsweep_op_name(op),
                 std::string("not defined for elements of type ") + upsweep_dtype_name(dtype),
                 "bit operators are for bool and integers");
-}
-
-upsweep_dtype result_dtype_of(upsweep_op op, upsweep_dtype dtype)
-{
-    const bool is_float = dtype >= UPSWEEP_F16;
-    const bool is_unsigned = dtype >= UPSWEEP_U8 && dtype <= UPSWEEP_U64;
-    switch (op) {
-    case UPSWEEP_LOGICAL_AND:
-    case UPSWEEP_LOGICAL_OR: return UPSWEEP_BOOL;
-    case UPSWEEP_PLUS:
-    case UPSWEEP_MULTIPLIES:
-        if (!is_float)
-            return is_unsigned ? UPSWEEP_U64 : UPSWEEP_I64;
-        return dtype == UPSWEEP_F64 ? UPSWEEP_F64 : UPSWEEP_F32;
-    default: return dtype;
-    }
-}
-
-// Returns the type in which a scan with results of type `out` folds, and to which its elements are converted.
-upsweep_dtype scan_accumulator_dtype(upsweep_op op, upsweep_dtype out)
-{
-    if (op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR)
-        return UPSWEEP_BOOL;
-    return out == UPSWEEP_F16 || out == UPSWEEP_BF16 ? UPSWEEP_F32 : out;
 }
 
 void convert_elements(upsweep_dtype from, const void* in, upsweep_dtype to, void* out, std::size_t count)
@@ -268,6 +206,18 @@ private:
 
 } // namespace
 
+std::unique_ptr<any_reducer> upsweep::runtime::make_reducer_for(upsweep_target target, upsweep_op op,
+                                                                upsweep_dtype dtype)
+{
+    const cpu host = cpu_of(target);
+    std::unique_ptr<any_reducer> reducer = engine(dtype).reducer(op, host);
+    if (!reducer)
+        throw_undefined(op, dtype);
+    if (target.place == UPSWEEP_CUDA)
+        reducer = gpu::make_reducer({op, dtype, result_dtype_of(op, dtype), host});
+    return reducer;
+}
+
 struct upsweep_reducer {
     std::unique_ptr<any_reducer> fold;
 };
@@ -282,17 +232,6 @@ struct upsweep_counter {
 };
 
 namespace {
-
-upsweep_reducer make_reducer_for(upsweep_target target, upsweep_op op, upsweep_dtype dtype)
-{
-    const cpu host = cpu_of(target);
-    upsweep_reducer reducer{engine(dtype).reducer(op, host)};
-    if (!reducer.fold)
-        throw_undefined(op, dtype);
-    if (target.place == UPSWEEP_CUDA)
-        reducer.fold = gpu::make_reducer({op, dtype, result_dtype_of(op, dtype), host});
-    return reducer;
-}
 
 upsweep_scanner make_scanner_for(upsweep_target target, upsweep_op op, bool exclusive, upsweep_dtype in_dtype,
                                  upsweep_dtype out_dtype, const void* init)
@@ -322,11 +261,6 @@ upsweep_scanner make_scanner_for(upsweep_target target, upsweep_op op, bool excl
     if (in_dtype == out_dtype && !as_bool)
         return {std::move(scan)};
     return {std::make_unique<converting_scanner>(host, std::move(scan), in_dtype, accumulator, out_dtype)};
-}
-
-void check_input(const char* call, const void* in, std::uint64_t count)
-{
-    require(in != nullptr || count == 0, call, "the input is a null pointer", "pass a pointer to the elements");
 }
 
 // What a histogram counts: its bins, the type of its samples, and the function by which the CPU adds samples to counts.
@@ -416,8 +350,6 @@ void add(upsweep_outside& out_of_range, const outside& more)
 
 extern "C" {
 
-const char* upsweep_last_error(void) { return last_error.c_str(); }
-
 const char* upsweep_version(void) { return UPSWEEP_VERSION; }
 
 const char* upsweep_cpu_isa(void) { return UPSWEEP_CPU_ISA; }
@@ -468,9 +400,9 @@ upsweep_status upsweep_reduce(upsweep_target target, upsweep_op op, upsweep_dtyp
     return guarded([&] {
         check_input("reduce", in, count);
         require(result != nullptr, "reduce", "the result is a null pointer", "pass a pointer to the result");
-        const upsweep_reducer reducer = make_reducer_for(target, op, dtype);
-        reducer.fold->feed(in, count);
-        reducer.fold->result(result);
+        const auto reducer = make_reducer_for(target, op, dtype);
+        reducer->feed(in, count);
+        reducer->result(result);
     });
 }
 
@@ -497,7 +429,7 @@ upsweep_status upsweep_reducer_create(upsweep_target target, upsweep_op op, upsw
 {
     return guarded([&] {
         require(reducer != nullptr, "reduce", "the reducer is a null pointer", "pass a pointer to a pointer");
-        *reducer = new upsweep_reducer(make_reducer_for(target, op, dtype));
+        *reducer = new upsweep_reducer{make_reducer_for(target, op, dtype)};
     });
 }
 

@@ -22,6 +22,9 @@ namespace detail {
 namespace verb {
 struct reduce;
 struct scan;
+struct reducer; // what comes in pieces
+struct scanner;
+struct counter;
 struct histogram;
 struct histogram_rows;
 struct histogram_channels;

@@ -9,6 +9,7 @@
 #include <upsweep/joint_histogram.hpp>
 #include <upsweep/matrix_histogram.hpp>
 #include <upsweep/op.hpp>
+#include <upsweep/partial.hpp>
 #include <upsweep/reduce.hpp>
 #include <upsweep/scan.hpp>
 #include <upsweep/target.hpp>

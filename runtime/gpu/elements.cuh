@@ -11,6 +11,7 @@
 #include <upsweep/upsweep.hpp>
 
 #include "../element_type.hpp"
+#include "../engine.hpp"
 
 // Elements whose type is chosen at run time are converted when a kernel reads and writes them. One kernel therefore
 // serves integers of all widths, in 64 bits. That costs no time: the copy to the GPU, where elements have their own
@@ -109,6 +110,39 @@ private:
     Acc init_{};
     upsweep_dtype to_ = UPSWEEP_U8;
     bool has_init_ = false;
+};
+
+// Elements of a type that is chosen at run time, as the engine streams them (upsweep/gpu/streaming/chunk.cuh). Integers
+// are wrapped to `bits` bits.
+template <class Acc>
+struct typed_elements {
+    upsweep_dtype dtype;
+    int bits = 64;
+
+    std::size_t bytes() const { return upsweep_dtype_size(dtype); }
+    typed_input<Acc> operator()(const std::byte* memory) const { return {memory, dtype, bits}; }
+};
+
+// Results of such a type (upsweep/gpu/streaming/scanner.cuh).
+template <class Acc, class Op>
+struct typed_results {
+    upsweep_dtype dtype;
+
+    std::size_t bytes() const { return upsweep_dtype_size(dtype); }
+    typed_output<Acc, Op> operator()(std::byte* memory, const std::optional<Acc>& init) const
+    {
+        return {memory, dtype, init};
+    }
+    void write(std::byte* to, const Acc& value) const { store(to, dtype, 0, value); }
+    // Writes the identity of the type of the results, which may have fewer bits than Acc.
+    void write_nothing(std::byte* to) const
+    {
+        with_type(dtype, [to]<class T>(std::type_identity<T>) {
+            using accumulator = scan_accumulator_t<Op, T>;
+            if constexpr (is_defined<Op, accumulator>)
+                *reinterpret_cast<T*>(to) = convert<T>(fold_of_nothing<accumulator>(Op{}));
+        });
+    }
 };
 
 } // namespace upsweep::runtime::gpu

@@ -127,6 +127,32 @@ UPSWEEP_API upsweep_status upsweep_scanner_feed(upsweep_scanner* scanner, const 
 UPSWEEP_API upsweep_status upsweep_scanner_limit_gpu_memory(upsweep_scanner* scanner, uint64_t bytes);
 UPSWEEP_API void upsweep_scanner_destroy(upsweep_scanner* scanner);
 
+/* The fold of some elements of an array as a value. Partials of parts of an array, folded by whatever thread, device or
+ * machine, are merged in any order, and the result has the bits of upsweep_reduce over the whole (docs/fold-order.md). */
+typedef struct upsweep_partial upsweep_partial;
+/* Of no elements. */
+UPSWEEP_API upsweep_status upsweep_partial_create(upsweep_op op, upsweep_dtype dtype, upsweep_partial** partial);
+/* Folds `count` elements whose first one has the position `first_position` in its array. UPSWEEP_INVALID_ARGUMENT, and
+ * nothing folded, where one of them has been folded already (the message names the positions) or positions go beyond
+ * 2^63 - 1. */
+UPSWEEP_API upsweep_status upsweep_partial_feed(upsweep_partial* partial, upsweep_target target, const void* in,
+                                                uint64_t count, uint64_t first_position);
+/* Adds the elements of another partial, which has none in common: else UPSWEEP_INVALID_ARGUMENT, and nothing changed. */
+UPSWEEP_API upsweep_status upsweep_partial_merge(upsweep_partial* partial, const upsweep_partial* other);
+/* The fold, of the type that upsweep_reduce_dtype tells, of the elements from position 0 on. UPSWEEP_INVALID_ARGUMENT
+ * where elements before the last one are missing: the message names the first of them. */
+UPSWEEP_API upsweep_status upsweep_partial_result(const upsweep_partial* partial, void* result);
+/* How many elements have been folded. */
+UPSWEEP_API uint64_t upsweep_partial_count(const upsweep_partial* partial);
+/* Writes the partial as bytes, for a file or another machine. *size is how many there is room for, and becomes how many
+ * there are; where `bytes` is NULL, nothing is written. */
+UPSWEEP_API upsweep_status upsweep_partial_bytes(const upsweep_partial* partial, void* bytes, uint64_t* size);
+/* Makes the partial whose bytes these are. UPSWEEP_INVALID_ARGUMENT, with the number of the byte, where they are cut off
+ * or not the bytes of a partial. */
+UPSWEEP_API upsweep_status upsweep_partial_of_bytes(const void* bytes, uint64_t size, upsweep_partial** partial);
+/* `partial` may be NULL. */
+UPSWEEP_API void upsweep_partial_destroy(upsweep_partial* partial);
+
 /* How many samples are in no bin: below the first one, above the last one, or NaN. */
 typedef struct upsweep_outside {
     uint64_t below;

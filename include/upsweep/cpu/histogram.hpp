@@ -328,4 +328,37 @@ struct engine<cpu, verb::histogram> {
     }
 };
 
+template <>
+struct engine<cpu, verb::counter> {
+    template <class T, class Bins>
+    class state {
+    public:
+        state(const cpu& target, const Bins& bins) : target_(target), bins_(bins)
+        {
+            const std::size_t all_bins = bin_count(bins) + out_of_range_bins;
+            cpu_engine::with_counters(target, "histogram", 0, all_bins, [&] { totals_.resize(all_bins); });
+        }
+
+        template <class In>
+        void feed(In first, std::size_t count)
+        {
+            const std::span<std::uint64_t> totals(totals_);
+            cpu_engine::with_counters(target_, "histogram", 0, totals.size(), [&] {
+                with_bin_finder<std::iter_value_t<In>>(bins_, [&](const auto& finder) {
+                    cpu_engine::histogram_onto(target_, first, count, finder, totals);
+                });
+            });
+        }
+        void result(std::span<std::uint64_t> counts, outside& out_of_range) const
+        {
+            cpu_engine::put_totals(totals_, counts.data(), out_of_range, false);
+        }
+
+    private:
+        cpu target_;
+        Bins bins_;
+        std::vector<std::uint64_t> totals_; // with the out-of-range bins
+    };
+};
+
 } // namespace upsweep::detail

@@ -109,4 +109,26 @@ struct engine<cpu, verb::reduce> {
     }
 };
 
+template <>
+struct engine<cpu, verb::reducer> {
+    template <class T, class Acc, class Op>
+    class state {
+    public:
+        state(const cpu& target, const Op& op) : target_(target), op_(op), stack_(op) {}
+
+        template <class In>
+        void feed(In first, std::size_t count)
+        {
+            cpu_engine::fold_onto(target_, stack_, first, count, op_);
+        }
+        std::uint64_t count() const { return stack_.count(); }
+        Acc fold() const { return cpu_engine::fold_of(stack_, op_); }
+
+    private:
+        cpu target_;
+        Op op_;
+        fold_stack<Acc, Op> stack_;
+    };
+};
+
 } // namespace upsweep::detail

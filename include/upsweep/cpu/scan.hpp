@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <type_traits>
 
 #include <upsweep/cpu/block.hpp>
@@ -222,6 +223,32 @@ struct engine<cpu, verb::scan> {
         fold_stack<Acc, Op> stack(op);
         cpu_engine::scan_piece(target, stack, in, out, count, op, Kind, init);
     }
+};
+
+template <>
+struct engine<cpu, verb::scanner> {
+    template <class Out, class Acc, class Op>
+    class state {
+    public:
+        state(const cpu& target, scan_kind kind, const Op& op, const std::optional<Acc>& init)
+            : target_(target), kind_(kind), op_(op), init_(init), stack_(op)
+        {
+        }
+
+        template <class In, class To>
+        void feed(In in, To out, std::size_t count)
+        {
+            cpu_engine::scan_piece(target_, stack_, in, out, count, op_, kind_, init_ ? &*init_ : nullptr);
+        }
+        std::uint64_t count() const { return stack_.count(); }
+
+    private:
+        cpu target_;
+        scan_kind kind_;
+        Op op_;
+        std::optional<Acc> init_;
+        fold_stack<Acc, Op> stack_;
+    };
 };
 
 } // namespace upsweep::detail

@@ -1,4 +1,4 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
-#include "../counter.cuh"
+#include "instantiate.cuh"
 
 UPSWEEP_COUNT(std::uint8_t, upsweep::integer_bins);

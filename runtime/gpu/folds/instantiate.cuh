@@ -5,8 +5,7 @@
 #include <type_traits>
 
 #include "../fold.hpp"
-#include "../reducer.cuh"
-#include "../scanner.cuh"
+#include "../streaming.cuh"
 
 // All kernels of libupsweep that fold in one type. The files of this folder include it, and no others.
 namespace upsweep::runtime::gpu {

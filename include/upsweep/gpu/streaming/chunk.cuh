@@ -6,19 +6,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <string>
-#include <utility>
 
 #include <cuda_runtime.h>
 
 #include <upsweep/cpu/parallel.hpp>
-#include <upsweep/upsweep.hpp>
+#include <upsweep/error.hpp>
+#include <upsweep/fold_order.hpp>
+#include <upsweep/gpu/fold/reduce.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/op.hpp>
+#include <upsweep/partial.hpp>
+#include <upsweep/target.hpp>
 
-#include "elements.cuh"
-
-// An array comes to the GPU in chunks, by way of page-locked memory. Several chunks are under way at a time: the host
-// copies one while the bus carries another and the GPU folds a third.
-namespace upsweep::runtime::gpu {
+// An array of any size comes from memory of the host to the GPU in chunks, by way of page-locked memory. Several chunks
+// are under way at a time: the host copies one while the bus carries another and the GPU folds a third.
+namespace upsweep::gpu::streaming {
 
 inline constexpr int chunks_under_way = 3;
 inline constexpr std::uint64_t default_memory = std::uint64_t{64} << 20;
@@ -52,7 +57,7 @@ inline void check_memory(cudaError_t code, const char* whose, std::size_t bytes,
         throw error(error_kind::out_of_memory, "upsweep",
                     std::string(whose) + " has no " + std::to_string(bytes) + " bytes left", remedy);
     }
-    upsweep::gpu::check("upsweep", code);
+    gpu::check("upsweep", code);
 }
 
 inline constexpr const char* remedy_for_chunks = "free some, or allow the GPU engine less memory";
@@ -93,7 +98,7 @@ private:
 
 class stream {
 public:
-    stream() { upsweep::gpu::check("cudaStreamCreate", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+    stream() { gpu::check("cudaStreamCreate", cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
     stream(const stream&) = delete;
     stream& operator=(const stream&) = delete;
     ~stream()
@@ -103,51 +108,56 @@ public:
     }
 
     cudaStream_t get() const { return stream_; }
-    void wait() const { upsweep::gpu::check("cudaStreamSynchronize", cudaStreamSynchronize(stream_)); }
+    void wait() const { gpu::check("cudaStreamSynchronize", cudaStreamSynchronize(stream_)); }
 
 private:
     cudaStream_t stream_ = nullptr;
 };
 
-// The totals of the aligned blocks into which the binary digits of its length cut a chunk (docs/fold-order.md). Kernels
-// write them to page-locked memory of the host.
+// Elements of type T as they lie in memory. What streams elements takes such a description, so that libupsweep can stream
+// elements whose type is chosen at run time.
+template <class T>
+struct elements_of {
+    std::size_t bytes() const { return sizeof(T); } // of one element
+    const T* operator()(const std::byte* memory) const { return reinterpret_cast<const T*>(memory); }
+};
+
+// The totals of the aligned blocks that the elements of a chunk make up (docs/fold-order.md). Kernels write them to
+// page-locked memory of the host.
 template <class Acc>
 class chunk_totals {
 public:
-    chunk_totals() : memory_(64 * sizeof(Acc)) {}
+    chunk_totals() : memory_(detail::most_aligned_blocks * sizeof(Acc)) {}
 
-    // Starts a reduction for each aligned block of the first `count` elements, except for a rest of less than the
-    // smallest block.
-    template <class Op>
-    void launch(const cuda& target, const typed_input<Acc>& in, std::uint64_t count, const Op& op)
+    // Starts a reduction for each block but the small ones. The first element has position `first` in the array.
+    template <class In, class Op>
+    void launch(const cuda& target, In in, std::uint64_t first, std::uint64_t count, const Op& op)
     {
-        for_each_block(count, [&](std::uint64_t first, int level) {
-            upsweep::gpu::reduce<Acc>(target, in + static_cast<std::ptrdiff_t>(first), std::uint64_t{1} << level, op,
-                                      &totals()[level]);
+        std::size_t k = 0;
+        detail::for_each_aligned_block(first, first + count, [&](const detail::aligned_block& block) {
+            if (block.level >= smallest_level)
+                gpu::reduce<Acc>(target, in + static_cast<std::ptrdiff_t>(block.first() - first),
+                                 std::uint64_t{1} << block.level, op, &totals()[k++]);
         });
     }
 
-    // Pushes the totals of these blocks and then the elements of the rest, which the host reads from `in`. The
+    // Pushes the totals of these blocks, and the elements of the small ones, which the host reads from `in`. The
     // reductions must have finished.
-    template <class Op>
-    void push(fold_stack<Acc, Op>& stack, const typed_input<Acc>& in, std::uint64_t count) const
+    template <class In, class Op>
+    void push(fold_stack<Acc, Op>& stack, In in, std::uint64_t first, std::uint64_t count) const
     {
-        for_each_block(count, [&](std::uint64_t, int level) { stack.push(totals()[level], level); });
-        for (std::uint64_t i = count >> smallest_level << smallest_level; i < count; ++i)
-            stack.push(in[static_cast<std::ptrdiff_t>(i)], 0);
+        std::size_t k = 0;
+        detail::for_each_aligned_block(first, first + count, [&](const detail::aligned_block& block) {
+            if (block.level >= smallest_level)
+                stack.push(totals()[k++], block.level);
+            else
+                for (std::uint64_t i = block.first(); i < block.end(); ++i)
+                    stack.push(convert<Acc>(in[static_cast<std::ptrdiff_t>(i - first)]), 0);
+        });
     }
 
 private:
     Acc* totals() const { return reinterpret_cast<Acc*>(memory_.data()); }
-
-    template <class F>
-    static void for_each_block(std::uint64_t count, F f)
-    {
-        std::uint64_t first = 0;
-        for (int level = static_cast<int>(std::bit_width(count)) - 1; level >= smallest_level; --level)
-            if ((count >> level & 1) != 0)
-                f(std::exchange(first, first + (std::uint64_t{1} << level)), level);
-    }
 
     host_memory memory_;
 };
@@ -157,23 +167,41 @@ template <class Acc>
 struct chunk {
     explicit chunk(std::size_t bytes) : host(bytes), device(bytes) {}
 
-    // Starts to copy the `bytes` that have been gathered to the GPU, where they are the elements `there`, and to fold
-    // them.
-    template <class Op>
-    void send(std::size_t bytes, const typed_input<Acc>& there, const Op& op)
+    // Starts to copy the elements that have been gathered to the GPU, and to fold them there.
+    template <class Elements, class Op>
+    void send(const Elements& elements, const Op& op)
     {
-        upsweep::gpu::check("cudaMemcpyAsync",
-                            cudaMemcpyAsync(device.data(), host.data(), bytes, cudaMemcpyHostToDevice, stream.get()));
-        totals.launch(target, there, count, op);
+        gpu::check("cudaMemcpyAsync", cudaMemcpyAsync(device.data(), host.data(), count * elements.bytes(),
+                                                      cudaMemcpyHostToDevice, stream.get()));
+        totals.launch(target, elements(device.data()), first, count, op);
+        is_sent = true;
+    }
+
+    // Pushes the elements, whose reductions have been started, when these are done.
+    template <class Elements, class Op>
+    void push(fold_stack<Acc, Op>& stack, const Elements& elements) const
+    {
+        stream.wait();
+        totals.push(stack, elements(host.data()), first, count);
     }
 
     host_memory host;
     device_memory device;
     chunk_totals<Acc> totals;
-    gpu::stream stream;
+    streaming::stream stream;
     cuda target{stream.get()};
+    std::uint64_t first = 0; // the position of the first element in the array
     std::uint64_t count = 0; // elements gathered
+    bool is_sent = false;
 };
+
+// Whether elements that a pointer leads to lie in memory of the GPU, and not in the host's.
+inline bool lies_on_gpu(const void* pointer)
+{
+    cudaPointerAttributes place{};
+    gpu::check("cudaPointerGetAttributes", cudaPointerGetAttributes(&place, pointer));
+    return place.type == cudaMemoryTypeDevice || place.type == cudaMemoryTypeManaged;
+}
 
 // Copies bytes as memcpy does, by all threads of the host.
 inline void copy(const cpu& host, void* to, const void* from, std::size_t bytes)
@@ -189,4 +217,4 @@ inline void copy(const cpu& host, void* to, const void* from, std::size_t bytes)
     });
 }
 
-} // namespace upsweep::runtime::gpu
+} // namespace upsweep::gpu::streaming
