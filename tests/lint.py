@@ -118,7 +118,8 @@ def main():
     failed = False
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         checks = {}
-        for number, (sources, flags) in enumerate(units(build)):
+        # The tests take longest, so that they come first.
+        for number, (sources, flags) in enumerate(sorted(units(build), key=lambda unit: not unit[0][0].startswith("tests/"))):
             unit = folder / f"{number}.cpp"
             checks[pool.submit(check, unit, sources, flags, version)] = sources
         for done, running in enumerate(concurrent.futures.as_completed(checks), 1):

@@ -11,7 +11,8 @@
 
 namespace upsweep::test {
 
-using types = every<bool, std::int8_t, std::uint16_t, std::int32_t, std::uint64_t, f16, bf16, float, double>;
+// tests/reference/partials.py has all types.
+using types = every<std::int8_t, std::uint64_t, bf16, double>;
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, partials, types);
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, partial_on, ::testing::Types<cpu>);
 

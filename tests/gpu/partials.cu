@@ -7,7 +7,7 @@
 
 namespace upsweep::test {
 
-using types = on_gpu<std::int16_t, bf16, float>;
+using types = on_gpu<std::int16_t, float>;
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, partials, types);
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, partial_on, ::testing::Types<cuda>);
 
