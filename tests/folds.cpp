@@ -9,7 +9,6 @@ namespace upsweep::test {
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, reduce_on, ::testing::Types<cpu>);
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, scan_on, ::testing::Types<cpu>);
 
-using floats = every<f16, bf16, float, double>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cpu, scan_float_sums, floats);
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, scan_float_sums, every_float);
 
 } // namespace upsweep::test

@@ -3,7 +3,6 @@
 
 namespace upsweep::test {
 
-using sample_floats = every<f16, bf16, float, double>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cpu_floats, histogram_of, sample_floats);
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu_floats, histogram_of, every_float);
 
 } // namespace upsweep::test

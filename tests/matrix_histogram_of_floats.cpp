@@ -3,7 +3,6 @@
 
 namespace upsweep::test {
 
-using matrix_floats = every<f16, bf16, float, double>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cpu_floats, matrix_histogram_of, matrix_floats);
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu_floats, matrix_histogram_of, every_float);
 
 } // namespace upsweep::test

@@ -3,8 +3,7 @@
 
 namespace upsweep::test {
 
-using floats = every<f16, bf16, float, double>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cpu_floats, scan_sums, floats);
-INSTANTIATE_TYPED_TEST_SUITE_P(cpu, scan_floats, floats);
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu_floats, scan_sums, every_float);
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, scan_floats, every_float);
 
 } // namespace upsweep::test

@@ -153,4 +153,12 @@ void on_every_variant(F f)
 template <class... Ts>
 using every = ::testing::Types<on<cpu, Ts>...>;
 
+// All floating-point types. Sanitizers see one of 16 bits, which folds in f32, and one that folds in its own type: to
+// memory and to threads the others are the same.
+#ifdef UPSWEEP_TEST_FEW_TYPES
+using every_float = every<f16, double>;
+#else
+using every_float = every<f16, bf16, float, double>;
+#endif
+
 } // namespace upsweep::test

@@ -7,6 +7,7 @@
 #include <optional>
 #include <type_traits>
 
+#include <upsweep/gpu/streaming/scanner.cuh>
 #include <upsweep/runtime.h>
 #include <upsweep/upsweep.hpp>
 
@@ -68,17 +69,14 @@ UPSWEEP_HOST_DEVICE void store(void* elements, upsweep_dtype to, std::ptrdiff_t 
         to, [elements, i, value]<class T>(std::type_identity<T>) { static_cast<T*>(elements)[i] = convert<T>(value); });
 }
 
-// Takes folds and writes results, which are init (+) the fold where there is an init, as elements of type `to`.
-template <class Acc, class Op>
+// Writes elements of type `to`, converted from the type Acc in which they are folded.
+template <class Acc>
 class typed_output {
 public:
     class place {
     public:
         UPSWEEP_HOST_DEVICE place(const typed_output& out, std::ptrdiff_t i) : out_(out), i_(i) {}
-        UPSWEEP_HOST_DEVICE void operator=(Acc fold) const
-        {
-            store(out_.elements_, out_.to_, i_, out_.has_init_ ? Op{}(out_.init_, fold) : fold);
-        }
+        UPSWEEP_HOST_DEVICE void operator=(Acc value) const { store(out_.elements_, out_.to_, out_.at_ + i_, value); }
 
     private:
         const typed_output& out_;
@@ -92,12 +90,9 @@ public:
     using pointer = void;
 
     typed_output() = default;
-    typed_output(void* elements, upsweep_dtype to, const std::optional<Acc>& init)
-        : elements_(elements), init_(init.value_or(Acc{})), to_(to), has_init_(init.has_value())
-    {
-    }
+    typed_output(void* elements, upsweep_dtype to) : elements_(elements), to_(to) {}
 
-    UPSWEEP_HOST_DEVICE place operator[](std::ptrdiff_t n) const { return {*this, at_ + n}; }
+    UPSWEEP_HOST_DEVICE place operator[](std::ptrdiff_t n) const { return {*this, n}; }
     UPSWEEP_HOST_DEVICE friend typed_output operator+(typed_output it, std::ptrdiff_t n)
     {
         it.at_ += n;
@@ -107,9 +102,7 @@ public:
 private:
     void* elements_ = nullptr;
     std::ptrdiff_t at_ = 0;
-    Acc init_{};
     upsweep_dtype to_ = UPSWEEP_U8;
-    bool has_init_ = false;
 };
 
 // Elements of a type that is chosen at run time, as the engine streams them (upsweep/gpu/streaming/chunk.cuh). Integers
@@ -129,9 +122,9 @@ struct typed_results {
     upsweep_dtype dtype;
 
     std::size_t bytes() const { return upsweep_dtype_size(dtype); }
-    typed_output<Acc, Op> operator()(std::byte* memory, const std::optional<Acc>& init) const
+    auto operator()(std::byte* memory, const std::optional<Acc>& init) const
     {
-        return {memory, dtype, init};
+        return upsweep::gpu::streaming::results_after_init(typed_output<Acc>(memory, dtype), Op{}, init);
     }
     void write(std::byte* to, const Acc& value) const { store(to, dtype, 0, value); }
     // Writes the identity of the type of the results, which may have fewer bits than Acc.

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include <cuda_runtime.h>
 
@@ -201,6 +202,19 @@ inline bool lies_on_gpu(const void* pointer)
     cudaPointerAttributes place{};
     gpu::check("cudaPointerGetAttributes", cudaPointerGetAttributes(&place, pointer));
     return place.type == cudaMemoryTypeDevice || place.type == cudaMemoryTypeManaged;
+}
+
+// Feeds elements of type T to a reducer or a counter, by way of chunks where they lie in memory of the host.
+template <class T, class To, class In>
+void feed(To& to, In first, std::size_t count)
+{
+    static_assert(std::is_same_v<std::iter_value_t<In>, T>, "the elements have the type of what they are fed to");
+    if (count == 0)
+        return;
+    if constexpr (std::is_pointer_v<In>)
+        if (!lies_on_gpu(first))
+            return to.feed(first, count);
+    to.feed_where_they_lie(first, count);
 }
 
 // Copies bytes as memcpy does, by all threads of the host.

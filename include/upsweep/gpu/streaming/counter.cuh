@@ -246,13 +246,7 @@ struct engine<cuda, verb::counter> {
         template <class In>
         void feed(In first, std::size_t count)
         {
-            static_assert(std::is_same_v<std::iter_value_t<In>, T>, "the samples have the type of the counter");
-            if (count == 0)
-                return;
-            if constexpr (std::is_pointer_v<In>)
-                if (!gpu::streaming::lies_on_gpu(first))
-                    return samples_->feed(first, count);
-            samples_->feed_where_they_lie(first, count);
+            gpu::streaming::feed<T>(*samples_, first, count);
         }
         void limit_memory(std::uint64_t bytes) { samples_->limit_memory(bytes); }
         void result(std::span<std::uint64_t> counts, outside& out_of_range) const

@@ -152,13 +152,7 @@ struct engine<cuda, verb::reducer> {
         template <class In>
         void feed(In first, std::size_t count)
         {
-            static_assert(std::is_same_v<std::iter_value_t<In>, T>, "the elements have the type of the reducer");
-            if (count == 0)
-                return;
-            if constexpr (std::is_pointer_v<In>)
-                if (!gpu::streaming::lies_on_gpu(first))
-                    return fold_->feed(first, count);
-            fold_->feed_where_they_lie(first, count);
+            gpu::streaming::feed<T>(*fold_, first, count);
         }
         void limit_memory(std::uint64_t bytes) { fold_->limit_memory(bytes); }
         std::uint64_t count() const { return fold_->count(); }

@@ -225,7 +225,6 @@ private:
     // totals the host has.
     void scan(block& b)
     {
-        b.in.stream.wait();
         const bool exclusive = kind_ == scan_kind::exclusive;
         const Acc before = stack_.fold();
         if (exclusive)
@@ -323,12 +322,14 @@ struct engine<cuda, verb::scanner> {
             if (count == 0)
                 return;
             if constexpr (std::is_pointer_v<In> && std::is_pointer_v<To>) {
+                static_assert(std::is_same_v<std::iter_value_t<In>, Out> && std::is_same_v<std::iter_value_t<To>, Out>,
+                              "the elements and the results have the type of the scanner");
                 if (const bool on_gpu = gpu::streaming::lies_on_gpu(in); on_gpu != gpu::streaming::lies_on_gpu(out))
                     throw error(error_kind::invalid_argument, "scan",
                                 "the elements and the results lie in different memories",
                                 "bring both to the GPU, or to the host");
                 else if (!on_gpu)
-                    return feed_from_host(in, out, count);
+                    return scan_->feed(in, out, count);
             }
             scan_->feed_where_they_lie(in, out, count);
         }
@@ -338,8 +339,6 @@ struct engine<cuda, verb::scanner> {
     private:
         using results = gpu::streaming::results_of<Out, Acc, Op>;
         using scanner = gpu::streaming::block_scanner<Acc, Op, gpu::streaming::elements_of<Out>, results>;
-
-        void feed_from_host(const Out* in, Out* out, std::size_t count) { scan_->feed(in, out, count); }
 
         std::unique_ptr<scanner> scan_;
     };
