@@ -4,13 +4,14 @@
 
 usage: lint.py BUILD     BUILD holds compile_commands.json
 
-clang-tidy looks at all that a translation unit includes, and most of that is the standard library and GoogleTest. So the
-sources of a folder that are compiled alike are checked as one unit that includes them. What was clean stays known in
+clang-tidy looks at all that a translation unit includes, and most of that is the standard library and GoogleTest. So sources
+that are read alike, by the compiler and by clang-tidy, are checked as one unit that includes them. What was clean stays known in
 ~/.cache/upsweep/lint by the contents of the sources, of the headers of the project, and of the settings.
 """
 
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -21,34 +22,41 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "upsweep" / "lint"
 TIDY = "clang-tidy"
-MOST = 8  # sources in a unit, so that all cores have work
+MOST = 18  # sources in a unit, so that two cores have work
 
-# Two that define the same names cannot share a unit.
-ALONE = {
-    "simulator/src/collectives.cpp",
-    "simulator/src/hooks_atomic.cpp",
-    "simulator/src/runtime.cpp",
-    "tests/errors.cpp",
-    "tests/ranges.cpp",
-    "tests/simulator/clusters_test.cu",
-    "tests/simulator/transfers_test.cu",
-}
-# The element types of libupsweep share one source: f32 stands for all. The GPU's kernels, and the tests of the laboratory, are not
-# clean yet.
-SKIPPED = ("runtime/dtypes/", "runtime/gpu/", "tests/gpu/", "tests/lab/", "tests/runtime/")
+# Those that define the same names as others cannot share a unit with them.
+ALONE = {"lab/reduce.cu", "lab/scan.cu", "simulator/src/device.cpp"}
+# The element types of libupsweep share one source: f32 stands for all.
+SKIPPED = ("runtime/dtypes/",)
 KEPT = {"runtime/dtypes/f32.cpp"}
+# Every program defines these.
+ENTRIES = ("main", "LLVMFuzzerTestOneInput")
+# GoogleTest makes tests of the first type of a list alone: of the others, clang-tidy would see the same sources once more.
+FIRST_TYPE = """\
+#include <gtest/gtest.h>
+template <class First, class... Others>
+struct testing::internal::GenerateTypeList<testing::Types<First, Others...>> {
+    using type = testing::internal::Types<First>;
+};
+"""
 
 
 def flags_of(command):
-    """The flags of a compilation that do not say what is compiled to what."""
-    flags = []
+    """Where a compilation finds headers and what it defines; and what else decides how it reads a source."""
+    places, dialect = [], []
     words = iter(shlex.split(command)[1:])
     for word in words:
-        if word in ("-o", "-c", "-MF", "-MT", "-x"):
+        if word.startswith(("-I", "-D")):
+            places.append((word,))
+        elif word == "-isystem":
+            places.append((word, next(words)))
+        elif word == "-include":
+            dialect += word, next(words)
+        elif word.startswith(("-std=", "-march=", "-W")):
+            dialect.append(word)
+        elif word in ("-o", "-c", "-MF", "-MT", "-x", "-mllvm"):
             next(words)
-        elif word != "-MD":
-            flags.append(word)
-    return [flag for flag in flags if not flag.endswith("/clang++")]
+    return places, dialect
 
 
 def units(build):
@@ -63,17 +71,31 @@ def units(build):
         if source in seen or (source.startswith(SKIPPED) and source not in KEPT):
             continue
         seen.add(source)
-        has_main = b"\nint main(" in path.read_bytes()
-        apart = source if source in ALONE or has_main else ""
-        alike.setdefault((path.parent, tuple(flags_of(entry["command"])), apart), []).append(source)
-    for (_, flags, _), sources in alike.items():
+        places, dialect = flags_of(entry["command"])
+        key = settings_of(source)[0], tuple(dialect), source if source in ALONE else ""
+        sources, all_places = alike.setdefault(key, ([], {}))
+        sources.append(source)
+        all_places.update(dict.fromkeys(places))  # in the order in which they came
+    for (_, dialect, _), (sources, all_places) in alike.items():
+        flags = [*itertools.chain(*all_places), *dialect]
         parts = -(-len(sources) // MOST)
         for part in range(parts):
-            yield sorted(sources)[part::parts], list(flags)
+            yield sorted(sources)[part::parts], flags
+
+
+def text_of(sources, flags):
+    """What a unit is: it includes the sources, whose entries have names of their own."""
+    text = FIRST_TYPE if "-DGTEST_HAS_PTHREAD=1" in flags else ""
+    for number, source in enumerate(sources):
+        text += "".join(f"#undef {entry}\n#define {entry} {entry}_{number}\n" for entry in ENTRIES)
+        text += f'#include "{source}"\n'
+    return text
 
 
 def settings_of(source):
     """The nearest .clang-tidy, and all that it may inherit from."""
+    if source == "examples/gpu.cu":
+        source = "runtime/gpu/engine.cu"  # which includes the same kernels
     folders = [folder for folder in (ROOT / source).parents if folder.is_relative_to(ROOT)]
     files = [folder / ".clang-tidy" for folder in folders if (folder / ".clang-tidy").exists()]
     return files[0], files
@@ -92,8 +114,8 @@ def fingerprint(unit, flags, settings, version):
 def check(unit, sources, flags, version):
     """What clang-tidy has to say about sources that are one unit, or nothing."""
     nearest, settings = settings_of(sources[0])
-    unit.write_text("".join(f'#include "{source}"\n' for source in sources))
-    flags = [*flags, f"-I{ROOT}"]
+    unit.write_text(text_of(sources, flags))
+    flags = [*flags, "-Wno-return-type", f"-I{ROOT}"]  # only a main may return nothing
     known = CACHE / fingerprint(unit, flags, settings, version)
     if known.exists():
         return ""
@@ -104,7 +126,8 @@ def check(unit, sources, flags, version):
         known.touch()
         return ""
     if "[clang-diagnostic-" in checked.stdout and len(sources) > 1:  # both define a name, say
-        return "".join(check(unit, [source], flags, version) for source in sources)
+        half = len(sources) // 2
+        return check(unit, sources[:half], flags, version) + check(unit, sources[half:], flags, version)
     return checked.stdout + checked.stderr
 
 
@@ -118,8 +141,8 @@ def main():
     failed = False
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         checks = {}
-        # The tests take longest, so that they come first.
-        for number, (sources, flags) in enumerate(sorted(units(build), key=lambda unit: not unit[0][0].startswith("tests/"))):
+        # The largest come first, so that the cores end together.
+        for number, (sources, flags) in enumerate(sorted(units(build), key=lambda unit: -len(unit[0]))):
             unit = folder / f"{number}.cpp"
             checks[pool.submit(check, unit, sources, flags, version)] = sources
         for done, running in enumerate(concurrent.futures.as_completed(checks), 1):

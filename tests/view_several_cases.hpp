@@ -58,11 +58,13 @@ TYPED_TEST_P(view_several, coordinates_of_points)
     const typename TestFixture::template input<std::int32_t> ys(padded, random);
     const std::tuple bins{even_bins{-50, 50, 10}, even_bins{-0x1p31, 0x1p31, 7}};
     std::vector<std::uint64_t> expected(70);
-    const outside beside = joint_histogram(cpu{1}, std::tuple{xs.plain.span(), ys.plain.span()}, bins, expected);
+    const outside beside =
+        upsweep::joint_histogram(cpu{1}, std::tuple{xs.plain.span(), ys.plain.span()}, bins, expected);
     on_every_variant<TypeParam>([&](const TypeParam& target) {
         target_array<TypeParam, std::uint64_t> counts(expected.size());
-        EXPECT_EQ(joint_histogram(target, std::tuple{xs.there.readable(), ys.there.readable()}, bins, counts.span()),
-                  beside);
+        EXPECT_EQ(
+            upsweep::joint_histogram(target, std::tuple{xs.there.readable(), ys.there.readable()}, bins, counts.span()),
+            beside);
         EXPECT_TRUE(std::ranges::equal(counts.to_host(), expected));
     });
 }

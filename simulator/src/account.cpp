@@ -45,13 +45,6 @@ private:
 };
 thread_local distinct seen;
 
-template <class F>
-void each_lane(std::uint32_t mask, F f)
-{
-    for (; mask != 0; mask &= mask - 1)
-        f(static_cast<std::uint32_t>(std::countr_zero(mask)));
-}
-
 // The mask of the lanes that the memory serves at once, of which this is the first.
 std::uint32_t part_mask(std::uint32_t begin, std::uint32_t part)
 {

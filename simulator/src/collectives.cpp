@@ -31,13 +31,6 @@ const char* spelling(const request& what)
     }
 }
 
-template <class F>
-void each_lane(std::uint32_t mask, F f)
-{
-    for (; mask != 0; mask &= mask - 1)
-        f(static_cast<std::uint32_t>(std::countr_zero(mask)));
-}
-
 const char* where_it_waits(request_kind kind)
 {
     switch (kind) {

@@ -3,6 +3,7 @@
 // The running grid: lanes (fibers), warps, blocks, and the loop that decides who goes next.
 #pragma once
 
+#include <bit>
 #include <boost/context/detail/fcontext.hpp>
 #include <chrono>
 #include <cstdint>
@@ -356,6 +357,14 @@ private:
 inline std::uint32_t lane::global_index() const
 {
     return static_cast<std::uint32_t>(of->of->linear * running_engine->threads_per_block() + index);
+}
+
+// Calls f with the index of each lane of a mask, in order.
+template <class F>
+void each_lane(std::uint32_t mask, F f)
+{
+    for (; mask != 0; mask &= mask - 1)
+        f(static_cast<std::uint32_t>(std::countr_zero(mask)));
 }
 
 } // namespace upsweep::simulator

@@ -13,7 +13,7 @@
 
 using namespace upsweep::simulator;
 
-#define CALLER reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))
+#define CALL_SITE reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))
 
 struct CUstream_st {
     int unused;
@@ -105,26 +105,29 @@ cudaError_t set(void* to, int value, std::size_t bytes, std::uintptr_t caller)
 
 } // namespace
 
-cudaError_t cudaMalloc(void** place, std::size_t bytes) { return allocate(place, bytes, CALLER, memory_kind::device); }
+cudaError_t cudaMalloc(void** place, std::size_t bytes)
+{
+    return allocate(place, bytes, CALL_SITE, memory_kind::device);
+}
 cudaError_t cudaMallocAsync(void** place, std::size_t bytes, cudaStream_t)
 {
-    return allocate(place, bytes, CALLER, memory_kind::device);
+    return allocate(place, bytes, CALL_SITE, memory_kind::device);
 }
 cudaError_t cudaMallocManaged(void** place, std::size_t bytes, unsigned)
 {
-    return allocate(place, bytes, CALLER, memory_kind::managed);
+    return allocate(place, bytes, CALL_SITE, memory_kind::managed);
 }
 cudaError_t cudaMallocHost(void** place, std::size_t bytes)
 {
-    return allocate(place, bytes, CALLER, memory_kind::host);
+    return allocate(place, bytes, CALL_SITE, memory_kind::host);
 }
 cudaError_t cudaHostAlloc(void** place, std::size_t bytes, unsigned)
 {
-    return allocate(place, bytes, CALLER, memory_kind::host);
+    return allocate(place, bytes, CALL_SITE, memory_kind::host);
 }
-cudaError_t cudaFree(void* place) { return release(place, CALLER); }
-cudaError_t cudaFreeHost(void* place) { return release(place, CALLER); }
-cudaError_t cudaFreeAsync(void* place, cudaStream_t) { return release(place, CALLER); }
+cudaError_t cudaFree(void* place) { return release(place, CALL_SITE); }
+cudaError_t cudaFreeHost(void* place) { return release(place, CALL_SITE); }
+cudaError_t cudaFreeAsync(void* place, cudaStream_t) { return release(place, CALL_SITE); }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place)
 {
@@ -150,26 +153,26 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind)
 {
-    return copy(to, from, bytes, CALLER);
+    return copy(to, from, bytes, CALL_SITE);
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t)
 {
-    return copy(to, from, bytes, CALLER);
+    return copy(to, from, bytes, CALL_SITE);
 }
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
                          std::size_t height, cudaMemcpyKind)
 {
     for (std::size_t row = 0; row < height; ++row)
         if (auto error = copy(static_cast<char*>(to) + row * to_pitch,
-                              static_cast<const char*>(from) + row * from_pitch, width, CALLER);
+                              static_cast<const char*>(from) + row * from_pitch, width, CALL_SITE);
             error != cudaSuccess)
             return error;
     return cudaSuccess;
 }
-cudaError_t cudaMemset(void* to, int value, std::size_t bytes) { return set(to, value, bytes, CALLER); }
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) { return set(to, value, bytes, CALL_SITE); }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t)
 {
-    return set(to, value, bytes, CALLER);
+    return set(to, value, bytes, CALL_SITE);
 }
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total)
 {

@@ -43,7 +43,8 @@ TEST(gpu_matrix_histogram, channels_of_many_edges)
 TEST(gpu_matrix_histogram, pieces_are_counted_in_32_bits)
 {
     constexpr std::size_t most = std::size_t{1} << 30;
-    const auto* const data = reinterpret_cast<const std::uint16_t*>(std::uintptr_t{1} << 40); // nobody reads them
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): nobody reads them
+    const auto* const data = reinterpret_cast<const std::uint16_t*>(std::uintptr_t{1} << 40);
     for (const up::matrix<std::uint16_t>& in :
          {up::matrix(data, 7, 100), up::matrix(data, 1, 5 * most + 6), up::matrix(data, most, 9, 18),
           up::matrix(data, 3, 12 * (most / 4), 8 * most), up::matrix(data, 2 * most + 5, 3, 8)}) {

@@ -7,8 +7,8 @@
 
 namespace upsweep::test {
 
-using types = on_gpu<std::int16_t, float>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cuda, partials, types);
+using partial_types = on_gpu<std::int16_t, float>;
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, partials, partial_types);
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, partial_on, ::testing::Types<cuda>);
 
 TEST(gpu_partials, of_cpu_and_gpu_are_the_whole)

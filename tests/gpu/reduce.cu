@@ -9,8 +9,8 @@
 
 namespace upsweep::test {
 
-using types = on_gpu<bool, std::int8_t, std::uint16_t, std::int32_t, std::int64_t, f16, float, double>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cuda, reduce_sums, types);
+using reduce_types = on_gpu<bool, std::int8_t, std::uint16_t, std::int32_t, std::int64_t, f16, float, double>;
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, reduce_sums, reduce_types);
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, reduce_on, ::testing::Types<cuda>);
 
 TEST(gpu_reduce, host_memory_is_refused)

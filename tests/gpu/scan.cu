@@ -8,8 +8,8 @@
 
 namespace upsweep::test {
 
-using types = on_gpu<std::int8_t, std::uint16_t, std::int32_t, f16, float, double>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cuda, scan_sums, types);
+using scan_types = on_gpu<std::int8_t, std::uint16_t, std::int32_t, f16, float, double>;
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, scan_sums, scan_types);
 
 TEST(gpu_scan, host_memory_is_refused)
 {

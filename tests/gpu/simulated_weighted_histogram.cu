@@ -88,13 +88,13 @@ TEST(simulated_weighted_histogram, one_target_for_many_calls)
     }
 }
 
-constexpr std::size_t many = 24 * 1024;
+constexpr std::size_t weighted_samples = 24 * 1024;
 
 sim::counters cost_of(std::size_t bins, std::int32_t stride)
 {
-    host_array<std::int32_t> samples(many);
-    host_array<float> weights(many);
-    for (std::size_t i = 0; i < many; ++i) {
+    host_array<std::int32_t> samples(weighted_samples);
+    host_array<float> weights(weighted_samples);
+    for (std::size_t i = 0; i < weighted_samples; ++i) {
         samples[i] = static_cast<std::int32_t>(i) * stride % static_cast<std::int32_t>(bins);
         weights[i] = 1 + static_cast<float>(i % 64) / 64;
     }
@@ -116,8 +116,8 @@ TEST(simulated_weighted_histogram, arrays_are_read_once)
     const auto cost = cost_of(100, 1);
     constexpr std::uint64_t scale = 3 * 1024 * 32;
     constexpr std::uint64_t overhead = 64 * 1024; // of the sums
-    EXPECT_GE(cost.load_bytes, many * 8);
-    EXPECT_LE(cost.load_bytes_moved, many * 8 + scale + overhead);
+    EXPECT_GE(cost.load_bytes, weighted_samples * 8);
+    EXPECT_LE(cost.load_bytes_moved, weighted_samples * 8 + scale + overhead);
 }
 
 // Few bins: no two lanes of a warp share a word, nor a bank, though all samples are the same.

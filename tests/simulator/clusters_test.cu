@@ -19,35 +19,44 @@ __global__ void places(int4* out)
                            static_cast<int>(cluster.block_index().x), static_cast<int>(cluster.block_index().y));
 }
 
-enum class fault { none, no_barrier, no_last_barrier, no_wait, arrives_twice, waits_unasked, half_arrives, half_waits };
+enum class cluster_fault {
+    none,
+    no_barrier,
+    no_last_barrier,
+    no_wait,
+    arrives_twice,
+    waits_unasked,
+    half_arrives,
+    half_waits
+};
 
 // Each block offers a value and takes its right neighbour's.
-template <fault Fault>
+template <cluster_fault Fault>
 __global__ void takes_from_neighbour(int* out)
 {
     __shared__ int mine;
     if (threadIdx.x == 0)
         mine = 10 + static_cast<int>(blockIdx.x);
-    if constexpr (Fault == fault::half_arrives)
+    if constexpr (Fault == cluster_fault::half_arrives)
         if (threadIdx.x % 2)
             return;
     const auto cluster = cg::this_cluster();
     const auto right = (cluster.block_rank() + 1) % cluster.num_blocks();
     const int* theirs = gpu::cluster_map(&mine, right);
-    if constexpr (Fault != fault::no_barrier && Fault != fault::waits_unasked)
+    if constexpr (Fault != cluster_fault::no_barrier && Fault != cluster_fault::waits_unasked)
         gpu::cluster_arrive();
-    if constexpr (Fault == fault::half_waits)
+    if constexpr (Fault == cluster_fault::half_waits)
         if (threadIdx.x % 2)
             return;
-    if constexpr (Fault == fault::arrives_twice)
+    if constexpr (Fault == cluster_fault::arrives_twice)
         gpu::cluster_arrive();
-    if constexpr (Fault != fault::no_barrier && Fault != fault::no_wait)
+    if constexpr (Fault != cluster_fault::no_barrier && Fault != cluster_fault::no_wait)
         gpu::cluster_wait();
     if (threadIdx.x == 0)
         out[blockIdx.x] = *theirs;
-    if constexpr (Fault == fault::no_wait)
+    if constexpr (Fault == cluster_fault::no_wait)
         gpu::cluster_wait();
-    if constexpr (Fault != fault::no_last_barrier) {
+    if constexpr (Fault != cluster_fault::no_last_barrier) {
         gpu::cluster_arrive();
         gpu::cluster_wait();
     }
@@ -122,9 +131,9 @@ TEST(clusters, a_split_barrier_orders_shared_memory)
         sim::with_options with(opts);
         device_array<int> out(8), sums(64);
         int* to = out;
-        EXPECT_CLEAN(run_cluster(8, 4, 32, takes_from_neighbour<fault::none>, to));
+        EXPECT_CLEAN(run_cluster(8, 4, 32, takes_from_neighbour<cluster_fault::none>, to));
         EXPECT_EQ(out.read(), (std::vector<int>{11, 12, 13, 10, 15, 16, 17, 14}));
-        EXPECT_FOUND(run_cluster(8, 4, 32, takes_from_neighbour<fault::no_wait>, to), race);
+        EXPECT_FOUND(run_cluster(8, 4, 32, takes_from_neighbour<cluster_fault::no_wait>, to), race);
         EXPECT_CLEAN(run_cluster(4, 2, 16, split_by_groups, static_cast<int*>(sums)));
         EXPECT_EQ(sums.read()[3], 4);
         EXPECT_EQ(sums.read()[63], 20);
@@ -135,17 +144,17 @@ TEST(clusters, what_is_missing_is_found)
 {
     device_array<int> out(8);
     int* to = out;
-    const auto unordered = run_cluster(8, 4, 32, takes_from_neighbour<fault::no_barrier>, to);
+    const auto unordered = run_cluster(8, 4, 32, takes_from_neighbour<cluster_fault::no_barrier>, to);
     EXPECT_TRUE(found(unordered, sim::finding_kind::race) || found(unordered, sim::finding_kind::uninitialised_read))
         << texts(unordered);
     sim::options opts;
     opts.schedule = sim::schedule::starve_others(1);
     sim::with_options with(opts);
-    EXPECT_FOUND(run_cluster(8, 4, 32, takes_from_neighbour<fault::no_last_barrier>, to), out_of_bounds);
+    EXPECT_FOUND(run_cluster(8, 4, 32, takes_from_neighbour<cluster_fault::no_last_barrier>, to), out_of_bounds);
     EXPECT_FOUND(run_cluster(8, 4, 1, maps_what_is_not_there, to), out_of_bounds);
-    EXPECT_FOUND(run_cluster(8, 4, 32, takes_from_neighbour<fault::arrives_twice>, to), barrier_divergence);
-    EXPECT_FOUND(run_cluster(8, 4, 32, takes_from_neighbour<fault::waits_unasked>, to), barrier_divergence);
+    EXPECT_FOUND(run_cluster(8, 4, 32, takes_from_neighbour<cluster_fault::arrives_twice>, to), barrier_divergence);
+    EXPECT_FOUND(run_cluster(8, 4, 32, takes_from_neighbour<cluster_fault::waits_unasked>, to), barrier_divergence);
     // Threads that exited are not waited for.
-    EXPECT_CLEAN(run_cluster(8, 4, 32, takes_from_neighbour<fault::half_arrives>, to));
-    EXPECT_CLEAN(run_cluster(8, 4, 32, takes_from_neighbour<fault::half_waits>, to));
+    EXPECT_CLEAN(run_cluster(8, 4, 32, takes_from_neighbour<cluster_fault::half_arrives>, to));
+    EXPECT_CLEAN(run_cluster(8, 4, 32, takes_from_neighbour<cluster_fault::half_waits>, to));
 }

@@ -324,11 +324,12 @@ struct engine<cuda, verb::scanner> {
             if constexpr (std::is_pointer_v<In> && std::is_pointer_v<To>) {
                 static_assert(std::is_same_v<std::iter_value_t<In>, Out> && std::is_same_v<std::iter_value_t<To>, Out>,
                               "the elements and the results have the type of the scanner");
-                if (const bool on_gpu = gpu::streaming::lies_on_gpu(in); on_gpu != gpu::streaming::lies_on_gpu(out))
+                const bool on_gpu = gpu::streaming::lies_on_gpu(in);
+                if (on_gpu != gpu::streaming::lies_on_gpu(out))
                     throw error(error_kind::invalid_argument, "scan",
                                 "the elements and the results lie in different memories",
                                 "bring both to the GPU, or to the host");
-                else if (!on_gpu)
+                if (!on_gpu)
                     return scan_->feed(in, out, count);
             }
             scan_->feed_where_they_lie(in, out, count);

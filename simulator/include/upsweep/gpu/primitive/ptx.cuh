@@ -82,6 +82,7 @@ class shared_window {
 public:
     UPSWEEP_INLINE explicit shared_window(void* first) : memory_(static_cast<std::byte*>(first)) {}
 
+    // NOLINTNEXTLINE(readability-convert-member-functions-to-static): on a GPU it depends on the window
     UPSWEEP_INLINE std::uint32_t first() const { return 0; }
 
     UPSWEEP_INLINE void increment(std::uint32_t at) const { increment_shared(at_byte<std::uint32_t>(at), 0); }
