@@ -242,7 +242,7 @@ void cluster_histogram(const cuda& target, const Source& in, std::uint64_t count
     const bin_index half = (all_bins - 1) / shape::parts + 1;
     constexpr auto kernel = cluster_histogram_kernel<shape, Source, Finder, Result>;
     allow_shared_bytes<kernel>(target);
-    const unsigned useful = useful_blocks<Source, shape::rows>(target.workspace().multiprocessors(), count);
+    const unsigned useful = useful_blocks<shape::rows>(in, target.workspace().multiprocessors(), count);
     const grid_shape grid{.blocks = std::max(useful / shape::parts * shape::parts, shape::parts),
                           .threads = shape::threads,
                           .shared_bytes = (words_of(finder) + words_of_half<Source>(half)) * sizeof(std::uint32_t),

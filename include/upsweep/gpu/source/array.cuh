@@ -129,8 +129,8 @@ struct reader_shape {
 };
 
 // Returns how many blocks are useful, of at most so many: each has a warp tile at least.
-template <class Source, int Rows>
-unsigned useful_blocks(int most, std::uint64_t count)
+template <int Rows, class Source>
+unsigned useful_blocks(const Source&, int most, std::uint64_t count)
 {
     const std::uint64_t tiles = std::max<std::uint64_t>(count / reader_shape<Source, Rows>::warp_tile, 1);
     return static_cast<unsigned>(std::min(tiles, static_cast<std::uint64_t>(most)));
