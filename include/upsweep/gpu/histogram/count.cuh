@@ -135,8 +135,7 @@ __device__ void merge_and_wait(const Table& table, const Function& bin_of, const
             k = bin_of(sample_keys<Sample>::sample_of(k));
         grid.add(k, counted);
     });
-    grid.wait_for_all(gridDim.x);
-    take_totals(result, grid, size.all_bins, blockIdx.x, gridDim.x);
+    wait_and_take_totals(result, grid, size.all_bins);
 }
 
 } // namespace upsweep::gpu

@@ -85,16 +85,14 @@ void block_histogram(const cuda& target, const Source& in, std::uint64_t count, 
                      const Result& result)
 {
     using shape = block_histogram_shape;
-    constexpr auto kernel = block_histogram_kernel<shape, Table, Source, Finder, Size, Result>;
-    allow_shared_bytes<kernel>(target);
     const std::size_t words = words_of(finder) + size.template words<Table>();
     const grid_shape grid{.blocks = useful_blocks<shape::rows<Source>>(in, target.workspace().multiprocessors(), count),
                           .threads = shape::threads,
                           .shared_bytes = words * sizeof(std::uint32_t),
                           .cluster = 1,
                           .cooperative = !size.adds_once()};
-    launch(target, "histogram", kernel, grid, in, count, finder, size, result,
-           grid_totals_to_merge(target, size.all_bins));
+    launch<block_histogram_kernel<shape, Table, Source, Finder, Size, Result>>(
+        target, "histogram", grid, in, count, finder, size, result, grid_totals_to_merge(target, size.all_bins));
 }
 
 // The kernel above reads a source in one piece, or in several by a launch each. This calls f(piece, count, result) for

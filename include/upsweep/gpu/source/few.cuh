@@ -15,7 +15,7 @@ namespace upsweep::gpu {
 template <class Source>
 struct few_elements {
     using value_type = std::iter_value_t<Source>;
-    static constexpr int elements = vector_elements<sizeof(value_type)>;
+    static constexpr int elements = elements_of<Source>;
     // Vectors of a thread. With more vectors of small elements, using them would take longer than reading them.
     static constexpr int rows = sizeof(value_type) < 4 ? 2 : 4;
     static constexpr int threads = 1024; // threads of a block
