@@ -232,16 +232,18 @@ inline std::uint64_t* upload_place(const cuda& target, std::size_t count)
         target.workspace().memory(workspace_purpose::bin_edges, count * sizeof(std::uint64_t)));
 }
 
-// Writes a list to device memory, in the order of the stream, and returns where it is.
-inline const std::uint64_t* upload(const cuda& target, const threshold_list& list)
+// Writes a list to device memory, in the order of the stream, and returns where it is. (A template, so that the kernel is
+// compiled only where it is used.)
+template <class Piece = list_piece>
+const std::uint64_t* upload(const cuda& target, const threshold_list& list)
 {
     const std::vector<std::uint64_t>& words = list.words();
     std::uint64_t* const to = upload_place(target, words.size());
-    for (std::size_t first = 0; first < words.size(); first += list_piece::most) {
-        const std::size_t count = std::min(list_piece::most, words.size() - first);
-        list_piece piece{};
+    for (std::size_t first = 0; first < words.size(); first += Piece::most) {
+        const std::size_t count = std::min(Piece::most, words.size() - first);
+        Piece piece{};
         std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(first), count, piece.words);
-        launch(target, "histogram", write_piece_kernel<list_piece>, 1, 512, 0, to + first, piece, count);
+        launch(target, "histogram", write_piece_kernel<Piece>, 1, 512, 0, to + first, piece, count);
     }
     return to;
 }

@@ -27,7 +27,7 @@
 // generated as they are read. zip.cuh reads several sources as one; strided.cuh and matrix.cuh read views whose
 // elements lie apart. Kernels know none of these: they take a source, so that a fused transform, a slice or a column
 // needs no kernel of its own. A kernel for which the order of the elements does not matter leaves it to a source_reader
-// which thread takes which elements.
+// which thread takes which elements; few.cuh and matrix.cuh have readers of their own.
 namespace upsweep::gpu {
 
 template <int Count, class Source>
