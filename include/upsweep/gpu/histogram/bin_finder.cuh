@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <upsweep/bins.hpp>
+#include <upsweep/error.hpp>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
@@ -19,6 +22,7 @@
 //     range                 whether kernels for few bins, for many, or for any number are compiled with it
 //     shared_bytes()        the shared memory that each block lends it
 //     of_block(shared)      the function of a block; all threads call this once, before a barrier
+//     place(words)          tells it on the host where its thresholds are in device memory
 //
 // The function of a block maps a sample to its bin index. A function that has a quick way, which is nearly always
 // right, derives from two_step_finder and looks for all samples of a lane's vector at once.
@@ -30,12 +34,13 @@ using detail::bin_index;
 // there.
 enum class bin_range { few, many, any };
 
-// A bin finder that needs no shared memory is itself the function of a block.
+// A bin finder that needs neither shared memory nor thresholds is itself the function of a block.
 template <class Finder, bin_range Range = bin_range::any>
 struct plain_bin_finder {
     static constexpr bin_range range = Range;
 
     constexpr std::size_t shared_bytes() const { return 0; }
+    void place(const std::uint64_t*) {}
     __device__ const Finder& of_block(void*) const { return static_cast<const Finder&>(*this); }
 };
 
@@ -102,6 +107,19 @@ __device__ bin_index out_of_range_bin(E x, E lo, E hi, bin_index bins)
     return x < lo ? bins : x > hi ? bins + 1 : bins + 2;
 }
 
+// Returns the last of so many numbers from `first` on for which holds(number) is true, by a binary search: it must be
+// true for the first one, and for no number behind one for which it is false.
+template <class Number, class F>
+__device__ Number last_for_which(Number first, Number count, F holds)
+{
+    while (count > 1) { // the result stays in [first, first + count)
+        const Number half = count / 2;
+        first += holds(first + half) ? half : 0;
+        count -= half;
+    }
+    return first;
+}
+
 // Returns how many bin indices a bin finder has: those of its bins and of the out-of-range bins.
 template <class Finder>
 bin_index all_bins_of(const Finder& finder)
@@ -110,6 +128,15 @@ bin_index all_bins_of(const Finder& finder)
         return finder.all_bins();
     else
         return static_cast<bin_index>(finder.bins + detail::out_of_range_bins);
+}
+
+// Refuses more bins than a GPU counts at once.
+inline void check_most_bins(std::string_view call, std::size_t bins, std::size_t most)
+{
+    if (bins > most)
+        throw error(error_kind::invalid_argument, call,
+                    std::to_string(bins) + " bins are more than a GPU counts at once, " + std::to_string(most),
+                    "ask for fewer bins, or use the target cpu");
 }
 
 // Returns how many bytes of a block's shared memory the counters and the bin finder may take together.
@@ -158,27 +185,10 @@ struct function_bin_finder : plain_bin_finder<function_bin_finder<T, F>> {
     __device__ bin_index operator()(const T& sample) const { return function(sample); }
 };
 
-// with_bin_finder<T>(target, bins, f) calls f with the bin finder for samples of type T that suits these bins best.
-// Those of even bins and of edges stand in even_bins.cuh and edges.cuh.
-template <class T, class F>
-void with_bin_finder(const cuda&, const integer_bins& bins, F f)
-{
-    f(integer_bin_finder<T>(bins));
-}
-
-template <class T, class G, class F>
-void with_bin_finder(const cuda&, const bins_by<G>& bins, F f)
-{
-    f(function_bin_finder<T, G>(bins));
-}
-
 // --- one bin finder for each kind of bins ----------------------------------------------------------------------------
 
-// Some kernels take many bin finders at once, and in others finding bins is a small part of the work. They take one
-// type of bin finder for each kind of bins, whatever the numbers in them: what with_bin_finder decides by choosing a
-// type, such a bin finder decides by a branch at run time, which all lanes take alike. A threshold is an edge in the
-// type in which a GPU compares it (edges.cuh). This list collects the thresholds of all bin finders, so that they are
-// uploaded in one piece.
+// A threshold is an edge in the type in which a GPU compares it (edges.cuh). This list collects the thresholds of
+// several bin finders, so that they are uploaded in one piece.
 class threshold_list {
 public:
     // Each of the bin finders may take `shared_bytes` of the shared memory of a block.
@@ -203,8 +213,10 @@ private:
     std::vector<std::uint64_t> words_;
 };
 
-// any_bin_finder<T>(bins, thresholds) makes the bin finder and appends its thresholds to the list; place(finder, words)
-// tells it where the uploaded list is.
+// Some kernels take many bin finders at once, and in others finding bins is a small part of the work. They take one
+// type of bin finder for each kind of bins, whatever the numbers in them: what with_bin_finder decides by choosing a
+// type, such a bin finder decides by a branch at run time, which all lanes take alike. any_bin_finder<T>(bins,
+// thresholds) makes it, and appends its thresholds to the list.
 template <class T>
 auto any_bin_finder(const integer_bins& bins, threshold_list&)
 {
@@ -217,9 +229,13 @@ auto any_bin_finder(const bins_by<F>& bins, threshold_list&)
     return function_bin_finder<T, F>(bins);
 }
 
-template <class Finder>
-void place(Finder&, const std::uint64_t*)
+// with_bin_finder<T>(target, bins, f) calls f with the bin finder for samples of type T that suits these bins best. Even
+// bins and edges have several; those of even_bins.cuh and edges.cuh choose.
+template <class T, class Bins, class F>
+void with_bin_finder(const cuda&, const Bins& bins, F f)
 {
+    threshold_list none(0);
+    f(any_bin_finder<T>(bins, none));
 }
 
 } // namespace upsweep::gpu

@@ -30,7 +30,6 @@ struct byte_pairs_shape {
     static constexpr int threads = 1024;
     static constexpr int rows = 4;    // vectors of each input that a lane has on their way at once
     static constexpr int vector = 16; // points that a lane reads by one load from each input
-    static constexpr std::uint64_t warp_tile = rows * vector * lanes;
     static constexpr std::size_t most_bins = std::size_t{1} << 24; // with the out-of-range bins
 };
 
@@ -157,14 +156,14 @@ struct value_pair_table {
 };
 
 // Asks the bin finders once for each value of a byte. All threads of a block call this, and a barrier must follow.
-template <class X, class Y, class FinderX, class FinderY>
-__device__ void find_bins_of_bytes(const FinderX& finder_x, const FinderY& finder_y, bins_of_bytes& bins_of)
+template <class X, class Y, class Finder>
+__device__ void find_bins_of_bytes(const Finder& finder, bins_of_bytes& bins_of)
 {
     const unsigned value = threadIdx.x % byte_values;
     if (threadIdx.x < byte_values)
-        bins_of.of_x[value] = finder_x.of_block(nullptr)(static_cast<X>(value));
+        bins_of.of_x[value] = finder.first.of_block(nullptr)(static_cast<X>(value));
     else if (threadIdx.x < 2 * byte_values)
-        bins_of.of_y[value] = finder_y.of_block(nullptr)(static_cast<Y>(value));
+        bins_of.of_y[value] = finder.rest.first.of_block(nullptr)(static_cast<Y>(value));
 }
 
 // Counts the points that fall to a thread of group number `group`, when `groups` groups of blocks share them out. Warp
@@ -175,17 +174,14 @@ __device__ void count_points(const Table& table, const std::uint8_t* xs, const s
                              unsigned group, unsigned groups)
 {
     using vector = lane_vector<std::uint8_t, Shape::vector>;
-    const std::uint64_t before = elements_before_alignment<Shape::vector>(xs, count);
-    const std::uint64_t tiles = (count - before) / Shape::warp_tile;
-    const bool aligned = is_aligned<Shape::vector>(ys + before);
-    const std::uint64_t stride = std::uint64_t{groups} * (Shape::threads / lanes);
-    for (std::uint64_t tile = group + threadIdx.x / lanes * groups; tile < tiles; tile += stride) {
-        const std::uint64_t first = before + tile * Shape::warp_tile + static_cast<unsigned>(lane_id() * Shape::vector);
+    const warp_tiles<Shape::vector, Shape::rows> tiles(xs, count);
+    const bool aligned = is_aligned<Shape::vector>(ys + tiles.before);
+    tiles.for_each(group, groups, [&](std::uint64_t first) {
         vector x[Shape::rows];
         vector y[Shape::rows];
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
-            const std::uint64_t at = first + static_cast<unsigned>(r * Shape::vector * lanes);
+            const std::uint64_t at = first + static_cast<unsigned>(r * tiles.row);
             x[r] = load_vector<Shape::vector>(xs + at);
             y[r] = aligned ? load_vector<Shape::vector>(ys + at) : gather_vector<Shape::vector>(ys + at);
         }
@@ -196,24 +192,20 @@ __device__ void count_points(const Table& table, const std::uint8_t* xs, const s
             table.count_four(x[r].memory.z, y[r].memory.z);
             table.count_four(x[r].memory.w, y[r].memory.w);
         }
-    }
+    });
     if (group == groups - 1)
-        for (std::uint64_t i = threadIdx.x; i < count - tiles * Shape::warp_tile; i += Shape::threads) {
-            const std::uint64_t at = i < before ? i : i + tiles * Shape::warp_tile;
-            table.count(xs[at], ys[at]);
-        }
+        tiles.for_each_of_rest([&](std::uint64_t at) { table.count(xs[at], ys[at]); });
 }
 
 // Block b belongs to group b / parts and has part number b % parts of the counters.
-template <class Shape, class Table, class X, class Y, class FinderX, class FinderY, class Counter>
+template <class Shape, class Table, class X, class Y, class Finder, class Counter>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    byte_pairs_kernel(const X* xs, const Y* ys, std::uint64_t count, FinderX finder_x, FinderY finder_y,
-                      typename Table::pairs pairs, unsigned parts, bin_index all_bins, histogram_result<Counter> result,
-                      grid_totals grid)
+    byte_pairs_kernel(const X* xs, const Y* ys, std::uint64_t count, Finder finder, typename Table::pairs pairs,
+                      unsigned parts, bin_index all_bins, histogram_result<Counter> result, grid_totals grid)
 {
     extern __shared__ __align__(16) std::uint32_t shared_words[];
     __shared__ bins_of_bytes bins_of;
-    find_bins_of_bytes<X, Y>(finder_x, finder_y, bins_of);
+    find_bins_of_bytes<X, Y>(finder, bins_of);
     __syncthreads();
     const Table table(pairs, shared_words, bins_of, blockIdx.x % parts);
     __syncthreads();
@@ -222,59 +214,52 @@ __global__ void __launch_bounds__(Shape::threads, 1)
                         count, blockIdx.x / parts, gridDim.x / parts);
     __syncthreads();
 
-    const auto x_bins = static_cast<bin_index>(finder_x.bins);
-    const auto y_bins = static_cast<bin_index>(finder_y.bins);
+    const auto x_bins = static_cast<bin_index>(finder.first.bins);
+    const auto y_bins = static_cast<bin_index>(finder.rest.first.bins);
     table.for_each_total(bins_of, [&](bin_index x, bin_index y, std::uint32_t counted) {
         detail::joint_bin point;
         point.add(x, x_bins);
         point.add(y, y_bins);
         grid.add(point.among(x_bins * y_bins), counted);
     });
-    grid.wait_for_all(gridDim.x);
-    take_totals(result, grid, all_bins, blockIdx.x, gridDim.x);
+    wait_and_take_totals(result, grid, all_bins);
 }
 
-template <class Table, class X, class Y, class FinderX, class FinderY, class Counter>
-void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uint64_t count, const FinderX& finder_x,
-                          const FinderY& finder_y, const typename Table::pairs& pairs, unsigned parts,
-                          const histogram_result<Counter>& result)
+template <class Table, class X, class Y, class Finder, class Counter>
+void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uint64_t count, const Finder& finder,
+                          const typename Table::pairs& pairs, unsigned parts, const histogram_result<Counter>& result)
 {
     using shape = byte_pairs_shape;
-    constexpr auto kernel = byte_pairs_kernel<shape, Table, X, Y, FinderX, FinderY, Counter>;
-    allow_shared_bytes<kernel>(target);
     const bin_index all_bins = result.bins + detail::out_of_range_bins;
     const std::uint64_t most = std::max(static_cast<unsigned>(target.workspace().multiprocessors()) / parts, 1U);
-    const std::uint64_t groups = std::min(count / shape::warp_tile + 1, most);
-    launch(target, "joint_histogram", kernel,
-           grid_shape{.blocks = static_cast<unsigned>(groups) * parts,
-                      .threads = shape::threads,
-                      .shared_bytes = pairs.words() * sizeof(std::uint32_t),
-                      .cluster = 1,
-                      .cooperative = true},
-           xs, ys, count, finder_x, finder_y, pairs, parts, all_bins, result, grid_totals_of(target, all_bins));
+    const std::uint64_t groups = std::min(count / warp_tiles<shape::vector, shape::rows>::tile + 1, most);
+    launch<byte_pairs_kernel<shape, Table, X, Y, Finder, Counter>>(
+        target, "joint_histogram",
+        grid_shape{.blocks = static_cast<unsigned>(groups) * parts,
+                   .threads = shape::threads,
+                   .shared_bytes = pairs.words() * sizeof(std::uint32_t),
+                   .cluster = 1,
+                   .cooperative = true},
+        xs, ys, count, finder, pairs, parts, all_bins, result, grid_totals_of(target, all_bins));
 }
 
 // Counts the points with the table for which a block has room. The bin finders must not need shared memory.
-template <class X, class Y, class FinderX, class FinderY, class Counter>
-void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uint64_t count, const FinderX& finder_x,
-                          const FinderY& finder_y, const histogram_result<Counter>& result)
+template <class X, class Y, class Finder, class Counter>
+void byte_pairs_histogram(const cuda& target, const X* xs, const Y* ys, std::uint64_t count, const Finder& finder,
+                          const histogram_result<Counter>& result)
 {
-    if (result.bins > byte_pairs_shape::most_bins - detail::out_of_range_bins)
-        throw error(error_kind::invalid_argument, "joint_histogram",
-                    std::to_string(result.bins) + " bins are more than a GPU counts at once, " +
-                        std::to_string(byte_pairs_shape::most_bins - detail::out_of_range_bins),
-                    "ask for fewer bins, or use the target cpu");
+    check_most_bins("joint_histogram", result.bins, byte_pairs_shape::most_bins - detail::out_of_range_bins);
     const std::size_t available = (table_bytes(target) - sizeof(bins_of_bytes)) / sizeof(std::uint32_t);
-    const std::size_t rows = finder_x.bins + bin_pairs::out_of_range;
-    const std::size_t columns = finder_y.bins + bin_pairs::out_of_range;
+    const std::size_t rows = finder.first.bins + bin_pairs::out_of_range;
+    const std::size_t columns = finder.rest.first.bins + bin_pairs::out_of_range;
     if (bin_pairs::counters(rows, columns) + 2 * bin_pairs::look_up_words <= available)
         return byte_pairs_histogram<bin_pair_table>(
-            target, xs, ys, count, finder_x, finder_y,
-            bin_pairs{static_cast<bin_index>(rows), static_cast<bin_index>(columns)}, 1, result);
+            target, xs, ys, count, finder, bin_pairs{static_cast<bin_index>(rows), static_cast<bin_index>(columns)}, 1,
+            result);
     value_pairs pairs{16};
     while (pairs.words() > available)
         --pairs.shift;
-    byte_pairs_histogram<value_pair_table>(target, xs, ys, count, finder_x, finder_y, pairs,
+    byte_pairs_histogram<value_pair_table>(target, xs, ys, count, finder, pairs,
                                            byte_values * byte_values >> pairs.shift, result);
 }
 

@@ -54,13 +54,7 @@ struct channel_layout {
     {
         if (bins_before == nullptr)
             return k / static_cast<bin_index>(bins_of_each + detail::out_of_range_bins);
-        std::uint32_t channel = 0;
-        for (std::uint32_t length = channels; length > 1;) { // the result stays in [channel, channel + length)
-            const std::uint32_t half = length / 2;
-            channel += first(channel + half) <= k ? half : 0;
-            length -= half;
-        }
-        return channel;
+        return last_for_which(0U, channels, [&](std::uint32_t channel) { return first(channel) <= k; });
     }
 };
 
@@ -138,8 +132,7 @@ struct own_bin_finders : plain_bin_finder<own_bin_finders<Finder>> {
     }
 };
 
-// Returns the bin finder of all channels, ready for a kernel. Edges are kept in shared memory only where the whole
-// table fits there beside them: a larger table needs all of shared memory.
+// Returns the bin finder of all channels, ready for a kernel.
 template <class T, class Bins>
     requires(!std::ranges::range<Bins>)
 auto channel_finder_of(const cuda& target, const Bins& bins, std::size_t channels)
@@ -147,12 +140,8 @@ auto channel_finder_of(const cuda& target, const Bins& bins, std::size_t channel
     const std::size_t count = detail::bin_count(bins);
     const channel_layout layout{static_cast<std::uint32_t>(channels), static_cast<bin_index>(count), nullptr,
                                 channels * count};
-    const std::size_t most_for_edges = table_bytes(target) / 4;
-    const std::size_t table = swizzled_table::words(layout.all_bins()) * sizeof(std::uint32_t);
-    threshold_list thresholds(table + most_for_edges <= table_bytes(target) ? most_for_edges : 0);
-    auto finder = any_bin_finder<T>(bins, thresholds);
-    place(finder, upload(target, thresholds.words()));
-    return common_bin_finder<decltype(finder)>{finder, layout};
+    const auto finder = any_bin_finder_on<T>(target, bins, bytes_beside(target, layout.all_bins()));
+    return common_bin_finder<std::remove_const_t<decltype(finder)>>{finder, layout};
 }
 
 // Does the same where each channel has bins of its own.
@@ -174,10 +163,10 @@ auto channel_finder_of(const cuda& target, const Bins& bins, std::size_t channel
         (finders.size() * sizeof(finder) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
     const std::uint64_t* const there = upload_place(target, list.words().size() + finder_words + before.size());
     for (finder& each : finders)
-        place(each, there);
+        each.place(there);
     const std::size_t first_finder = list.append(finders);
     const std::size_t first_before = list.append(before);
-    upload(target, list.words());
+    upload(target, list);
     return own_bin_finders<finder>(
         reinterpret_cast<const finder*>(there + first_finder),
         channel_layout{static_cast<std::uint32_t>(channels), 0, there + first_before, before.back()});
@@ -193,13 +182,16 @@ void for_each_piece(const channel_source<T>& in, std::uint64_t, Result result, s
         const auto count = [&]<int Channels>(std::integral_constant<int, Channels>) {
             f(channel_rows<T, Channels>{piece, channels}, piece.size(), result);
         };
-        constexpr bool has_special_kernels = is_byte<T> && std::same_as<Table, lane_table>;
-        if (has_special_kernels && channels == 3)
-            count(std::integral_constant < int, has_special_kernels ? 3 : 0 > {});
-        else if (has_special_kernels && channels == 4)
-            count(std::integral_constant < int, has_special_kernels ? 4 : 0 > {});
-        else
+        if constexpr (is_byte<T> && std::same_as<Table, lane_table>) {
+            if (channels == 3)
+                count(std::integral_constant<int, 3>{});
+            else if (channels == 4)
+                count(std::integral_constant<int, 4>{});
+            else
+                count(std::integral_constant<int, 0>{});
+        } else {
             count(std::integral_constant<int, 0>{});
+        }
         result.accumulates = true;
     });
 }

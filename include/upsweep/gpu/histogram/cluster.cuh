@@ -56,7 +56,7 @@ __device__ inline std::uint32_t halves_of(std::uint32_t numbers)
 // places, and a packet, which is what one st.async carries, has four words.
 template <class Shape, class Source>
 struct cluster_batch {
-    static constexpr int elements = reader_shape<Source, 1>::elements;
+    static constexpr int elements = elements_of<Source>;
     static constexpr int rows = std::clamp(Shape::samples_to_send / elements, 1, Shape::rows);
     static constexpr int pairs = rows * elements / 2;
     static constexpr int packets = (pairs + 3) / 4;
@@ -133,14 +133,10 @@ __device__ Batch count_own(const swizzled_table& table, const Function& bin_of, 
                            std::uint32_t not_in_my_half, std::uint32_t nobody)
 {
     bin_index found[Batch::rows * Count];
+    int i = 0;
 #pragma unroll
-    for (int r = 0; r < Batch::rows; ++r) {
-        bin_index of_row[Count];
-        find_bins(bin_of, vectors[r], of_row);
-#pragma unroll
-        for (int j = 0; j < Count; ++j)
-            found[r * Count + j] = of_row[j];
-    }
+    for (int r = 0; r < Batch::rows; ++r)
+        for_each_bin(bin_of, vectors[r], [&](bin_index k) { found[i++] = k; });
     Batch others = {};
 #pragma unroll
     for (int p = 0; p < Batch::pairs; ++p) {
@@ -209,8 +205,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         if (counted != 0)
             grid.add(2 * k + (half_of(2 * k) ^ me), counted);
     });
-    grid.wait_for_all(gridDim.x);
-    take_totals(result, grid, all_bins, blockIdx.x, gridDim.x);
+    wait_and_take_totals(result, grid, all_bins);
 }
 
 // Returns how many words of shared memory half a table and the inbox take. Shared memory has fewer than 2^16 words, so
@@ -240,16 +235,14 @@ void cluster_histogram(const cuda& target, const Source& in, std::uint64_t count
 {
     using shape = cluster_histogram_shape;
     const bin_index half = (all_bins - 1) / shape::parts + 1;
-    constexpr auto kernel = cluster_histogram_kernel<shape, Source, Finder, Result>;
-    allow_shared_bytes<kernel>(target);
-    const unsigned useful = useful_blocks<Source, shape::rows>(target.workspace().multiprocessors(), count);
+    const unsigned useful = useful_blocks<shape::rows>(in, target.workspace().multiprocessors(), count);
     const grid_shape grid{.blocks = std::max(useful / shape::parts * shape::parts, shape::parts),
                           .threads = shape::threads,
                           .shared_bytes = (words_of(finder) + words_of_half<Source>(half)) * sizeof(std::uint32_t),
                           .cluster = shape::parts,
                           .cooperative = true};
-    launch(target, "histogram", kernel, grid, in, count, finder, half, all_bins, result,
-           grid_totals_of(target, all_bins));
+    launch<cluster_histogram_kernel<shape, Source, Finder, Result>>(target, "histogram", grid, in, count, finder, half,
+                                                                    all_bins, result, grid_totals_of(target, all_bins));
 }
 
 } // namespace upsweep::gpu

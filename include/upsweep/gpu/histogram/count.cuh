@@ -25,28 +25,37 @@ inline constexpr bin_index byte_values = 256;
 template <class Sample>
 struct sample_keys {
     static constexpr bool by_value = is_byte<Sample>;
+    // Up to this many keys, a table has a copy of each counter for every lane of a warp. With more counters, adding the
+    // copies up takes longer than lanes wait for one another at a single copy.
+    static constexpr bin_index most_for_lanes = 1024;
+    // Whether a block may lack room for copies of the counters of all values.
+    static constexpr bool has_many_values = false;
+
+    // Returns how many keys the values of a source's samples have.
+    template <class Source>
+    static bin_index values_of(const Source&)
+    {
+        return byte_values;
+    }
     __device__ static Sample sample_of(bin_index key) { return static_cast<Sample>(key); }
 };
 template <class T>
 struct sample_keys<channel_sample<T>> {
     static constexpr bool by_value = is_byte<T>;
+    // Elements of channels meet at one counter more often than other samples: their counters have copies for all lanes
+    // wherever these fit.
+    static constexpr bin_index most_for_lanes = ~bin_index{0};
+    static constexpr bool has_many_values = by_value;
+
+    static bin_index values_of(const channel_source<T>& in)
+    {
+        return static_cast<bin_index>(in.channels.divisor) * byte_values;
+    }
     __device__ static channel_sample<T> sample_of(bin_index key)
     {
         return {static_cast<T>(key % byte_values), key / byte_values};
     }
 };
-
-// Returns how many keys the bytes of a source have.
-template <class Source>
-bin_index value_keys_of(const Source&)
-{
-    return byte_values;
-}
-template <class T>
-bin_index value_keys_of(const channel_source<T>& in)
-{
-    return static_cast<bin_index>(in.channels.divisor) * byte_values;
-}
 
 // The sizes of a block's tables: one has a counter for each key; where bytes are merged by merge_once, a second one
 // behind it has a counter for each bin.
@@ -126,8 +135,7 @@ __device__ void merge_and_wait(const Table& table, const Function& bin_of, const
             k = bin_of(sample_keys<Sample>::sample_of(k));
         grid.add(k, counted);
     });
-    grid.wait_for_all(gridDim.x);
-    take_totals(result, grid, size.all_bins, blockIdx.x, gridDim.x);
+    wait_and_take_totals(result, grid, size.all_bins);
 }
 
 } // namespace upsweep::gpu

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -36,12 +35,7 @@ __device__ inline void count_entries(const uint4& entries, std::uint32_t odd, st
 // Returns the index of the last of some ascending numbers that is at or below the given one. The first of them must be.
 __device__ inline unsigned last_at_or_below(const std::uint32_t* numbers, unsigned count, std::uint32_t number)
 {
-    unsigned last = 0;
-#pragma unroll 1
-    for (unsigned step = std::bit_floor(count); step != 0; step /= 2)
-        if (last + step < count && numbers[last + step] <= number)
-            last += step;
-    return last;
+    return last_for_which(0U, count, [&](unsigned i) { return numbers[i] <= number; });
 }
 
 // What a block does with its share of the lists. The work for a partition is a *stretch*: first what a block does once

@@ -31,21 +31,12 @@ using threshold_t =
     std::conditional_t<sub_word_float<T> || std::same_as<T, float> || (std::integral<T> && sizeof(T) <= 2), float,
                        double>;
 
-inline float threshold_at_or_above(double edge, float)
+template <class C>
+C threshold_at_or_above(double edge)
 {
-    const auto nearest = static_cast<float>(edge);
-    return static_cast<double>(nearest) < edge ? std::nextafter(nearest, std::numeric_limits<float>::infinity())
-                                               : nearest;
+    const auto nearest = static_cast<C>(edge);
+    return static_cast<double>(nearest) < edge ? std::nextafter(nearest, std::numeric_limits<C>::infinity()) : nearest;
 }
-inline double threshold_at_or_above(double edge, double) { return edge; }
-// The last bin is closed: the largest float at or below the last edge is the last one in it.
-inline float threshold_at_or_below(double edge, float)
-{
-    const auto nearest = static_cast<float>(edge);
-    return static_cast<double>(nearest) > edge ? std::nextafter(nearest, -std::numeric_limits<float>::infinity())
-                                               : nearest;
-}
-inline double threshold_at_or_below(double edge, double) { return edge; }
 
 // A monotone map from samples between the first and the last threshold to cells, which tells roughly where a sample is.
 // The cell is the exponent of the sample's distance from the first threshold, and the first eight bits after the
@@ -85,23 +76,26 @@ struct cell_map {
     }
 };
 
-// The bin finder of a user's edges. With the table of cells (has_table), a block keeps a copy of the edges in its
-// shared memory, and beside them the table, which tells for each cell the first edge in it, how many inner edges come
-// before that, and how many follow in the cell.
+// The bin finder of a user's edges. For few bins a block keeps a copy of the thresholds in its shared memory, and before
+// it the table of cells, which tells for each cell the first edge in it, how many inner edges come before that, and how
+// many follow in the cell. For any number of bins there is no table, but a block keeps the copy where it can spare the
+// memory.
 template <class C, bin_range Range>
 struct edge_bins {
     static constexpr bin_range range = Range;
     static constexpr bool has_table = Range == bin_range::few;
 
-    const C* thresholds; // bins + 1 of them, in device memory
+    const C* thresholds = nullptr; // bins + 1 of them, in device memory
+    std::size_t first_word;        // where they begin in the uploaded list
     C hi;
     std::size_t bins;
     cell_map<C> cells;
+    bool has_room; // whether a block can spare shared memory for a copy, where this is for any number of bins
 
-    constexpr std::size_t shared_bytes() const
-    {
-        return has_table ? cell_map<C>::most * sizeof(cell) + (bins + 1) * sizeof(C) : 0;
-    }
+    edge_bins(const edges& of, threshold_list& list) : edge_bins(of, thresholds_of(of), list) {}
+
+    constexpr std::size_t shared_bytes() const { return cell_bytes + (is_copied() ? (bins + 1) * sizeof(C) : 0); }
+    void place(const std::uint64_t* words) { thresholds = reinterpret_cast<const C*>(words + first_word); }
 
     struct alignas(2 * sizeof(C)) cell {
         C edge;               // the first edge in the cell; NaN, which no sample reaches, where there is none
@@ -161,24 +155,21 @@ struct edge_bins {
         // Returns the bin of a sample, which is in [k, k + beyond], by a binary search.
         __device__ bin_index search(C x, bin_index k, bin_index beyond) const
         {
-            while (beyond != 0) {
-                const bin_index half = (beyond + 1) / 2;
-                const bool is_above = thresholds[k + half] <= x;
-                k += is_above ? half : 0;
-                beyond = is_above ? beyond - half : half - 1;
-            }
-            return k;
+            return last_for_which(k, beyond + 1, [&](bin_index edge) { return thresholds[edge] <= x; });
         }
     };
 
     __device__ function of_block(void* shared) const
     {
         function f{thresholds, nullptr, thresholds[0], hi, static_cast<bin_index>(bins), cells};
-        if constexpr (has_table) {
-            auto* const table = static_cast<cell*>(shared);
-            auto* const copies = reinterpret_cast<C*>(table + cell_map<C>::most);
+        auto* const copies = reinterpret_cast<C*>(static_cast<std::byte*>(shared) + cell_bytes);
+        if (is_copied()) {
             for (unsigned k = threadIdx.x; k <= bins; k += blockDim.x)
                 copies[k] = thresholds[k];
+            f.thresholds = copies;
+        }
+        if constexpr (has_table) {
+            auto* const table = static_cast<cell*>(shared);
             __syncthreads();
             for (std::uint32_t i = threadIdx.x; i < cell_map<C>::most; i += blockDim.x) {
                 const bin_index before = inner_edges_before(copies, i);
@@ -188,149 +179,114 @@ struct edge_bins {
                 table[i] = {first ? copies[before + 1] : std::numeric_limits<C>::quiet_NaN(),
                             static_cast<std::uint16_t>(before), static_cast<std::uint16_t>(more)};
             }
-            f.thresholds = copies;
             f.table = table;
         }
         return f;
     }
 
 private:
+    constexpr bool is_copied() const { return has_table || (Range == bin_range::any && has_room); }
+
+    static constexpr std::size_t cell_bytes = has_table ? cell_map<C>::most * sizeof(cell) : 0;
+
+    // The last bin is closed: its threshold is the largest number at or below the edge.
+    edge_bins(const edges& of, const std::vector<C>& values, threshold_list& list)
+        : first_word(list.append(values)), hi(-threshold_at_or_above<C>(-of.values.back())), bins(values.size() - 1),
+          cells(values), has_room(values.size() * sizeof(C) <= list.shared_bytes())
+    {
+    }
+
+    static std::vector<C> thresholds_of(const edges& of)
+    {
+        std::vector<C> thresholds(of.values.size());
+        std::ranges::transform(of.values, thresholds.begin(), threshold_at_or_above<C>);
+        return thresholds;
+    }
+
     // Returns how many of the edges within the range are in cells before this one.
     __device__ bin_index inner_edges_before(const C* edges, std::uint32_t cell) const
     {
-        bin_index before = 0;
-        for (auto length = static_cast<bin_index>(bins - 1); length != 0;) {
-            // The result stays in [before, before + length].
-            const bin_index half = (length + 1) / 2;
-            const bool is_before = cells(edges[before + half]) < cell;
-            before += is_before ? half : 0;
-            length = is_before ? length - half : half - 1;
-        }
-        return before;
+        return last_for_which(bin_index{0}, static_cast<bin_index>(bins),
+                              [&](bin_index edge) { return cells(edges[edge]) < cell; });
     }
 };
 
-// A piece of an array that travels in the parameters of a kernel, which are at most 4 KiB. The host need not wait for a
-// copy, nor keep the array once the kernel is launched.
-template <class C>
-struct array_piece {
-    static constexpr int most = 4000 / sizeof(C);
-    C values[most];
+// A piece of a list that travels in the parameters of a kernel, which are at most 4 KiB. The host need not wait for a
+// copy, nor keep the list once the kernel is launched.
+struct list_piece {
+    static constexpr std::size_t most = 500;
+    std::uint64_t words[most];
 };
 
-template <class C>
-__global__ void write_piece_kernel(C* to, array_piece<C> piece, int count)
+template <class Piece>
+__global__ void write_piece_kernel(std::uint64_t* to, Piece piece, std::size_t count)
 {
-    for (int k = static_cast<int>(threadIdx.x); k < count; k += static_cast<int>(blockDim.x))
-        to[k] = piece.values[k];
+    for (std::size_t k = threadIdx.x; k < count; k += blockDim.x)
+        to[k] = piece.words[k];
 }
 
-// Returns where upload will put so many values.
-template <class C = std::uint64_t>
-C* upload_place(const cuda& target, std::size_t count)
+// Returns where upload will put so many words.
+inline std::uint64_t* upload_place(const cuda& target, std::size_t count)
 {
-    return static_cast<C*>(target.workspace().memory(workspace_purpose::bin_edges, count * sizeof(C)));
+    return static_cast<std::uint64_t*>(
+        target.workspace().memory(workspace_purpose::bin_edges, count * sizeof(std::uint64_t)));
 }
 
-// Writes values to device memory, in the order of the stream, and returns where they are.
-template <class C>
-const C* upload(const cuda& target, const std::vector<C>& values)
+// Writes a list to device memory, in the order of the stream, and returns where it is. (A template, so that the kernel is
+// compiled only where it is used.)
+template <class Piece = list_piece>
+const std::uint64_t* upload(const cuda& target, const threshold_list& list)
 {
-    C* const to = upload_place<C>(target, values.size());
-    constexpr std::size_t most = array_piece<C>::most;
-    for (std::size_t first = 0; first < values.size(); first += most) {
-        const std::size_t count = std::min(most, values.size() - first);
-        array_piece<C> piece{};
-        std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), count, piece.values);
-        launch(target, "histogram", write_piece_kernel<C>, 1, 512, 0, to + first, piece, static_cast<int>(count));
+    const std::vector<std::uint64_t>& words = list.words();
+    std::uint64_t* const to = upload_place(target, words.size());
+    for (std::size_t first = 0; first < words.size(); first += Piece::most) {
+        const std::size_t count = std::min(Piece::most, words.size() - first);
+        Piece piece{};
+        std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(first), count, piece.words);
+        launch(target, "histogram", write_piece_kernel<Piece>, 1, 512, 0, to + first, piece, count);
     }
     return to;
-}
-
-template <class C>
-std::vector<C> thresholds_of(const std::vector<double>& edges)
-{
-    std::vector<C> thresholds(edges.size());
-    std::ranges::transform(edges, thresholds.begin(), [](double edge) { return threshold_at_or_above(edge, C{}); });
-    return thresholds;
-}
-
-// Returns the bin finder of edges. Its caller sets where the thresholds lie in device memory.
-template <class T, bin_range Range>
-edge_bins<threshold_t<T>, Range> edge_bins_of(const edges& bins, const std::vector<threshold_t<T>>& thresholds)
-{
-    using C = threshold_t<T>;
-    return {nullptr, threshold_at_or_below(bins.values.back(), C{}), thresholds.size() - 1, cell_map<C>(thresholds)};
 }
 
 template <class T, class F>
 void with_bin_finder(const cuda& target, const edges& bins, F f)
 {
-    const auto thresholds = thresholds_of<threshold_t<T>>(bins.values);
-    auto few = edge_bins_of<T, bin_range::few>(bins, thresholds);
-    auto many = edge_bins_of<T, bin_range::many>(bins, thresholds);
-    few.thresholds = many.thresholds = upload(target, thresholds);
+    const auto call = [&]<bin_range Range>(edge_bins<threshold_t<T>, Range> finder, const threshold_list& thresholds) {
+        finder.place(upload(target, thresholds));
+        f(finder);
+    };
+    threshold_list thresholds(0);
+    const edge_bins<threshold_t<T>, bin_range::few> few(bins, thresholds);
     const std::size_t words = words_of(few) + swizzled_table::words(few.bins + detail::out_of_range_bins);
     if (words * sizeof(std::uint32_t) <= table_bytes(target))
-        f(few);
-    else
-        f(many);
+        return call(few, thresholds);
+    threshold_list of_many(0);
+    call(edge_bins<threshold_t<T>, bin_range::many>(bins, of_many), of_many);
 }
-
-// The one type of bin finder for a user's edges. It has no table of cells, but searches among the thresholds, which a
-// block keeps in shared memory where it can spare it.
-template <class T>
-struct any_edge_bins {
-    using threshold = threshold_t<T>;
-    static constexpr bin_range range = bin_range::any;
-
-    edge_bins<threshold, bin_range::many> found_by;
-    bool is_shared;
-    std::size_t first_word; // where its thresholds begin in the uploaded list
-    std::size_t bins;
-
-    any_edge_bins(const edges& edges, const std::vector<threshold>& values, threshold_list& thresholds)
-        : found_by(edge_bins_of<T, bin_range::many>(edges, values)),
-          is_shared(values.size() * sizeof(threshold) <= thresholds.shared_bytes()),
-          first_word(thresholds.append(values)), bins(found_by.bins)
-    {
-    }
-
-    constexpr std::size_t shared_bytes() const { return is_shared ? (bins + 1) * sizeof(threshold) : 0; }
-
-    __device__ auto of_block(void* shared) const
-    {
-        auto function = found_by.of_block(nullptr);
-        if (is_shared) {
-            auto* const copies = static_cast<threshold*>(shared);
-            for (unsigned k = threadIdx.x; k <= bins; k += blockDim.x)
-                copies[k] = found_by.thresholds[k];
-            function.thresholds = copies;
-        }
-        return function;
-    }
-};
 
 template <class T>
 auto any_bin_finder(const edges& bins, threshold_list& thresholds)
 {
-    return any_edge_bins<T>(bins, thresholds_of<threshold_t<T>>(bins.values), thresholds);
+    return edge_bins<threshold_t<T>, bin_range::any>(bins, thresholds);
 }
 
-template <class T>
-void place(any_edge_bins<T>& finder, const std::uint64_t* words)
-{
-    finder.found_by.thresholds = reinterpret_cast<const threshold_t<T>*>(words + finder.first_word);
-}
-
-// Returns the bin finder of one kind of bins with its thresholds uploaded, ready for a kernel.
+// Returns the bin finder of one kind of bins with its thresholds uploaded, ready for a kernel, of whose blocks it may
+// take so many bytes of shared memory.
 template <class T, class Bins>
-auto any_bin_finder_on(const cuda& target, const Bins& bins)
+auto any_bin_finder_on(const cuda& target, const Bins& bins, std::size_t shared_bytes)
 {
-    threshold_list thresholds(table_bytes(target) / 4);
+    threshold_list thresholds(shared_bytes);
     auto finder = any_bin_finder<T>(bins, thresholds);
-    place(finder, upload(target, thresholds.words()));
+    finder.place(upload(target, thresholds));
     return finder;
+}
+
+// Returns how many bytes of a block's shared memory bin finders may take beside so many counters. Edges are kept there
+// only where the whole table fits beside them: a larger table needs all of shared memory.
+inline std::size_t bytes_beside(const cuda& target, std::size_t counters)
+{
+    const std::size_t most = table_bytes(target) / 4;
+    return swizzled_table::words(counters) * sizeof(std::uint32_t) + most <= table_bytes(target) ? most : 0;
 }
 
 } // namespace upsweep::gpu

@@ -28,38 +28,39 @@ namespace upsweep::gpu {
 // Finds bins by the guess of the CPU engine (even_guess), which is right or one too low; where it is in doubt, the
 // upper edge of the guessed bin decides. The guess is valid only where the step from edge to edge is not zero, as
 // edge.by_step asks for.
-template <class E>
-struct guessed_even_bins : plain_bin_finder<guessed_even_bins<E>>, two_step_finder<guessed_even_bins<E>> {
-    detail::even_guess<E> guess;
+struct guessed_even_bins : plain_bin_finder<guessed_even_bins>, two_step_finder<guessed_even_bins> {
+    detail::even_guess<double> guess;
     detail::even_edge edge;
     std::size_t bins;
 
     explicit guessed_even_bins(const even_bins& even) : guess(even), edge(even), bins(even.count) {}
 
+    static bool is_valid(const even_bins& even) { return detail::even_guess<double>::is_valid(even); }
+
     template <class T>
     __device__ bool quick(const T& sample, bin_index& k) const
     {
-        const E x = convert<E>(sample);
+        const auto x = convert<double>(sample);
         const bool inside = is_inside(x);
-        const E place = ((inside ? x : guess.lo) - guess.lo) * guess.scale - guess.bias;
+        const double place = ((inside ? x : guess.lo) - guess.lo) * guess.scale - guess.bias;
         const auto guessed = static_cast<std::int32_t>(place);
         k = static_cast<bin_index>(guessed);
-        return inside & (place - static_cast<E>(guessed) < guess.certain());
+        return inside & (place - guessed < guess.certain());
     }
 
     // The last bin is closed: no edge is above it, so a sample is not compared with one.
     template <class T>
     __device__ bin_index settle(const T& sample, bin_index k) const
     {
-        const E x = convert<E>(sample);
+        const auto x = convert<double>(sample);
         if (!is_inside(x))
             return out_of_range_bin(x, guess.lo, guess.hi, static_cast<bin_index>(guess.bins));
-        const E upper = static_cast<E>(edge.by_step(static_cast<double>(k + 1)));
+        const double upper = edge.by_step(static_cast<double>(k + 1));
         return k + (static_cast<std::int32_t>(k) + 1 < guess.bins && x >= upper ? 1 : 0);
     }
 
 private:
-    __device__ bool is_inside(E x) const { return (x >= guess.lo) & (x <= guess.hi); }
+    __device__ bool is_inside(double x) const { return (x >= guess.lo) & (x <= guess.hi); }
 };
 
 // Even bins of floats whose width is a power of two, and whose edges are multiples of it. The position of a sample,
@@ -133,7 +134,10 @@ __device__ inline std::uint32_t rounded_up(double x, std::uint32_t) { return __d
 // as long as the arithmetic and the edges, which are floats, are off by less than half a bin together. A comparison
 // with the edge itself, computed as its definition says, tells which.
 template <class G>
-struct even_float_arithmetic {
+struct even_float_bins : plain_bin_finder<even_float_bins<G>, sizeof(G) == 4 ? bin_range::any : bin_range::many>,
+                         two_step_finder<even_float_bins<G>> {
+    static constexpr G shift = sizeof(G) == 4 ? G(0x1.8p23) : G(0x1.8p52);
+
     detail::even_edge edge;
     float lo;
     float hi;
@@ -141,7 +145,11 @@ struct even_float_arithmetic {
     G offset; // the position of 0, in bins
     std::size_t bins;
 
-    static constexpr G shift = sizeof(G) == 4 ? G(0x1.8p23) : G(0x1.8p52);
+    explicit even_float_bins(const even_bins& even)
+        : edge(even), lo(static_cast<float>(even.lo)), hi(static_cast<float>(even.hi)),
+          scale(static_cast<G>(scale_of(even))), offset(static_cast<G>(-even.lo * scale_of(even))), bins(even.count)
+    {
+    }
 
     // Returns by how many bins a position can be off. Let u be the roundoff of a float and m the largest magnitude. The
     // edges are off by u m, or by the roundoff of subnormal floats, times the scale. In floats, the sum is also off by
@@ -176,34 +184,14 @@ struct even_float_arithmetic {
                scale <= static_cast<double>(std::numeric_limits<G>::max());
     }
 
-    static even_float_arithmetic of(const even_bins& even)
-    {
-        const double scale = scale_of(even);
-        return {detail::even_edge(even), static_cast<float>(even.lo),      static_cast<float>(even.hi),
-                static_cast<G>(scale),   static_cast<G>(-even.lo * scale), even.count};
-    }
-};
-
-template <class G>
-struct even_float_bins : even_float_arithmetic<G>,
-                         plain_bin_finder<even_float_bins<G>, sizeof(G) == 4 ? bin_range::any : bin_range::many>,
-                         two_step_finder<even_float_bins<G>> {
-    using arithmetic = even_float_arithmetic<G>;
-    using arithmetic::bins;
-    using arithmetic::edge;
-    using arithmetic::hi;
-    using arithmetic::lo;
-
-    explicit even_float_bins(const even_bins& even) : arithmetic(arithmetic::of(even)) {}
-
     // Where the sample is in no bin, k is the index of no bin either: the sum of a sample far out of range has other
     // upper bits than the sums of bins have. Of a double, the lower 32 bits alone cannot tell, so the range is checked.
     template <class T>
     __device__ bool quick(const T& sample, bin_index& k) const
     {
         const float x = convert<float>(sample);
-        const G sum = std::fma(static_cast<G>(x), arithmetic::scale, arithmetic::offset) + arithmetic::shift;
-        const bin_index nearest = lower_bits(sum) - lower_bits(arithmetic::shift);
+        const G sum = std::fma(static_cast<G>(x), scale, offset) + shift;
+        const bin_index nearest = lower_bits(sum) - lower_bits(shift);
         const auto nearest_edge = static_cast<float>(edge.by_step(double_of(nearest)));
         k = nearest - (x >= nearest_edge ? 0 : 1);
         if constexpr (sizeof(G) == 8)
@@ -372,37 +360,40 @@ struct searched_even_bins : plain_bin_finder<searched_even_bins<E>, bin_range::m
         const auto all = static_cast<bin_index>(bins);
         if (!(x >= lo && x <= hi))
             return out_of_range_bin(x, lo, hi, all);
-        bin_index k = 0;
-        for (bin_index length = all; length > 1;) { // the bin stays in [k, k + length)
-            const bin_index half = length / 2;
-            k += static_cast<E>(edge(static_cast<double>(k + half))) <= x ? half : 0;
-            length -= half;
-        }
-        return k;
+        return last_for_which(bin_index{0}, all,
+                              [&](bin_index k) { return static_cast<E>(edge(static_cast<double>(k))) <= x; });
     }
 };
 
 // --- which of them is used -------------------------------------------------------------------------------------------
 
-enum class even_way { integers, floats, wide_floats, guess, search };
-
-// Returns the cheapest way to find these bins for samples of type T, among those that any_even_bins has.
-template <class T>
-even_way even_way_of(const even_bins& bins)
+// The bins of bytes are looked up once for each of their 256 values: the guess has the fewest instructions, each of
+// which a small histogram fetches from memory.
+template <class T, class F>
+void with_bin_finder(const cuda&, const even_bins& bins, F f)
 {
     using E = detail::edge_t<T>;
-    if constexpr (std::integral<T> && sizeof(T) <= 4)
-        if (even_integer_arithmetic::is_valid<T>(bins))
-            return even_way::integers;
-    if constexpr (std::same_as<E, double>)
-        return detail::even_guess<E>::is_valid(bins) ? even_way::guess : even_way::search;
-    else
-        return even_float_arithmetic<float>::is_valid(bins)    ? even_way::floats
-               : even_float_arithmetic<double>::is_valid(bins) ? even_way::wide_floats
-                                                               : even_way::search;
+    if constexpr (std::integral<T> && (sizeof(T) == 2 || sizeof(T) == 4))
+        if (even_integer_arithmetic::is_valid<T>(bins)) {
+            const auto arithmetic = even_integer_arithmetic::of<T>(bins);
+            return arithmetic.is_exact ? f(even_integer_bins<true>(arithmetic))
+                                       : f(even_integer_bins<false>(arithmetic));
+        }
+    if constexpr (std::same_as<E, float>) {
+        if (exact_float_bins::is_valid(bins))
+            return f(exact_float_bins(bins));
+        if (even_float_bins<float>::is_valid(bins))
+            return f(even_float_bins<float>(bins));
+        if (even_float_bins<double>::is_valid(bins))
+            return f(even_float_bins<double>(bins));
+    } else if (guessed_even_bins::is_valid(bins)) {
+        return f(guessed_even_bins(bins));
+    }
+    f(searched_even_bins<E>(bins));
 }
 
-// The one type of bin finder for even bins: it has all ways, of which a branch takes one, for all lanes alike.
+// The one type of bin finder for even bins: it has several of these, of which a branch takes the first that can be
+// used, for all lanes alike.
 template <class T>
 struct any_even_bins : plain_bin_finder<any_even_bins<T>> {
     using E = detail::edge_t<T>;
@@ -411,38 +402,48 @@ struct any_even_bins : plain_bin_finder<any_even_bins<T>> {
     struct nothing {
         explicit nothing(const even_bins&) {}
     };
+    enum class way { integers, floats, others, search };
 
-    even_way way;
+    way taken;
     searched_even_bins<E> searched;
     std::conditional_t<can_be_integers, even_integer_bins<false>, nothing> integers;
     std::conditional_t<are_floats, even_float_bins<float>, nothing> floats;
-    std::conditional_t<are_floats, even_float_bins<double>, guessed_even_bins<E>> others;
+    std::conditional_t<are_floats, even_float_bins<double>, guessed_even_bins> others;
     std::size_t bins;
 
     explicit any_even_bins(const even_bins& even)
-        : way(even_way_of<T>(even)), searched(even), integers(integers_of(even)), floats(even), others(even),
-          bins(even.count)
+        : taken(way_of(even)), searched(even), integers(integers_of(even)), floats(even), others(even), bins(even.count)
     {
     }
 
     __device__ bin_index operator()(const T& sample) const
     {
         if constexpr (can_be_integers)
-            if (way == even_way::integers)
+            if (taken == way::integers)
                 return integers(sample);
         if constexpr (are_floats)
-            if (way == even_way::floats)
+            if (taken == way::floats)
                 return floats(sample);
-        return way == even_way::search ? searched(sample) : others(sample);
+        return taken == way::search ? searched(sample) : others(sample);
     }
 
 private:
+    static way way_of(const even_bins& even)
+    {
+        if constexpr (can_be_integers)
+            if (even_integer_arithmetic::is_valid<T>(even))
+                return way::integers;
+        if constexpr (are_floats)
+            if (even_float_bins<float>::is_valid(even))
+                return way::floats;
+        return decltype(others)::is_valid(even) ? way::others : way::search;
+    }
     static auto integers_of(const even_bins& even)
     {
         if constexpr (!can_be_integers)
             return even;
         else
-            return even_way_of<T>(even) == even_way::integers
+            return even_integer_arithmetic::is_valid<T>(even)
                        ? even_integer_arithmetic::of<T>(even)
                        : even_integer_arithmetic{detail::even_edge(even), 0, 0, 0, 0, 0};
     }
@@ -452,36 +453,6 @@ template <class T>
 auto any_bin_finder(const even_bins& bins, threshold_list&)
 {
     return any_even_bins<T>(bins);
-}
-
-// The bins of bytes are looked up once for each of their 256 values: the guess has the fewest instructions, each of
-// which a small histogram fetches from memory.
-template <class T, class F>
-void with_bin_finder(const cuda&, const even_bins& bins, F f)
-{
-    using E = detail::edge_t<T>;
-    const even_way way = even_way_of<T>(bins);
-    if constexpr (sizeof(T) == 1) {
-        return detail::even_guess<E>::is_valid(bins) ? f(guessed_even_bins<E>(bins)) : f(searched_even_bins<E>(bins));
-    } else if constexpr (std::integral<T> && sizeof(T) <= 4) {
-        if (way == even_way::integers) {
-            const auto arithmetic = even_integer_arithmetic::of<T>(bins);
-            return arithmetic.is_exact ? f(even_integer_bins<true>(arithmetic))
-                                       : f(even_integer_bins<false>(arithmetic));
-        }
-    }
-    if constexpr (std::same_as<E, double>) {
-        if (way == even_way::guess)
-            return f(guessed_even_bins<E>(bins));
-    } else {
-        if (exact_float_bins::is_valid(bins))
-            return f(exact_float_bins(bins));
-        if (way == even_way::floats)
-            return f(even_float_bins<float>(bins));
-        if (way == even_way::wide_floats)
-            return f(even_float_bins<double>(bins));
-    }
-    f(searched_even_bins<E>(bins));
 }
 
 } // namespace upsweep::gpu

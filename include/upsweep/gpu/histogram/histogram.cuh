@@ -17,9 +17,9 @@
 #include <upsweep/gpu/histogram/even_bins.cuh>
 #include <upsweep/gpu/histogram/merge.cuh>
 #include <upsweep/gpu/histogram/partitioned.cuh>
-#include <upsweep/gpu/histogram/small.cuh>
 #include <upsweep/gpu/histogram/table.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/few.cuh>
 #include <upsweep/gpu/source/matrix.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
@@ -28,15 +28,12 @@
 #include <upsweep/range.hpp>
 #include <upsweep/verb/histogram.hpp>
 
-// A histogram on a GPU is a source of samples x a bin finder x a table of counters x a merge of the tables. choose()
-// alone decides which kernel counts:
+// A histogram on a GPU is a source of samples x a bin finder x a table of counters x a merge of the tables. histogram(),
+// below the first kernel, alone decides which kernel counts, and in which tables:
 //
-//     of_few_samples       small.cuh         few samples and few bins
-//     by_lane_tables,
-//     by_half_as_many,
-//     by_block_tables      the kernel below  tables that fit into the shared memory of one block
-//     by_cluster_tables    cluster.cuh       tables that fit into the shared memory of two blocks
-//     by_partitions        partitioned.cuh   any larger number of bins
+//     the kernel below   tables that fit into the shared memory of one block
+//     cluster.cuh        tables that fit into the shared memory of two blocks
+//     partitioned.cuh    any larger number of bins
 //
 // The kernel below counts most histograms. It is privatization in shared memory, as the textbooks, CUB and H6 of the
 // laboratory have it: each block counts in a table of its own, and the tables are merged into the totals of the grid at
@@ -52,6 +49,14 @@ struct block_histogram_shape {
 // A lane keeps the channels of its elements in registers, too, which leaves room for four rows.
 template <class T, int Channels>
 constexpr int block_histogram_shape::rows<channel_rows<T, Channels>> = 4;
+template <class Source>
+constexpr int block_histogram_shape::rows<few_elements<Source>> = few_elements<Source>::rows;
+
+// Whether tables of a source's samples always have few enough bins for merge_once.
+template <class Source>
+inline constexpr bool always_adds_once = false;
+template <class Source>
+inline constexpr bool always_adds_once<few_elements<Source>> = true;
 
 template <class Shape, class Table, class Source, class Finder, class Size, class Result>
 __global__ void __launch_bounds__(Shape::threads, 1)
@@ -69,7 +74,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     samples.for_each([&](const auto& vector) { count_samples(table, bin_of, vector); });
     __syncthreads();
 
-    if (size.adds_once())
+    if (always_adds_once<Source> || size.adds_once())
         merge_once(table, bin_of, size, result, grid);
     else
         merge_and_wait(table, bin_of, size, result, grid);
@@ -80,17 +85,14 @@ void block_histogram(const cuda& target, const Source& in, std::uint64_t count, 
                      const Result& result)
 {
     using shape = block_histogram_shape;
-    constexpr auto kernel = block_histogram_kernel<shape, Table, Source, Finder, Size, Result>;
-    allow_shared_bytes<kernel>(target);
     const std::size_t words = words_of(finder) + size.template words<Table>();
-    const grid_shape grid{.blocks =
-                              useful_blocks<Source, shape::rows<Source>>(target.workspace().multiprocessors(), count),
+    const grid_shape grid{.blocks = useful_blocks<shape::rows<Source>>(in, target.workspace().multiprocessors(), count),
                           .threads = shape::threads,
                           .shared_bytes = words * sizeof(std::uint32_t),
                           .cluster = 1,
                           .cooperative = !size.adds_once()};
-    launch(target, "histogram", kernel, grid, in, count, finder, size, result,
-           grid_totals_to_merge(target, size.all_bins));
+    launch<block_histogram_kernel<shape, Table, Source, Finder, Size, Result>>(
+        target, "histogram", grid, in, count, finder, size, result, grid_totals_to_merge(target, size.all_bins));
 }
 
 // The kernel above reads a source in one piece, or in several by a launch each. This calls f(piece, count, result) for
@@ -110,102 +112,61 @@ void for_each_piece(const matrix_source<T>& in, std::uint64_t, Result result, st
     });
 }
 
-// --- which kernel counts ---------------------------------------------------------------------------------------------
-
-enum class counting {
-    of_few_samples,    // each lane holds all of its samples in registers
-    by_lane_tables,    // a block has a copy of each counter for every lane of a warp
-    by_half_as_many,   // a block has a copy of each counter for every two lanes
-    by_block_tables,   // a block has one copy of each counter, at a swizzled place
-    by_cluster_tables, // the two blocks of a cluster have one table, of which each keeps a half
-    by_partitions      // samples are sorted by partitions of the bins, which are then counted one by one
-};
-
-// Up to this many counters, a table has a copy of each for every lane of a warp. With more counters, adding the copies
-// up takes longer than lanes wait for one another at a single copy. Elements of channels meet at one counter more
-// often: they have copies for all lanes wherever these fit.
-template <class Sample>
-inline constexpr bin_index most_for_lanes = 1024;
-template <class T>
-inline constexpr bin_index most_for_lanes<channel_sample<T>> = ~bin_index{0};
-
-// Whether samples that are counted by value can have so many values that a block may lack room for a copy for every
-// lane: the bytes of an image have 256 values in each channel.
-template <class Sample>
-inline constexpr bool has_many_values = false;
-template <class T>
-inline constexpr bool has_many_values<channel_sample<T>> = is_byte<T>;
-
 // Whether the counters always fit into the shared memory of one block, so that no kernel for larger tables is compiled:
 // the bin finder promises few bins, or samples are counted by the 256 values of a byte.
-template <class Source, class Finder, class Sample = std::iter_value_t<Source>>
+template <class Source, class Finder, class Keys = sample_keys<std::iter_value_t<Source>>>
 inline constexpr bool is_counted_by_block = Finder::range == bin_range::few ||
-                                            (sample_keys<Sample>::by_value && !has_many_values<Sample>);
+                                            (Keys::by_value && !Keys::has_many_values);
 
-// Chooses how samples are counted, by their number and by how much of a block's shared memory their counters need.
-template <class Result, class Source, class Finder, class Sample = std::iter_value_t<Source>>
-counting choose(const cuda& target, const Source& in, std::uint64_t count, const Finder& finder,
-                const table_size<Sample>& size)
-{
-    constexpr bool by_value = sample_keys<Sample>::by_value;
-    const std::size_t available = table_bytes(target) - words_of(finder) * sizeof(std::uint32_t);
-    const auto fits = [&](std::size_t words) { return words * sizeof(std::uint32_t) <= available; };
-    if constexpr (Finder::range != bin_range::many && can_be_small<Source>)
-        if (size.adds_once() && is_small(target, in, count) && fits(size.template words<replicated_table<8>>()))
-            return counting::of_few_samples;
-    if constexpr (Finder::range != bin_range::many || by_value)
-        if (size.keys <= most_for_lanes<Sample> && fits(size.template words<lane_table>()))
-            return counting::by_lane_tables;
-    if constexpr (has_many_values<Sample>)
-        if (fits(size.template words<replicated_table<lanes / 2>>()))
-            return counting::by_half_as_many;
-    if (fits(size.template words<swizzled_table>()))
-        return counting::by_block_tables;
-    if constexpr (!is_counted_by_block<Source, Finder>)
-        if (cluster_has_room<Source, Finder, Result>(target, size.all_bins, available))
-            return counting::by_cluster_tables;
-    return counting::by_partitions;
-}
-
-// Counts the samples by the kernel that choose() names. The conditions at compile time leave out the kernels that it
-// cannot name for these types.
+// Counts the samples by the kernel that suits their number, and how much of a block's shared memory their counters
+// need. The conditions at compile time leave out the kernels that cannot be the choice for these types.
 template <class Source, class Finder, class Result>
 void histogram(const cuda& target, const Source& in, std::uint64_t count, const Finder& finder, const Result& result)
 {
     using sample = std::iter_value_t<Source>;
-    constexpr bool by_value = sample_keys<sample>::by_value;
+    using keys = sample_keys<sample>;
+    using few = few_elements<Source>;
+    constexpr bool may_have_few_bins = Finder::range != bin_range::many;
     const bin_index all_bins = all_bins_of(finder);
-    const table_size<sample> size{by_value ? value_keys_of(in) : all_bins, all_bins};
+    const table_size<sample> size{keys::by_value ? keys::values_of(in) : all_bins, all_bins};
+    const std::size_t available = table_bytes(target) - words_of(finder) * sizeof(std::uint32_t);
+    const auto fits = [&]<class Table>(std::type_identity<Table>) {
+        return size.template words<Table>() * sizeof(std::uint32_t) <= available;
+    };
     const auto by_block = [&]<class Table>(std::type_identity<Table> table) {
         for_each_piece(in, count, result, table, [&](const auto& piece, std::uint64_t elements, const Result& to) {
             block_histogram<Table>(target, piece, elements, finder, size, to);
         });
     };
-    switch (choose<Result>(target, in, count, finder, size)) {
-    case counting::of_few_samples:
-        if constexpr (Finder::range != bin_range::many && can_be_small<Source>)
-            small_histogram(target, in, static_cast<unsigned>(count), finder, size, result);
-        break;
-    case counting::by_lane_tables:
-        if constexpr (Finder::range != bin_range::many || by_value)
-            by_block(std::type_identity<lane_table>{});
-        break;
-    case counting::by_half_as_many:
-        if constexpr (has_many_values<sample>)
-            by_block(std::type_identity<replicated_table<lanes / 2>>{});
-        break;
-    case counting::by_block_tables:
-        if constexpr (!by_value || has_many_values<sample> || Finder::range == bin_range::few)
-            by_block(std::type_identity<swizzled_table>{});
-        break;
-    case counting::by_cluster_tables:
-        if constexpr (!is_counted_by_block<Source, Finder>)
-            cluster_histogram(target, in, count, finder, all_bins, result);
-        break;
-    case counting::by_partitions:
-        if constexpr (!is_counted_by_block<Source, Finder>)
-            partitioned_histogram(target, in, count, finder, all_bins, result);
-        break;
+    // So few samples that adding up more copies of the counters would take longer than lanes wait for one another.
+    if constexpr (may_have_few_bins && few::is_possible) {
+        using table = replicated_table<8>;
+        if (size.adds_once() && few{in}.are_few(target.workspace().multiprocessors(), count) &&
+            fits(std::type_identity<table>{}))
+            return block_histogram<table>(target, few{in}, count, finder, size, result);
+    }
+    // A copy of each counter for every lane.
+    if constexpr (may_have_few_bins || keys::by_value) {
+        constexpr std::type_identity<lane_table> table;
+        if (size.keys <= keys::most_for_lanes && fits(table))
+            return by_block(table);
+    }
+    // A copy of each counter for every two lanes.
+    if constexpr (keys::has_many_values) {
+        constexpr std::type_identity<replicated_table<lanes / 2>> table;
+        if (fits(table))
+            return by_block(table);
+    }
+    // One copy of each counter, at a swizzled place.
+    if constexpr (!keys::by_value || keys::has_many_values || Finder::range == bin_range::few) {
+        constexpr std::type_identity<swizzled_table> table;
+        if (fits(table))
+            return by_block(table);
+    }
+    if constexpr (!is_counted_by_block<Source, Finder>) {
+        if (cluster_has_room<Source, Finder, Result>(target, all_bins, available))
+            return cluster_histogram(target, in, count, finder, all_bins, result);
+        partitioned_histogram(target, in, count, finder, all_bins, result);
     }
 }
 

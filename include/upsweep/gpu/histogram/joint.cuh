@@ -41,7 +41,7 @@ struct joint_bin_finder {
     std::size_t bins = 1;
 
     constexpr std::size_t shared_bytes() const { return 0; }
-    void place_all(const std::uint64_t*) {}
+    void place(const std::uint64_t*) {}
     __device__ function of_block(std::byte*) const { return {}; }
 };
 
@@ -61,10 +61,10 @@ struct joint_bin_finder<Finder, Rest...> {
     }
 
     constexpr std::size_t shared_bytes() const { return first_bytes + rest.shared_bytes(); }
-    void place_all(const std::uint64_t* words)
+    void place(const std::uint64_t* words)
     {
-        place(first, words);
-        rest.place_all(words);
+        first.place(words);
+        rest.place(words);
     }
 
     using first_function = std::remove_cvref_t<decltype(std::declval<const Finder&>().of_block(nullptr))>;
@@ -100,27 +100,19 @@ struct joint_bin_finder<Finder, Rest...> {
 template <class... Finders>
 joint_bin_finder(const Finders&...) -> joint_bin_finder<Finders...>;
 
-// Counts points by combinations of the coordinates' bins.
-template <class... Rs, class... Bins, class Counter>
-void histogram_of_points(const cuda& target, const std::tuple<Rs...>& in, std::uint64_t count,
-                         const std::tuple<Bins...>& bins, const histogram_result<Counter>& result)
+// Returns the bin finder of points, ready for a kernel, of whose blocks it may take so many bytes of shared memory.
+template <class... Rs, class... Bins>
+auto joint_bin_finder_on(const cuda& target, const std::tuple<Rs...>&, const std::tuple<Bins...>& bins,
+                         std::size_t shared_bytes)
 {
-    // Edges are kept in shared memory only where the whole table fits there beside them: a larger table needs all of
-    // shared memory.
-    const std::size_t most_for_edges = table_bytes(target) / 4;
-    const std::size_t table = swizzled_table::words(result.bins + detail::out_of_range_bins) * sizeof(std::uint32_t);
-    const std::size_t shared_bytes =
-        table + most_for_edges <= table_bytes(target) ? most_for_edges / sizeof...(Bins) / 16 * 16 : 0;
-    threshold_list thresholds(shared_bytes);
+    threshold_list thresholds(shared_bytes / sizeof...(Bins) / 16 * 16);
     auto finder = std::apply(
         [&](const auto&... each) {
             return joint_bin_finder(any_bin_finder<std::ranges::range_value_t<Rs>>(each, thresholds)...);
         },
         bins);
-    finder.place_all(upload(target, thresholds.words()));
-    const auto points =
-        std::apply([](const auto&... each) { return zip_source(source_of(detail::first_of(each))...); }, in);
-    histogram(target, points, count, finder, result);
+    finder.place(upload(target, thresholds));
+    return finder;
 }
 
 // Whether the inputs are two arrays of bytes.
@@ -128,18 +120,20 @@ template <class... Rs>
 inline constexpr bool are_two_of_bytes = sizeof...(Rs) == 2 && ((is_byte<std::ranges::range_value_t<Rs>> &&
                                                                  std::ranges::contiguous_range<const Rs>)&&...);
 
-template <class X, class Y, class BinsX, class BinsY, class Counter>
-void histogram_of_byte_pairs(const cuda& target, const std::tuple<X, Y>& in, std::uint64_t count,
-                             const std::tuple<BinsX, BinsY>& bins, const histogram_result<Counter>& result)
+// Counts points by combinations of the coordinates' bins.
+template <class... Rs, class... Bins, class Counter>
+void histogram_of_points(const cuda& target, const std::tuple<Rs...>& in, std::uint64_t count,
+                         const std::tuple<Bins...>& bins, const histogram_result<Counter>& result)
 {
-    threshold_list thresholds(0);
-    auto finder_x = any_bin_finder<std::ranges::range_value_t<X>>(std::get<0>(bins), thresholds);
-    auto finder_y = any_bin_finder<std::ranges::range_value_t<Y>>(std::get<1>(bins), thresholds);
-    const std::uint64_t* const there = upload(target, thresholds.words());
-    place(finder_x, there);
-    place(finder_y, there);
-    byte_pairs_histogram(target, detail::first_of(std::get<0>(in)), detail::first_of(std::get<1>(in)), count, finder_x,
-                         finder_y, result);
+    if constexpr (are_two_of_bytes<Rs...>) {
+        byte_pairs_histogram(target, detail::first_of(std::get<0>(in)), detail::first_of(std::get<1>(in)), count,
+                             joint_bin_finder_on(target, in, bins, 0), result);
+    } else {
+        const std::size_t shared_bytes = bytes_beside(target, result.bins + detail::out_of_range_bins);
+        const auto points =
+            std::apply([](const auto&... each) { return zip_source(source_of(detail::first_of(each))...); }, in);
+        histogram(target, points, count, joint_bin_finder_on(target, in, bins, shared_bytes), result);
+    }
 }
 
 } // namespace upsweep::gpu
@@ -163,10 +157,7 @@ struct engine<cuda, verb::joint_histogram> {
 
         const gpu::histogram_result<Counter> result{counts.data(), out_of_range, static_cast<bin_index>(counts.size()),
                                                     accumulates};
-        if constexpr (gpu::are_two_of_bytes<Ins...>)
-            gpu::histogram_of_byte_pairs(target, in, points, bins, result);
-        else
-            gpu::histogram_of_points(target, in, points, bins, result);
+        gpu::histogram_of_points(target, in, points, bins, result);
     }
 };
 

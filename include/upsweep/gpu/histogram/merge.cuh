@@ -137,17 +137,24 @@ struct results_of_parts {
     }
 };
 
-// Puts the totals of the grid into the result and leaves zeros. `blocks` blocks call this, and each takes a share.
+// Puts the totals of the grid into the result and leaves zeros. All blocks call this, and each takes a share.
 template <class Result>
-__device__ void take_totals(const Result& result, const grid_totals& grid, bin_index counters, unsigned block,
-                            unsigned blocks)
+__device__ void take_totals(const Result& result, const grid_totals& grid, bin_index counters)
 {
-    for (std::uint64_t i = block * blockDim.x + threadIdx.x; i < counters; i += blocks * blockDim.x) {
+    for (std::uint64_t i = blockIdx.x * blockDim.x + threadIdx.x; i < counters; i += gridDim.x * blockDim.x) {
         const auto k = static_cast<bin_index>(i);
         const std::uint64_t total = grid.total(k);
         grid.totals[k] = 0;
         result.put(k, total);
     }
+}
+
+// Does so when all blocks have added what they have counted, for which they wait.
+template <class Result>
+__device__ void wait_and_take_totals(const Result& result, const grid_totals& grid, bin_index counters)
+{
+    grid.wait_for_all(gridDim.x);
+    take_totals(result, grid, counters);
 }
 
 // Up to this many bins, every block adds its counters to the totals, even those that are zero, and the last block to

@@ -27,7 +27,7 @@ namespace upsweep::gpu {
 template <class Result>
 __global__ void take_totals_kernel(Result result, bin_index all_bins, grid_totals grid)
 {
-    take_totals(result, grid, all_bins, blockIdx.x, gridDim.x);
+    take_totals(result, grid, all_bins);
 }
 
 // Returns the shared memory of a block that counts partitions of 2^shift bins, in passes of so many tiles.
@@ -63,10 +63,7 @@ inline std::size_t most_bins(const cuda& target)
 
 inline void check_most_bins(const cuda& target, std::size_t bins)
 {
-    if (const std::size_t most = most_bins(target); bins > most)
-        throw error(error_kind::invalid_argument, "histogram",
-                    std::to_string(bins) + " bins are more than a GPU counts at once, " + std::to_string(most),
-                    "ask for fewer bins, or use the target cpu");
+    check_most_bins("histogram", bins, most_bins(target));
 }
 
 template <class Source, class Finder, class Result>
@@ -74,8 +71,7 @@ void partitioned_histogram(const cuda& target, const Source& in, std::uint64_t c
                            bin_index all_bins, const Result& result)
 {
     using shape = partition_shape;
-    constexpr auto split = split_kernel<shape, Source, Finder>;
-    constexpr auto count_lists = count_lists_kernel<shape>;
+    constexpr auto count_lists = count_lists_kernel<shape>; // GCC does not compile a kernel that only launch<> names
     const auto multiprocessors = static_cast<unsigned>(target.workspace().multiprocessors());
     const std::uint64_t tiles = (count + shape::tile - 1) / shape::tile;
     partition_plan plan{};
@@ -99,19 +95,17 @@ void partitioned_histogram(const cuda& target, const Source& in, std::uint64_t c
     plan.starts = reinterpret_cast<std::uint16_t*>(lists + entry_bytes + size_bytes);
     const grid_totals grid = grid_totals_of(target, plan.all_bins);
 
-    allow_shared_bytes<split>(target);
-    allow_shared_bytes<count_lists>(target);
     check("histogram", cudaMemsetAsync(plan.sizes, 0, size_bytes, target.stream()));
     for (std::uint64_t pass = 0; pass * plan.tiles < tiles; ++pass) {
         const auto here = static_cast<unsigned>(std::min<std::uint64_t>(plan.tiles, tiles - pass * plan.tiles));
-        launch(target, "histogram", split,
-               grid_shape{.blocks = here, .threads = shape::threads, .shared_bytes = split_bytes}, in, count, pass,
-               finder, plan);
-        launch(target, "histogram", count_lists,
-               grid_shape{.blocks = std::min(multiprocessors, here),
-                          .threads = shape::count_threads,
-                          .shared_bytes = partition_bytes(plan.shift, plan.tiles)},
-               here, pass, plan, grid);
+        launch<split_kernel<shape, Source, Finder>>(
+            target, "histogram", grid_shape{.blocks = here, .threads = shape::threads, .shared_bytes = split_bytes}, in,
+            count, pass, finder, plan);
+        launch<count_lists>(target, "histogram",
+                            grid_shape{.blocks = std::min(multiprocessors, here),
+                                       .threads = shape::count_threads,
+                                       .shared_bytes = partition_bytes(plan.shift, plan.tiles)},
+                            here, pass, plan, grid);
     }
     launch(target, "histogram", take_totals_kernel<Result>,
            grid_shape{.blocks = multiprocessors, .threads = shape::count_threads, .shared_bytes = 0}, result,

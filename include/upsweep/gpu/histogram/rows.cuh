@@ -45,6 +45,8 @@ struct rows_shape {
     static constexpr std::uint64_t rows_of_warp = 4;  // rows are many if there are so many for each warp
 };
 
+using word_cursor = row_cursor<std::uint64_t>;
+
 // What a warp takes at a time.
 struct warp_rows {
     std::uint64_t rows; // how many rows
@@ -64,7 +66,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     __syncthreads();
 
     const auto all_bins = static_cast<std::uint64_t>(plan.all_bins);
-    const word_cursor::step step = word_cursor::of(lanes, all_bins);
+    const word_cursor step = word_cursor::of(lanes, all_bins);
     const std::uint64_t stride = std::uint64_t{gridDim.x} * Shape::warps * plan.rows;
     for (std::uint64_t first = (blockIdx.x + std::uint64_t{warp} * gridDim.x) * plan.rows; first < in.in.rows;
          first += stride) {
@@ -74,7 +76,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
                 vector.for_each([&](const T& x) { table.increment(row * plan.all_bins + bin_of(x)); });
             });
         __syncwarp();
-        word_cursor at(static_cast<std::uint64_t>(lane_id()), all_bins);
+        word_cursor at = word_cursor::of(static_cast<std::uint64_t>(lane_id()), all_bins);
         for (auto i = static_cast<bin_index>(lane_id()); i < rows * all_bins; i += lanes) {
             result[first + at.row].put(static_cast<bin_index>(at.word), table.total(i));
             table.counters[swizzled_table::place(i)] = 0;
@@ -109,10 +111,10 @@ template <class T, class Counter>
 __global__ void clear_shared_rows_kernel(matrix_words<T> in, block_rows plan, results_of_parts<Counter> result)
 {
     const std::uint64_t begin = block_rows::share(in.in.rows * plan.parts * in.words, blockIdx.x);
-    const word_cursor at(begin, in.words);
+    const word_cursor at = word_cursor::of(begin, in.words);
     if (at.word == 0)
         return;
-    const word_cursor row(at.row, plan.parts);
+    const word_cursor row = word_cursor::of(at.row, plan.parts);
     const auto first = static_cast<bin_index>(row.word) * plan.part;
     for (bin_index k = first + threadIdx.x; k < plan.end_of(first); k += blockDim.x)
         result[row.row].put(k, 0);
@@ -177,8 +179,8 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     const std::uint64_t all = in.in.rows * plan.parts * in.words;
     const std::uint64_t end = block_rows::share(all, blockIdx.x + 1);
     for (std::uint64_t begin = block_rows::share(all, blockIdx.x); begin < end;) {
-        const word_cursor at(begin, in.words);
-        const word_cursor row(at.row, plan.parts);
+        const word_cursor at = word_cursor::of(begin, in.words);
+        const word_cursor row = word_cursor::of(at.row, plan.parts);
         const auto first = static_cast<bin_index>(row.word) * plan.part;
         const std::uint64_t beyond = end - begin < in.words - at.word ? at.word + (end - begin) : in.words;
         const auto count = [&](const row_vector<T>& vector) { count_in_part(table, vector, bin_of, first, plan.part); };
@@ -192,12 +194,10 @@ __global__ void __launch_bounds__(Shape::threads, 1)
 }
 
 template <class Table, class T, class Finder, class Counter>
-void launch_rows_by_blocks(const cuda& target, const matrix_words<T>& in, const Finder& finder, bin_index all_bins,
-                           bin_index part, bin_index parts, const results_of_parts<Counter>& result)
+void launch_rows_by_blocks(const cuda& target, const matrix_words<T>& in, const Finder& finder, const block_rows& plan,
+                           const results_of_parts<Counter>& result)
 {
     using shape = rows_shape;
-    constexpr auto kernel = rows_by_blocks_kernel<shape, Table, T, Finder, Counter>;
-    const block_rows plan{all_bins, part, parts};
     const std::uint64_t items = in.in.rows * plan.parts;
     const std::uint64_t useful = std::max(items, items * in.words / (shape::threads * shape::vectors));
     const auto blocks = static_cast<unsigned>(
@@ -205,12 +205,12 @@ void launch_rows_by_blocks(const cuda& target, const matrix_words<T>& in, const 
     if (blocks > 1 && !result.first.accumulates)
         launch(target, "histogram_rows", clear_shared_rows_kernel<T, Counter>, grid_shape{blocks, 512, 0}, in, plan,
                result);
-    allow_shared_bytes<kernel>(target);
-    launch(target, "histogram_rows", kernel,
-           grid_shape{.blocks = blocks,
-                      .threads = shape::threads,
-                      .shared_bytes = Table::words(part) * sizeof(std::uint32_t) + finder.shared_bytes()},
-           in, finder, plan, result);
+    launch<rows_by_blocks_kernel<shape, Table, T, Finder, Counter>>(
+        target, "histogram_rows",
+        grid_shape{.blocks = blocks,
+                   .threads = shape::threads,
+                   .shared_bytes = Table::words(plan.part) * sizeof(std::uint32_t) + finder.shared_bytes()},
+        in, finder, plan, result);
 }
 
 template <class T, class Finder, class Counter>
@@ -224,30 +224,28 @@ void histogram_rows(const cuda& target, const matrix<T>& rows, const Finder& fin
     const std::size_t available = (table_bytes(target) - finder.shared_bytes()) / sizeof(std::uint32_t);
     const std::size_t of_warp = available / shape::warps / lanes * lanes;
     if (all_bins <= of_warp && (in.words <= shape::short_row || rows.rows >= shape::rows_of_warp * warps)) {
-        constexpr auto kernel = rows_by_warps_kernel<shape, T, Finder, Counter>;
         const std::uint64_t wanted = std::max<std::uint64_t>(lanes * shape::vectors / in.words, 1);
         const std::uint64_t rows_at_once =
             std::min({wanted, std::uint64_t{of_warp / all_bins}, (rows.rows + warps - 1) / warps});
         const auto words = static_cast<bin_index>(swizzled_table::words(rows_at_once * all_bins));
         const std::uint64_t pieces = (rows.rows + rows_at_once - 1) / rows_at_once;
         const std::uint64_t blocks = std::min((pieces + shape::warps - 1) / shape::warps, warps / shape::warps);
-        allow_shared_bytes<kernel>(target);
-        launch(target, "histogram_rows", kernel,
-               grid_shape{.blocks = static_cast<unsigned>(blocks),
-                          .threads = shape::threads,
-                          .shared_bytes = shape::warps * words * sizeof(std::uint32_t) + finder.shared_bytes()},
-               in, finder, warp_rows{rows_at_once, all_bins, words}, result);
+        launch<rows_by_warps_kernel<shape, T, Finder, Counter>>(
+            target, "histogram_rows",
+            grid_shape{.blocks = static_cast<unsigned>(blocks),
+                       .threads = shape::threads,
+                       .shared_bytes = shape::warps * words * sizeof(std::uint32_t) + finder.shared_bytes()},
+            in, finder, warp_rows{rows_at_once, all_bins, words}, result);
         return;
     }
     const bin_index keys = is_byte<T> ? 256 : all_bins; // bytes of long rows are counted by value
     if (sizeof(T) <= 2 && in.words >= shape::long_row && keys <= shape::most_for_lanes &&
         lane_table::words(keys) <= available)
-        return launch_rows_by_blocks<lane_table>(target, in, finder, all_bins, keys, 1, result);
+        return launch_rows_by_blocks<lane_table>(target, in, finder, block_rows{all_bins, keys, 1}, result);
     const std::size_t most = available / lanes * lanes;
-    const std::size_t parts = (all_bins - 1) / most + 1;
-    launch_rows_by_blocks<swizzled_table>(target, in, finder, all_bins,
-                                          static_cast<bin_index>((all_bins + parts - 1) / parts),
-                                          static_cast<bin_index>(parts), result);
+    const auto parts = static_cast<bin_index>((all_bins - 1) / most + 1);
+    launch_rows_by_blocks<swizzled_table>(target, in, finder, block_rows{all_bins, (all_bins - 1) / parts + 1, parts},
+                                          result);
 }
 
 } // namespace upsweep::gpu
@@ -266,7 +264,7 @@ struct engine<cuda, verb::histogram_rows> {
         gpu::check_place(target, call, counts.data(), counts.size());
         gpu::check_place(target, call, out_of_range.data(), out_of_range.size());
         if (in.size() != 0) {
-            gpu::histogram_rows(target, in, gpu::any_bin_finder_on<T>(target, bins),
+            gpu::histogram_rows(target, in, gpu::any_bin_finder_on<T>(target, bins, gpu::table_bytes(target) / 4),
                                 gpu::results_of_parts<Counter>{{counts.data(), out_of_range.data(),
                                                                 static_cast<bin_index>(bin_count(bins)), accumulates}});
         } else if (in.rows != 0 && !accumulates) {

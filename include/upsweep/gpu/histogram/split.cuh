@@ -35,7 +35,7 @@ __device__ inline std::uint32_t place_of_entry(std::uint32_t byte) { return byte
 template <class Shape, class Source, class Finder>
 class split_block {
     using sample = std::iter_value_t<Source>;
-    static constexpr int elements = reader_shape<Source, 1>::elements;
+    static constexpr int elements = elements_of<Source>;
     static constexpr int row = elements * Shape::threads;
     static constexpr int rows = Shape::samples / elements;
     static constexpr int rows_at_once = std::min(rows, 4);

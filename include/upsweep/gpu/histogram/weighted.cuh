@@ -49,7 +49,6 @@ struct weighted_shape {
 
     template <class Sample, class Weight>
     static constexpr int elements = vector_elements<std::max(sizeof(Sample), sizeof(Weight))>;
-    template <class Sample, class Weight>
     static constexpr int rows = 2;
 };
 
@@ -103,15 +102,13 @@ struct finder_place {
 };
 
 // What a block does: it adds weights to its table, and the table to the sums of the grid.
-template <class Shape, class Table, class Source, class Weights, class Finder, class Sum>
+template <class Shape, class Table, class Source, class Weights, class Sum>
 class weighted_block {
     using sample = std::iter_value_t<Source>;
     using weight = std::iter_value_t<Weights>;
-    using scale_t = fixed_point_scale<Sum>;
     static constexpr int elements = Shape::template elements<sample, weight>;
-    static constexpr int rows = Shape::template rows<sample, weight>;
-    static constexpr int row = elements * lanes;
-    static constexpr std::uint64_t warp_tile = rows * row;
+    static constexpr int rows = Shape::rows;
+    using tiles_t = warp_tiles<elements, rows>;
 
 public:
     // Adds the weights of the block's warp tiles to its table. The last block adds the weights in no tile, exactly and
@@ -119,27 +116,22 @@ public:
     template <class Function>
     __device__ void add_tiles(const Source& in, const Weights& weights, std::uint64_t count, const Function& bin_of)
     {
-        const std::uint64_t stride = Shape::threads / lanes * gridDim.x * warp_tile;
-        const std::uint64_t before = elements_before_alignment<elements>(in, count);
-        const bool aligned = is_aligned<elements>(in + before) && is_aligned<elements>(weights + before);
-        const std::uint64_t after = before + (count - before) / warp_tile * warp_tile; // where the last tile ends
-        const std::uint64_t tile = blockIdx.x + threadIdx.x / lanes * gridDim.x;
-        // The first element that this lane reads of a warp tile, and in turn of those that its warp takes after it.
-        std::uint64_t first = before + tile * warp_tile + static_cast<unsigned>(lane_id() * elements);
-        for (; first < after; first += stride) {
+        const tiles_t tiles(in, count);
+        const bool aligned = is_aligned<elements>(in + tiles.before) && is_aligned<elements>(weights + tiles.before);
+        tiles.for_each(blockIdx.x, gridDim.x, [&](std::uint64_t first) {
             lane_vector<sample, elements> samples[rows];
             lane_vector<weight, elements> weights_of[rows];
             if (aligned) {
 #pragma unroll
                 for (int r = 0; r < rows; ++r) {
-                    samples[r] = load_vector<elements>(in + first + r * row);
-                    weights_of[r] = load_vector<elements>(weights + first + r * row);
+                    samples[r] = load_vector<elements>(in + first + r * tiles_t::row);
+                    weights_of[r] = load_vector<elements>(weights + first + r * tiles_t::row);
                 }
             } else {
 #pragma unroll
                 for (int r = 0; r < rows; ++r) {
-                    samples[r] = gather_vector<elements>(in + first + r * row);
-                    weights_of[r] = gather_vector<elements>(weights + first + r * row);
+                    samples[r] = gather_vector<elements>(in + first + r * tiles_t::row);
+                    weights_of[r] = gather_vector<elements>(weights + first + r * tiles_t::row);
                 }
             }
             std::uint32_t unsuitable = 0;
@@ -148,12 +140,12 @@ public:
                 unsuitable |= add_vector(samples[r], weights_of[r], bin_of, r == 0, first) << (r * elements);
             for (; unsuitable != 0; unsuitable &= unsuitable - 1) {
                 const int i = __ffs(static_cast<int>(unsuitable)) - 1;
-                add_exactly_at(in, weights, first + static_cast<unsigned>(i / elements * row + i % elements), bin_of);
+                add_exactly_at(in, weights, first + static_cast<unsigned>(i / elements * tiles_t::row + i % elements),
+                               bin_of);
             }
-        }
+        });
         if (blockIdx.x == gridDim.x - 1)
-            for (std::uint64_t i = threadIdx.x; i < before + count - after; i += Shape::threads)
-                add_exactly_at(in, weights, i < before ? i : after + (i - before), bin_of);
+            tiles.for_each_of_rest([&](std::uint64_t i) { add_exactly_at(in, weights, i, bin_of); });
         if (Table::lanes_share)
             hot.flush(table);
     }
@@ -168,7 +160,7 @@ public:
         }
     }
 
-    const scale_t& scale;
+    const fixed_point_scale<Sum>& scale;
     const grid_sums<Sum>& sums;
     const Table& table;
     hot_bins hot{};
@@ -192,7 +184,7 @@ private:
         bin_index k[elements];
         find_bins(bin_of, samples, k);
         if (Table::lanes_share && is_first)
-            hot.consider(k[0], static_cast<int>(first / warp_tile % lanes), Shape::many_lanes, table);
+            hot.consider(k[0], static_cast<int>(first / tiles_t::tile % lanes), Shape::many_lanes, table);
 
         std::uint32_t unsuitable = 0;
         Sum scaled[elements];
@@ -227,23 +219,22 @@ private:
     }
 };
 
-template <class Shape, template <class, class> class Table, class Source, class Weights, class Finder, class Sum>
+template <class Shape, class Table, class Source, class Weights, class Finder, class Sum>
 __global__ void __launch_bounds__(Shape::threads, 1)
     weighted_histogram_kernel(Source in, Weights weights, std::uint64_t count, Finder finder, finder_place place,
                               table_shape shape, int limit_bits, weighted_result<Sum> result, grid_totals grid)
 {
-    using table_t = Table<fixed_point_scale<Sum>, Sum>;
     extern __shared__ __align__(16) std::uint32_t shared_words[];
 
-    const std::size_t words = table_t::limbs * shape.words();
+    const std::size_t words = Table::limbs * shape.words();
     clear_words(shared_words, words);
     const auto bin_of = finder.of_block(place.of_block(shared_words + words));
     const fixed_point_scale<Sum> scale = choose_scale<Sum>(weights, count, limit_bits);
     __syncthreads();
     const grid_sums<Sum> sums{grid.totals, shape.all_bins};
-    const table_t table(shared_words, shape, scale, sums);
+    const Table table(shared_words, shape, scale, sums);
 
-    weighted_block<Shape, table_t, Source, Weights, Finder, Sum> self{scale, sums, table};
+    weighted_block<Shape, Table, Source, Weights, Sum> self{scale, sums, table};
     self.add_tiles(in, weights, count, bin_of);
     self.merge(shape.all_bins);
     if (shape.all_bins > Shape::most_for_one_block) {
@@ -254,18 +245,14 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     }
 }
 
-template <class Shape, template <class, class> class Table, class Source, class Weights, class Finder, class Sum>
+template <class Shape, class Table, class Source, class Weights, class Finder, class Sum>
 void launch_weighted_histogram(const cuda& target, Source in, Weights weights, std::uint64_t count,
                                const Finder& finder, bool finder_is_shared, const table_shape& shape,
                                weighted_result<Sum> result)
 {
     using sample = std::iter_value_t<Source>;
     using weight = std::iter_value_t<Weights>;
-    using table_t = Table<fixed_point_scale<Sum>, Sum>;
-    constexpr auto kernel = weighted_histogram_kernel<Shape, Table, Source, Weights, Finder, Sum>;
-    constexpr std::uint64_t warp_tile =
-        Shape::template elements<sample, weight> * Shape::template rows<sample, weight> * lanes;
-    allow_shared_bytes<kernel>(target);
+    constexpr std::uint64_t warp_tile = warp_tiles<Shape::template elements<sample, weight>, Shape::rows>::tile;
     const auto resident = static_cast<std::uint64_t>(target.workspace().multiprocessors());
     finder_place place{nullptr, (finder.shared_bytes() + 127) / 128 * 128};
     if (!finder_is_shared && place.bytes != 0)
@@ -280,12 +267,13 @@ void launch_weighted_histogram(const cuda& target, Source in, Weights weights, s
         const std::uint64_t most_of_block = piece / blocks + (Shape::threads / lanes) * warp_tile;
         const grid_shape grid{.blocks = static_cast<unsigned>(blocks),
                               .threads = Shape::threads,
-                              .shared_bytes = table_t::limbs * shape.words() * sizeof(std::uint32_t) +
+                              .shared_bytes = Table::limbs * shape.words() * sizeof(std::uint32_t) +
                                               (place.memory == nullptr ? finder.shared_bytes() : 0),
                               .cooperative = shape.all_bins > Shape::most_for_one_block};
-        launch(target, "weighted_histogram", kernel, grid, in + first, weights + first, piece, finder, place, shape,
-               63 - std::bit_width(most_of_block), result,
-               grid_totals_of(target, std::size_t{shape.all_bins} * grid_sums<Sum>::words));
+        launch<weighted_histogram_kernel<Shape, Table, Source, Weights, Finder, Sum>>(
+            target, "weighted_histogram", grid, in + first, weights + first, piece, finder, place, shape,
+            63 - std::bit_width(most_of_block), result,
+            grid_totals_of(target, std::size_t{shape.all_bins} * grid_sums<Sum>::words));
         first += piece;
     } while (first < count);
 }
@@ -297,20 +285,21 @@ void weighted_histogram(const cuda& target, Source in, Weights weights, std::uin
                         const weighted_result<Sum>& result)
 {
     table_shape shape{static_cast<bin_index>(finder.bins + detail::out_of_range_bins), 0};
-    constexpr std::size_t limbs = sums_of_block<fixed_point_scale<Sum>, Sum>::limbs;
+    constexpr std::size_t limbs = shared_sums<Sum, true>::limbs;
     const auto copies_beside = [&](std::size_t bytes) {
         return (table_bytes(target) - bytes) / (limbs * shape.words() * sizeof(std::uint32_t));
     };
     const bool finder_is_shared = copies_beside(finder.shared_bytes()) != 0;
     const std::size_t copies = copies_beside(finder_is_shared ? finder.shared_bytes() : 0);
     if (copies == 0)
-        return launch_weighted_histogram<Shape, no_sums>(target, in, weights, count, finder, true, shape, result);
+        return launch_weighted_histogram<Shape, no_sums<Sum>>(target, in, weights, count, finder, true, shape, result);
     shape.copy_bits = static_cast<unsigned>(std::bit_width(std::min<std::size_t>(copies, lanes))) - 1;
     if (shape.copy_bits == lane_levels)
-        launch_weighted_histogram<Shape, sums_of_lanes>(target, in, weights, count, finder, true, shape, result);
+        launch_weighted_histogram<Shape, shared_sums<Sum, false>>(target, in, weights, count, finder, true, shape,
+                                                                  result);
     else
-        launch_weighted_histogram<Shape, sums_of_block>(target, in, weights, count, finder, finder_is_shared, shape,
-                                                        result);
+        launch_weighted_histogram<Shape, shared_sums<Sum, true>>(target, in, weights, count, finder, finder_is_shared,
+                                                                 shape, result);
 }
 
 } // namespace upsweep::gpu

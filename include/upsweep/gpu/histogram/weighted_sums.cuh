@@ -200,9 +200,10 @@ struct table_shape {
 // Fixed-point sums in shared memory. Each lane has a copy of the table, or shares one with a few others. A sum has
 // limbs of 32 bits: the lower half of the whole, the upper half and, for floats, the fraction, which few of them have.
 // All copies of the first limb come first, then those of the second, then those of the third.
-template <class Scale, class Sum, bool LanesShare>
+template <class Sum, bool LanesShare>
 struct shared_sums {
-    static constexpr std::size_t limbs = Scale::has_fraction ? 3 : 2;
+    static constexpr bool has_fraction = fixed_point_scale<Sum>::has_fraction;
+    static constexpr std::size_t limbs = has_fraction ? 3 : 2;
     static constexpr bool lanes_share = LanesShare;
 
     std::uint32_t* words;
@@ -210,7 +211,8 @@ struct shared_sums {
     unsigned limb; // words from one limb's copies to the next one's
     shared_address address;
 
-    __device__ shared_sums(std::uint32_t* shared, const table_shape& of, const Scale&, const grid_sums<Sum>&)
+    __device__ shared_sums(std::uint32_t* shared, const table_shape& of, const fixed_point_scale<Sum>&,
+                           const grid_sums<Sum>&)
         : words(shared), copies(1U << of.copy_bits), limb(static_cast<unsigned>(of.words())),
           address(shared_address_of(shared + (static_cast<unsigned>(lane_id()) & (copies - 1))))
     {
@@ -248,7 +250,7 @@ struct shared_sums {
         }
 #pragma unroll
         for (int j = 0; j < Count; ++j)
-            if (Scale::has_fraction || upper[j] != 0) // upper halves of floats are rarely zero
+            if (has_fraction || upper[j] != 0) // upper halves of floats are rarely zero
                 add_shared(address, at[j] + limb, upper[j]);
     }
 
@@ -266,28 +268,23 @@ struct shared_sums {
         for (unsigned c = 0; c < copies; ++c) {
             const unsigned i = (c + threadIdx.x) % copies; // neighbouring threads read from neighbouring banks
             whole += std::uint64_t{low[limb + i]} << 32 | low[i];
-            if constexpr (Scale::has_fraction)
+            if constexpr (has_fraction)
                 fraction += low[2 * limb + i];
         }
         return {whole + (fraction >> 32), static_cast<std::uint32_t>(fraction)};
     }
 };
 
-template <class Scale, class Sum>
-using sums_of_lanes = shared_sums<Scale, Sum, false>;
-template <class Scale, class Sum>
-using sums_of_block = shared_sums<Scale, Sum, true>;
-
 // Takes the place of a table where a block has no room for one: every weight is added to the sums of the grid.
-template <class Scale, class Sum>
+template <class Sum>
 struct no_sums {
     static constexpr std::size_t limbs = 0;
     static constexpr bool lanes_share = true;
 
-    Scale scale;
+    fixed_point_scale<Sum> scale;
     grid_sums<Sum> sums;
 
-    __device__ no_sums(std::uint32_t*, const table_shape&, const Scale& by, const grid_sums<Sum>& of)
+    __device__ no_sums(std::uint32_t*, const table_shape&, const fixed_point_scale<Sum>& by, const grid_sums<Sum>& of)
         : scale(by), sums(of)
     {
     }

@@ -45,6 +45,12 @@ struct lane_vector {
     };
     std::conditional_t<is_word, word_t<Count * sizeof(T)>, elements> memory;
 
+    __device__ static lane_vector of(const elements& all)
+    {
+        lane_vector vector;
+        std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
+        return vector;
+    }
     __device__ T operator[](int i) const
     {
         elements all;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <type_traits>
 
@@ -28,7 +27,7 @@
 // generated as they are read. zip.cuh reads several sources as one; strided.cuh and matrix.cuh read views whose
 // elements lie apart. Kernels know none of these: they take a source, so that a fused transform, a slice or a column
 // needs no kernel of its own. A kernel for which the order of the elements does not matter leaves it to a source_reader
-// which thread takes which elements.
+// which thread takes which elements; few.cuh and matrix.cuh have readers of their own.
 namespace upsweep::gpu {
 
 template <int Count, class Source>
@@ -71,9 +70,7 @@ __device__ auto gather_vector(Source source, int end = Count)
     for (int j = 0; j < Count; ++j)
         if (j < end)
             all.element[j] = source[j];
-    vector_t vector;
-    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
-    return vector;
+    return vector_t::of(all);
 }
 
 // Returns the vector of elements from number `from` on, of `count` elements. The last element stands in for those
@@ -86,9 +83,7 @@ __device__ auto gather_within(Source source, Number count, Number from)
 #pragma unroll
     for (int j = 0; j < Count; ++j)
         all.element[j] = source[from + j < count ? from + j : count - 1];
-    vector_t vector;
-    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
-    return vector;
+    return vector_t::of(all);
 }
 
 // Writes a vector to the elements from number `from` on, of `count` elements; what would be behind the end is not
@@ -120,19 +115,55 @@ __device__ std::uint64_t elements_before_alignment(Source source, std::uint64_t 
 
 // --- elements in any order -------------------------------------------------------------------------------------------
 
-// A row is a vector for each lane of a warp; a warp tile is several rows, which are on their way at once.
-template <class Source, int Rows>
-struct reader_shape {
-    static constexpr int elements = vector_elements<sizeof(std::iter_value_t<Source>)>;
-    static constexpr int row = elements * lanes;
-    static constexpr int warp_tile = row * Rows;
+// How elements of a source are cut into warp tiles, which the warps of all blocks take by turns. A row is a vector for
+// each lane of a warp; a tile is several rows, which are on their way at once. The first tile begins where vectors are
+// aligned; the elements before it and those behind the last tile are the rest.
+template <int Elements, int Rows>
+struct warp_tiles {
+    static constexpr int row = Elements * lanes;
+    static constexpr int tile = row * Rows;
+
+    std::uint64_t before; // how many elements stand before the first tile
+    std::uint64_t tiles;
+    std::uint64_t rest; // how many elements are in no tile
+
+    template <class Source>
+    __device__ warp_tiles(const Source& in, std::uint64_t count)
+        : before(elements_before_alignment<Elements>(in, count)), tiles((count - before) / tile),
+          rest(count - tiles * tile)
+    {
+    }
+
+    // Calls f(number of the lane's first element) for each tile that falls to this warp.
+    template <class F>
+    __device__ void for_each(unsigned block, unsigned blocks, F f) const
+    {
+        const std::uint64_t stride = std::uint64_t{blockDim.x / lanes * blocks} * tile;
+        const std::uint64_t end = before + tiles * tile;
+        for (std::uint64_t first = before + std::uint64_t{block + threadIdx.x / lanes * blocks} * tile +
+                                   static_cast<unsigned>(lane_id() * Elements);
+             first < end; first += stride)
+            f(first);
+    }
+
+    // Calls f(number) for the elements of the rest that fall to this thread of one block.
+    template <class F>
+    __device__ void for_each_of_rest(F f) const
+    {
+        for (std::uint64_t i = threadIdx.x; i < rest; i += blockDim.x)
+            f(i < before ? i : i + tiles * tile);
+    }
 };
 
+// The elements of a vector of a source.
+template <class Source>
+inline constexpr int elements_of = vector_elements<sizeof(std::iter_value_t<Source>)>;
+
 // Returns how many blocks are useful, of at most so many: each has a warp tile at least.
-template <class Source, int Rows>
-unsigned useful_blocks(int most, std::uint64_t count)
+template <int Rows, class Source>
+unsigned useful_blocks(const Source&, int most, std::uint64_t count)
 {
-    const std::uint64_t tiles = std::max<std::uint64_t>(count / reader_shape<Source, Rows>::warp_tile, 1);
+    const std::uint64_t tiles = std::max<std::uint64_t>(count / warp_tiles<elements_of<Source>, Rows>::tile, 1);
     return static_cast<unsigned>(std::min(tiles, static_cast<std::uint64_t>(most)));
 }
 
@@ -143,23 +174,21 @@ unsigned useful_blocks(int most, std::uint64_t count)
 template <int Rows, class Source>
 class source_reader {
     using element = std::iter_value_t<Source>;
-    using shape = reader_shape<Source, Rows>;
-    static constexpr int elements = shape::elements;
+    static constexpr int elements = elements_of<Source>;
+    using warp_tiles_t = warp_tiles<elements, Rows>;
     static constexpr bool can_be_misaligned = !has_words<elements, Source> || alignof(element) < sizeof(element);
 
 public:
     using vector = lane_vector<element, elements>;
 
     __device__ source_reader(Source in, std::uint64_t count, unsigned block, unsigned blocks)
-        : in_(in), before_(elements_before_alignment<elements>(in, count)),
-          tiles_((count - before_) / shape::warp_tile), rest_(count - tiles_ * shape::warp_tile),
-          aligned_(!can_be_misaligned || is_aligned<elements>(in + before_)), is_last_(block == blocks - 1),
-          stride_(blockDim.x / lanes * blocks), next_(in)
+        : in_(in), tiles_(in, count), aligned_(!can_be_misaligned || is_aligned<elements>(in + tiles_.before)),
+          is_last_(block == blocks - 1), stride_(blockDim.x / lanes * blocks), next_(in)
     {
         const unsigned first = block + threadIdx.x / lanes * blocks;
-        rounds_ = static_cast<unsigned>((tiles_ + stride_ - 1) / stride_);
-        mine_ = rounds_ - (rounds_ != 0 && std::uint64_t{rounds_ - 1} * stride_ + first >= tiles_ ? 1 : 0);
-        next_ = in + (before_ + std::uint64_t{first} * shape::warp_tile) + lane_id() * elements;
+        rounds_ = static_cast<unsigned>((tiles_.tiles + stride_ - 1) / stride_);
+        mine_ = rounds_ - (rounds_ != 0 && std::uint64_t{rounds_ - 1} * stride_ + first >= tiles_.tiles ? 1 : 0);
+        next_ = in + (tiles_.before + std::uint64_t{first} * warp_tiles_t::tile) + lane_id() * elements;
         if (mine_ != 0)
             read<Rows>(0);
     }
@@ -173,7 +202,7 @@ public:
         for (unsigned round = 0; round < rounds_; ++round) {
             const bool taken = round < mine_;
             const bool more = round + 1 < mine_;
-            next_ = next_ + std::uint64_t{stride_} * shape::warp_tile;
+            next_ = next_ + std::uint64_t{stride_} * warp_tiles_t::tile;
 #pragma unroll
             for (int row = 0; row < Rows; row += AtOnce) {
                 if (taken)
@@ -205,8 +234,7 @@ public:
     template <class F>
     __device__ void for_each_of_rest(F take) const
     {
-        for (std::uint64_t i = threadIdx.x; i < rest_; i += blockDim.x)
-            take(gather_vector<1>(in_ + (i < before_ ? i : i + tiles_ * shape::warp_tile)));
+        tiles_.for_each_of_rest([&](std::uint64_t i) { take(gather_vector<1>(in_ + i)); });
     }
 
 private:
@@ -215,15 +243,13 @@ private:
     {
 #pragma unroll
         for (int r = row; r < row + Count; ++r) {
-            const Source from = next_ + r * shape::row;
+            const Source from = next_ + r * warp_tiles_t::row;
             vectors_[r] = aligned_ ? load_vector<elements>(from) : gather_vector<elements>(from);
         }
     }
 
     Source in_;
-    std::uint64_t before_; // how many elements stand before the first tile
-    std::uint64_t tiles_;
-    std::uint64_t rest_; // how many elements are in no tile
+    warp_tiles_t tiles_;
     bool aligned_;
     bool is_last_;
     unsigned stride_;

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <upsweep/gpu/primitive/divider.cuh>
 #include <upsweep/gpu/source/array.cuh>
@@ -61,9 +60,7 @@ __device__ auto load_vector(const channel_source<T>& from)
         all.element[j] = {loaded[j], channel};
         channel = channel + 1 == from.channels.divisor ? 0 : channel + 1;
     }
-    vector_t vector;
-    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
-    return vector;
+    return vector_t::of(all);
 }
 
 // A piece of an image, for kernels to which the order of the elements does not matter. They are compiled for some

@@ -79,34 +79,28 @@ class vector_cursor {
 public:
     __device__ vector_cursor(const matrix<T>& in, std::uint64_t thread, std::uint64_t stride)
         : in_(in), rows_(static_cast<std::uint32_t>(in.rows)), columns_(static_cast<std::uint32_t>(in.columns)),
-          of_row_(columns_ / elements), row_(rows_), vector_(0), stride_rows_(0), stride_vectors_(0)
+          of_row_(columns_ / elements), at_{rows_, 0}, stride_{0, 0}
     {
         if (of_row_ == 0)
             return;
         const std::uint64_t row = thread / of_row_;
-        row_ = row < rows_ ? static_cast<std::uint32_t>(row) : rows_;
-        vector_ = static_cast<std::uint32_t>(thread - row * of_row_);
-        stride_rows_ = static_cast<std::uint32_t>(stride / of_row_);
-        stride_vectors_ = static_cast<std::uint32_t>(stride % of_row_);
+        at_ = {row < rows_ ? static_cast<std::uint32_t>(row) : rows_,
+               static_cast<std::uint32_t>(thread - row * of_row_)};
+        stride_ = {static_cast<std::uint32_t>(stride / of_row_), static_cast<std::uint32_t>(stride % of_row_)};
     }
 
-    __device__ bool is_within() const { return row_ < rows_; }
+    __device__ bool is_within() const { return at_.row < rows_; }
 
     // Reads the current vector, sets the column at which it begins, and moves on. Returns false where there is no
     // vector: a row with elements before its first vector may have one vector fewer than others.
     __device__ bool read(typename vectors::vector& vector, std::uint32_t& column)
     {
-        const T* const row = in_.row(row_);
-        column = vector_ * elements + vectors::before(row);
+        const T* const row = in_.row(at_.row);
+        column = at_.word * elements + vectors::before(row);
         const bool is_whole = is_within() && column + elements <= columns_;
         if (is_whole)
             vector = vectors::load(row + column);
-        row_ += stride_rows_;
-        vector_ += stride_vectors_;
-        if (vector_ >= of_row_) {
-            vector_ -= of_row_;
-            ++row_;
-        }
+        at_.advance(stride_, of_row_);
         return is_whole;
     }
 
@@ -115,10 +109,8 @@ private:
     std::uint32_t rows_;
     std::uint32_t columns_;
     std::uint32_t of_row_; // vectors of a row
-    std::uint32_t row_;
-    std::uint32_t vector_;
-    std::uint32_t stride_rows_;
-    std::uint32_t stride_vectors_;
+    row_cursor<std::uint32_t> at_;
+    row_cursor<std::uint32_t> stride_;
 };
 
 // Calls take(element, column) for those elements beside the vectors that fall to a thread, one of `threads` threads, a

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
@@ -19,35 +18,29 @@
 //     row 1   |.bbb|bbbb|bbbb|....|
 namespace upsweep::gpu {
 
-// A place among rows of so many words each, which moves on by a fixed number of words without a division.
-struct word_cursor {
-    std::uint64_t row;
-    std::uint64_t word;
+// A place among rows of so many words each, which moves on by a fixed number of words without a division. That number
+// is given as a place, too: so many rows, and so many words.
+template <class Number>
+struct row_cursor {
+    Number row;
+    Number word;
 
-    struct step {
-        std::uint64_t rows;
-        std::uint64_t words;
-    };
-
-    __device__ static step of(std::uint64_t number, std::uint64_t words)
+    // The place of the word of this number, when all words are counted row by row.
+    __device__ static row_cursor of(Number number, Number words)
     {
-        const bool is_small = (number | words) >> 32 == 0; // then a division takes a quarter of the time
-        const std::uint64_t rows =
+        const bool is_small = std::uint64_t{number | words} >> 32 == 0; // then a division takes a quarter of the time
+        const Number row =
             is_small ? static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(words) : number / words;
-        return {rows, number - rows * words};
+        return {row, number - row * words};
     }
-    __device__ word_cursor(std::uint64_t number, std::uint64_t words) : word_cursor(of(number, words)) {}
-    __device__ void advance(const step& by, std::uint64_t words)
+    __device__ void advance(const row_cursor& by, Number words)
     {
-        row += by.rows;
-        word += by.words;
+        row += by.row;
+        word += by.word;
         const bool is_beyond = word >= words;
         row += is_beyond ? 1 : 0;
         word -= is_beyond ? words : 0;
     }
-
-private:
-    __device__ explicit word_cursor(const step& at) : row(at.rows), word(at.words) {}
 };
 
 // A word of a row, of which the elements [begin, end) are the row's.
@@ -131,7 +124,7 @@ struct matrix_words {
             for (int j = 0; j < elements; ++j)
                 if (j >= result.begin && j < result.end)
                     all.element[j] = at.first[column + j];
-            std::memcpy(static_cast<void*>(&result.vector.memory), &all, sizeof(all));
+            result.vector = lane_vector<T, elements>::of(all);
         }
         return result;
     }
@@ -141,26 +134,21 @@ struct matrix_words {
     template <int Rows, class Take>
     __device__ void for_each_word_of_rows(std::uint64_t first, std::uint32_t rows, Take take) const
     {
+        using cursor = row_cursor<std::uint32_t>;
         const auto of_row = static_cast<std::uint32_t>(words);
-        const std::uint32_t stride_rows = lanes / of_row;
-        const std::uint32_t stride_words = lanes % of_row;
-        std::uint32_t row = static_cast<std::uint32_t>(lane_id()) / of_row;
-        std::uint32_t word = static_cast<std::uint32_t>(lane_id()) % of_row;
-        while (row < rows) {
+        const auto lane = static_cast<std::uint32_t>(lane_id());
+        const cursor step{lanes / of_row, lanes % of_row};
+        cursor at{lane / of_row, lane % of_row};
+        while (at.row < rows) {
             row_vector<T> vectors[Rows];
             std::uint32_t row_of[Rows];
 #pragma unroll
             for (int r = 0; r < Rows; ++r) {
-                row_of[r] = row;
+                row_of[r] = at.row;
                 vectors[r].begin = vectors[r].end = 0;
-                if (row < rows)
-                    vectors[r] = load(place_of(first + row), word);
-                row += stride_rows;
-                word += stride_words;
-                if (word >= of_row) {
-                    word -= of_row;
-                    ++row;
-                }
+                if (at.row < rows)
+                    vectors[r] = load(place_of(first + at.row), at.word);
+                at.advance(step, of_row);
             }
 #pragma unroll
             for (int r = 0; r < Rows; ++r)

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 #include <type_traits>
 
@@ -182,9 +181,7 @@ __device__ auto gather_vector(const strided_source<T, Rank>& source, int end = C
                 cursor.advance();
         }
     }
-    vector_t vector;
-    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
-    return vector;
+    return vector_t::of(all);
 }
 
 template <int Count, class T, std::size_t Rank, class Number>
@@ -199,9 +196,7 @@ __device__ auto gather_within(const strided_source<T, Rank>& source, Number coun
         if (from + j + 1 < count)
             cursor.advance();
     }
-    vector_t vector;
-    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
-    return vector;
+    return vector_t::of(all);
 }
 
 template <int Count, class T, std::size_t Rank, class Number>

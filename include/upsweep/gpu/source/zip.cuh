@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 
 #include <upsweep/gpu/primitive/vector.cuh>
@@ -113,9 +112,7 @@ __device__ auto load_vector(const zip_source<Its...>& from)
     using vector_t = lane_vector<typename zip_source<Its...>::value_type, Count>;
     typename vector_t::elements all{};
     from.template read_vectors<Count>(all.element);
-    vector_t vector;
-    std::memcpy(static_cast<void*>(&vector.memory), &all, sizeof(all));
-    return vector;
+    return vector_t::of(all);
 }
 
 } // namespace upsweep::gpu

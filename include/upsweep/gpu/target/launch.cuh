@@ -126,6 +126,14 @@ void launch(const cuda& target, std::string_view call, void (*kernel)(Parameters
     check(call, cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
 }
 
+// Launches a kernel whose blocks may take all the shared memory that there is.
+template <auto Kernel, class... Arguments>
+void launch(const cuda& target, std::string_view call, const grid_shape& grid, Arguments&&... arguments)
+{
+    allow_shared_bytes<Kernel>(target);
+    launch(target, call, Kernel, grid, std::forward<Arguments>(arguments)...);
+}
+
 // Launches blocks that wait for one another.
 template <class... Parameters, class... Arguments>
 void launch(const cuda& target, std::string_view call, void (*kernel)(Parameters...), unsigned blocks, int threads,
