@@ -145,7 +145,11 @@ void measure_even_bins(session& run, numpy_peer& numpy, std::size_t n, distribut
         [](float x) { return static_cast<std::size_t>(x * 256); },
         bh::axis::regular<float, bh::use_default, bh::use_default, bh::axis::option::none_t>(256, 0.0F, 1.0F),
         [&](std::uint64_t* counts, upsweep_outside* outside) {
-            upsweep_histogram_even({UPSWEEP_CPU, 0}, UPSWEEP_F32, in.data(), n, 0, 1, 256, counts, outside);
+            const auto size = static_cast<std::int64_t>(n);
+            const std::int64_t bins = 256;
+            const upsweep_array array = upsweep_array_of(in.data(), UPSWEEP_F32, &size);
+            const upsweep_array results = upsweep_array_of(counts, UPSWEEP_U64, &bins);
+            upsweep_histogram_even(nullptr, &array, 0, 1, &results, outside);
         },
         "np.histogram(x, bins=256, range=(0, 1))[0]");
 }
@@ -171,8 +175,11 @@ void measure_edges(session& run, numpy_peer& numpy, std::size_t n)
         },
         bh::axis::variable<double, bh::use_default, bh::axis::option::none_t>(edges),
         [&](std::uint64_t* counts, upsweep_outside* outside) {
-            upsweep_histogram_edges({UPSWEEP_CPU, 0}, UPSWEEP_F32, in.data(), n, edges.data(), edges.size(), counts,
-                                    outside);
+            const auto size = static_cast<std::int64_t>(n);
+            const std::int64_t bins = 256;
+            const upsweep_array array = upsweep_array_of(in.data(), UPSWEEP_F32, &size);
+            const upsweep_array results = upsweep_array_of(counts, UPSWEEP_U64, &bins);
+            upsweep_histogram_edges(nullptr, &array, edges.data(), edges.size(), &results, outside);
         },
         "np.histogram(x, bins=np.arange(257.0) ** 2 / 65536)[0]");
 }
@@ -195,7 +202,11 @@ void measure_integers(session& run, numpy_peer& numpy, std::size_t n, std::size_
         [](T x) { return static_cast<std::size_t>(x); },
         bh::axis::integer<int, bh::use_default, bh::axis::option::none_t>(0, static_cast<int>(count)),
         [&](std::uint64_t* counts, upsweep_outside* outside) {
-            upsweep_histogram_even({UPSWEEP_CPU, 0}, names.dtype, in.data(), n, 0, last, count, counts, outside);
+            const auto size = static_cast<std::int64_t>(n);
+            const auto bins = static_cast<std::int64_t>(count);
+            const upsweep_array array = upsweep_array_of(in.data(), names.dtype, &size);
+            const upsweep_array results = upsweep_array_of(counts, UPSWEEP_U64, &bins);
+            upsweep_histogram_even(nullptr, &array, 0, last, &results, outside);
         },
         fmt::format("np.bincount(x, minlength={})", count));
 }

@@ -95,11 +95,17 @@ void measure_sum(session& run, numpy_peer& numpy, std::size_t n, const requireme
     const auto check_theirs = [&] { return expected.matches(theirs); };
     const versions& version = versions_in_use();
 
+    const auto count = static_cast<std::int64_t>(n);
+    const std::int64_t one = 1;
+    const upsweep_array array = upsweep_array_of(in.data(), names.dtype, &count);
+    upsweep_dtype result_dtype{};
+    upsweep_reduce_dtype(UPSWEEP_PLUS, names.dtype, &result_dtype);
+    const upsweep_array result = upsweep_array_of(&ours, result_dtype, &one);
     std::vector<contender> contenders = read_roofs(std::as_bytes(in));
     contenders.push_back({"upsweep", "up::reduce", version.upsweep,
                           timed([&] { ours = up::reduce(up::cpu{}, in, up::plus{}); }), spoil, check_ours});
     contenders.push_back({"upsweep", "libupsweep", version.upsweep, timed([&] {
-                              upsweep_reduce({UPSWEEP_CPU, 0}, UPSWEEP_PLUS, names.dtype, in.data(), n, &ours);
+                              upsweep_reduce(nullptr, UPSWEEP_PLUS, &array, &result);
                           }),
                           spoil, check_ours});
     contenders.push_back({"std", "reduce(par_unseq)", version.compiler, timed([&] {
@@ -148,11 +154,15 @@ void measure_minimum(session& run, numpy_peer& numpy, std::size_t n)
     const auto check = [&] { return result == expected; };
     const versions& version = versions_in_use();
 
+    const auto count = static_cast<std::int64_t>(n);
+    const std::int64_t one = 1;
+    const upsweep_array array = upsweep_array_of(in.data(), UPSWEEP_F32, &count);
+    const upsweep_array lowest = upsweep_array_of(&result, UPSWEEP_F32, &one);
     std::vector<contender> contenders = read_roofs(std::as_bytes(in));
     contenders.push_back({"upsweep", "up::reduce", version.upsweep,
                           timed([&] { result = up::reduce(up::cpu{}, in, up::minimum{}); }), spoil, check});
     contenders.push_back({"upsweep", "libupsweep", version.upsweep, timed([&] {
-                              upsweep_reduce({UPSWEEP_CPU, 0}, UPSWEEP_MINIMUM, UPSWEEP_F32, in.data(), n, &result);
+                              upsweep_reduce(nullptr, UPSWEEP_MINIMUM, &array, &lowest);
                           }),
                           spoil, check});
     contenders.push_back({"std", "reduce(par_unseq)", version.compiler, timed([&] {

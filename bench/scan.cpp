@@ -102,12 +102,14 @@ void measure_sums(session& run, numpy_peer& numpy, std::size_t n, const requirem
     const auto check = [&] { return expected.matches(out.data()); };
     const versions& version = versions_in_use();
 
+    const auto count = static_cast<std::int64_t>(n);
+    const upsweep_array from = upsweep_array_of(in.data(), names.dtype, &count);
+    const upsweep_array to = upsweep_array_of(out.data(), names.dtype, &count);
     std::vector<contender> contenders = copy_roofs(std::as_bytes(in), std::as_writable_bytes(out));
     contenders.push_back({"upsweep", "up::inclusive_scan", version.upsweep,
                           timed([&] { up::inclusive_scan(up::cpu{}, in, out, up::plus{}); }), spoil, check});
     contenders.push_back({"upsweep", "libupsweep", version.upsweep, timed([&] {
-                              upsweep_scan({UPSWEEP_CPU, 0}, UPSWEEP_PLUS, false, names.dtype, in.data(), names.dtype,
-                                           out.data(), n, nullptr);
+                              upsweep_scan(nullptr, UPSWEEP_PLUS, false, &from, &to, nullptr);
                           }),
                           spoil, check});
     contenders.push_back({"std", "inclusive_scan(par_unseq)", version.compiler, timed([&] {
@@ -151,13 +153,14 @@ void measure_in_place(session& run, std::size_t n)
     };
     const versions& version = versions_in_use();
 
+    const auto count = static_cast<std::int64_t>(n);
+    const upsweep_array array = upsweep_array_of(data.data(), UPSWEEP_F32, &count);
     std::vector<contender> contenders = update_roofs(std::as_writable_bytes(data));
     contenders.push_back({"upsweep", "up::inclusive_scan", version.upsweep,
                           on_fresh_input([&] { up::inclusive_scan(up::cpu{}, data, data, up::plus{}); }), [] {},
                           check});
     contenders.push_back({"upsweep", "libupsweep", version.upsweep, on_fresh_input([&] {
-                              upsweep_scan({UPSWEEP_CPU, 0}, UPSWEEP_PLUS, false, UPSWEEP_F32, data.data(), UPSWEEP_F32,
-                                           data.data(), n, nullptr);
+                              upsweep_scan(nullptr, UPSWEEP_PLUS, false, &array, &array, nullptr);
                           }),
                           [] {}, check});
     contenders.push_back({"std", "inclusive_scan(par_unseq)", version.compiler, on_fresh_input([&] {

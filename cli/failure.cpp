@@ -1,37 +1,35 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "failure.hpp"
 
-#include <system_error>
-
-#include <fmt/core.h>
-
 namespace upsweep::cli {
 
-failure system_failure(std::string_view name, std::string_view what, int error_number)
+namespace {
+
+// The end of a message, if there is something to add.
+std::string remedy_text(files::remedy help)
 {
-    return failure(fmt::format("{}: {}: {}", name, what, std::generic_category().message(error_number)));
+    switch (help) {
+    case files::remedy::none: break;
+    case files::remedy::give_format: return "; give --format text, csv or raw";
+    case files::remedy::give_csv_format: return "; give --format csv if it is one";
+    case files::remedy::give_dtype: return "; give --dtype for raw elements";
+    case files::remedy::check_dtype: return "; check --dtype";
+    case files::remedy::leave_out_dtype: return "; leave out --dtype, or convert with a.astype(...)";
+    case files::remedy::widen_dtype: return "; choose a wider type with --dtype";
+    case files::remedy::floating_dtype: return "; read it with --dtype f64";
+    case files::remedy::choose_column: return "; choose one with --column";
+    case files::remedy::give_column: return "; correct it, or give --column for a table";
+    case files::remedy::drop_separators: return "; remove thousands separators, or give --column for a table";
+    case files::remedy::skip_empty: return "; fill it, or give --skip-empty";
+    case files::remedy::change_delimiter: return "; correct the line, or give another --delimiter";
+    case files::remedy::change_written_dtype: return "; give --out-dtype f32, or name a .raw file";
+    }
+    return {};
 }
 
-std::string in_quotes(std::string_view text)
-{
-    constexpr std::size_t longest = 40;
-    std::string result = "'";
-    for (const char c : text.substr(0, longest)) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7f)
-            result += fmt::format("\\x{:02x}", byte);
-        else
-            result += c;
-    }
-    if (text.size() > longest) {
-        // A cut inside a UTF-8 sequence would make the whole message invalid.
-        while (!result.empty() && (static_cast<unsigned char>(result.back()) & 0xc0U) == 0x80U)
-            result.pop_back();
-        if (static_cast<unsigned char>(result.back()) >= 0xc0U)
-            result.pop_back();
-        result += "...";
-    }
-    return result + "'";
-}
+} // namespace
+
+std::string message_of(const files::failure& error) { return error.what() + remedy_text(error.help()); }
+std::string message_of(const files::problem& problem) { return problem.reason + remedy_text(problem.help); }
 
 } // namespace upsweep::cli

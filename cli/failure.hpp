@@ -1,10 +1,10 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <string_view>
+
+#include <upsweep/files.hpp>
 
 namespace upsweep::cli {
 
@@ -14,16 +14,15 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// The data or the machine failed: exit status 1. The message is one line: where, what, and the remedy.
+// The data or the machine failed: exit status 1, as for a files::failure. The message is one line: where, what, and the
+// remedy.
 class failure : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-// "FILE: what failed: the system's reason", for the value that errno had.
-[[nodiscard]] failure system_failure(std::string_view name, std::string_view what, int error_number);
-
-// Text of the user's data, fit for an error message: quoted, shortened, control characters escaped.
-[[nodiscard]] std::string in_quotes(std::string_view text);
+// What the files have to say, with the remedy in the words of the command line.
+[[nodiscard]] std::string message_of(const files::failure& error);
+[[nodiscard]] std::string message_of(const files::problem& problem);
 
 } // namespace upsweep::cli

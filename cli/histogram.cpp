@@ -26,15 +26,15 @@ sample_range range_of_samples(const inputs& in)
     return find_sample_range(in);
 }
 
-// Counts all elements, on the GPU with at most so much of its memory.
-measurement count_into(upsweep_counter& counter, const inputs& in, std::optional<std::uint64_t> gpu_memory,
-                       std::vector<std::uint64_t>& counts, upsweep_outside& outside)
+// Counts all elements.
+measurement count_into(upsweep_counter& counter, const inputs& in, std::vector<std::uint64_t>& counts,
+                       upsweep_outside& outside)
 {
-    if (gpu_memory)
-        check(upsweep_counter_limit_gpu_memory(&counter, *gpu_memory), "--gpu-memory");
     const stopwatch watch;
     measurement done = in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
-        check(upsweep_counter_feed(&counter, elements, count), file);
+        const auto size = static_cast<std::int64_t>(count);
+        const upsweep_array piece = upsweep_array_of(elements, in.dtype(), &size);
+        check(upsweep_counter_feed(&counter, &piece), file);
     });
     check(upsweep_counter_result(&counter, counts.data(), &outside), in.name());
     done.seconds = watch.seconds(); // a GPU is not done before
@@ -43,9 +43,8 @@ measurement count_into(upsweep_counter& counter, const inputs& in, std::optional
 
 void run_samples(const histogram_options& options)
 {
-    const upsweep_target target = target_of(options);
+    check_where(options);
     const auto limit = limit_threads(options);
-    const auto gpu_memory = gpu_memory_of(options);
     sample_bins bins;
     bins.count = count_option("--bins", options.bins, std::numeric_limits<std::uint64_t>::max());
     if (!options.edges.empty()) {
@@ -66,31 +65,31 @@ void run_samples(const histogram_options& options)
     std::vector<std::uint64_t> counts(bins.count);
     upsweep_outside outside{};
     upsweep_counter* created = nullptr;
-    const upsweep_target sink_target = in.sink_target(target);
+    const context_ptr context = in.context(options);
     check(bins.edges.empty()
-              ? upsweep_counter_create_even(sink_target, in.dtype(), bins.range.lo, bins.range.hi, bins.count, &created)
-              : upsweep_counter_create_edges(sink_target, in.dtype(), bins.edges.data(), bins.edges.size(), &created),
+              ? upsweep_counter_create_even(context.get(), in.dtype(), bins.range.lo, bins.range.hi, bins.count, &created)
+              : upsweep_counter_create_edges(context.get(), in.dtype(), bins.edges.data(), bins.edges.size(), &created),
           in.name());
     const counter_ptr counter(created);
-    measurement done = count_into(*counter, in, gpu_memory, counts, outside);
+    measurement done = count_into(*counter, in, counts, outside);
     done.seconds += seconds_for_range;
     report_samples(options, in, bins, counts, outside, done);
 }
 
 void run_letters(const histogram_options& options)
 {
-    const upsweep_target target = target_of(options);
+    check_where(options);
     const auto limit = limit_threads(options);
-    const auto gpu_memory = gpu_memory_of(options);
     const std::uint64_t group = group_option(options);
     const inputs in = inputs::open_as_bytes(options);
     constexpr std::uint64_t letters = 26;
     std::vector<std::uint64_t> counts((letters + group - 1) / group);
     upsweep_outside outside{};
     upsweep_counter* created = nullptr;
-    check(upsweep_counter_create_letters(target, group, &created), in.name());
+    const context_ptr context = in.context(options);
+    check(upsweep_counter_create_letters(context.get(), group, &created), in.name());
     const counter_ptr counter(created);
-    const measurement done = count_into(*counter, in, gpu_memory, counts, outside);
+    const measurement done = count_into(*counter, in, counts, outside);
     report_letters(options, in, counts, outside.below, done);
 }
 

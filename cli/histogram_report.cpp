@@ -9,10 +9,8 @@
 #include <unistd.h>
 
 #include "bar_plot.hpp"
-#include "dtype.hpp"
 #include "failure.hpp"
 #include "terminal.hpp"
-#include "value_writer.hpp"
 
 namespace upsweep::cli {
 
@@ -31,9 +29,9 @@ std::string edge_text(const sample_bins& bins, std::uint64_t k, upsweep_dtype dt
 {
     std::string text;
     if (bins.edges.empty() && (dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16 || dtype == UPSWEEP_F32))
-        append_value(text, static_cast<float>(bins.edge(k)));
+        files::append_value(text, static_cast<float>(bins.edge(k)));
     else
-        append_value(text, bins.edge(k));
+        files::append_value(text, bins.edge(k));
     return text;
 }
 
@@ -46,7 +44,7 @@ std::string letters_label(std::uint64_t bin, std::uint64_t group)
 
 void write_counts(const std::string& output, const std::vector<std::uint64_t>& counts)
 {
-    const auto writer = write_to_file(output, UPSWEEP_U64, counts.size());
+    const auto writer = files::create(output, UPSWEEP_U64, counts.size());
     writer->append(counts.data(), counts.size());
     writer->finish();
 }
@@ -121,13 +119,14 @@ sample_range range_option(std::string_view text)
 {
     const std::size_t colon = text.find(':');
     if (colon == text.npos)
-        throw usage_error(fmt::format("--range: {} is not LO:HI; give two numbers such as 0:1", in_quotes(text)));
+        throw usage_error(
+            fmt::format("--range: {} is not LO:HI; give two numbers such as 0:1", files::in_quotes(text)));
     const sample_range range{number_option("--range", text.substr(0, colon)),
                              number_option("--range", text.substr(colon + 1))};
     if (!std::isfinite(range.lo) || !std::isfinite(range.hi))
-        throw usage_error(fmt::format("--range: {} is not finite; give finite bounds", in_quotes(text)));
+        throw usage_error(fmt::format("--range: {} is not finite; give finite bounds", files::in_quotes(text)));
     if (range.lo >= range.hi)
-        throw usage_error(fmt::format("--range: {} is empty; LO must be less than HI", in_quotes(text)));
+        throw usage_error(fmt::format("--range: {} is empty; LO must be less than HI", files::in_quotes(text)));
     return range;
 }
 

@@ -23,73 +23,82 @@ void refuse_second_standard_input(const std::vector<std::string>& files)
 inputs inputs::open(const common_options& options)
 {
     refuse_second_standard_input(options.files);
-    const source_options how = source_options_of(options);
-    std::vector<std::unique_ptr<source>> sources;
+    const files::read_options how = read_options_of(options);
+    std::vector<std::unique_ptr<files::reader>> readers;
     for (const std::string& file : options.files) {
-        sources.push_back(open_source(file, how));
-        if (sources.back()->dtype() != sources.front()->dtype())
+        readers.push_back(files::open(file, how));
+        if (readers.back()->dtype() != readers.front()->dtype())
             throw failure(fmt::format("{}: holds {}, but {} holds {}; convert one with a.astype(...)",
-                                      sources.back()->name(), upsweep_dtype_name(sources.back()->dtype()),
-                                      sources.front()->name(), upsweep_dtype_name(sources.front()->dtype())));
+                                      readers.back()->name(), upsweep_dtype_name(readers.back()->dtype()),
+                                      readers.front()->name(), upsweep_dtype_name(readers.front()->dtype())));
     }
-    return inputs(std::move(sources));
+    return inputs(std::move(readers));
 }
 
 inputs inputs::open_as_bytes(const common_options& options)
 {
     refuse_second_standard_input(options.files);
-    std::vector<std::unique_ptr<source>> sources;
+    files::read_options how;
+    how.format = files::file_format::raw;
+    how.dtype = UPSWEEP_U8;
+    how.threads = read_options_of(options).threads;
+    std::vector<std::unique_ptr<files::reader>> readers;
     for (const std::string& file : options.files)
-        sources.push_back(open_bytes(file, source_options_of(options).threads));
-    return inputs(std::move(sources));
+        readers.push_back(files::open(file, how));
+    return inputs(std::move(readers));
 }
 
 bool inputs::rereadable() const
 {
-    return std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s->rereadable(); });
+    return std::all_of(readers_.begin(), readers_.end(), [](const auto& r) { return r->rereadable(); });
 }
 
 std::optional<std::uint64_t> inputs::count() const
 {
     std::uint64_t total = 0;
-    for (const auto& s : sources_) {
-        if (!s->count())
+    for (const auto& r : readers_) {
+        if (!r->count())
             return std::nullopt;
-        total += *s->count();
+        total += *r->count();
     }
     return total;
 }
 
 std::string inputs::name() const
 {
-    const std::string& first = sources_.front()->name();
-    return sources_.size() == 1 ? first : fmt::format("{} and {} more", first, sources_.size() - 1);
+    const std::string& first = readers_.front()->name();
+    return readers_.size() == 1 ? first : fmt::format("{} and {} more", first, readers_.size() - 1);
 }
 
-upsweep_target inputs::sink_target(upsweep_target target) const
+context_ptr inputs::context(const common_options& options) const
 {
+    const upsweep_place place = place_of(options);
     const bool all_busy =
-        std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s->sink_threads() == 1; });
-    if (all_busy)
-        target.threads = 1;
-    return target;
+        std::all_of(readers_.begin(), readers_.end(), [](const auto& r) { return r->keeps_cores_busy(); });
+    upsweep_context* created = nullptr;
+    check(upsweep_context_create(place, -1, &created), name());
+    context_ptr context(created);
+    check(upsweep_context_set_threads(created, all_busy ? 1 : threads_of(options)), "--threads");
+    if (const auto gpu_memory = gpu_memory_of(options); gpu_memory && place == UPSWEEP_CUDA)
+        check(upsweep_context_limit_gpu_memory(created, *gpu_memory), "--gpu-memory");
+    return context;
 }
 
 measurement inputs::stream(const sink& take) const
 {
     std::optional<std::uint64_t> total = 0;
-    for (const auto& s : sources_)
-        total = total && s->bytes() ? std::optional(*total + *s->bytes()) : std::nullopt;
+    for (const auto& r : readers_)
+        total = total && r->bytes() ? std::optional(*total + *r->bytes()) : std::nullopt;
 
     progress shown(total);
     measurement done;
     const stopwatch watch;
-    for (const auto& s : sources_)
-        s->stream([&](const void* elements, std::uint64_t count, std::uint64_t bytes) {
-            take(s->name(), elements, count);
-            done.count += count;
-            done.bytes += bytes;
-            shown.advance(bytes);
+    for (const auto& r : readers_)
+        r->read([&](const files::chunk& c) {
+            take(r->name(), c.elements, c.count);
+            done.count += c.count;
+            done.bytes += c.bytes;
+            shown.advance(c.bytes);
         });
     done.seconds = watch.seconds();
     return done;

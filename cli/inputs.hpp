@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include <upsweep/files.hpp>
+
 #include "options.hpp"
 #include "report.hpp"
-#include "source.hpp"
+#include "runtime_call.hpp"
 
 namespace upsweep::cli {
 
@@ -22,22 +24,22 @@ public:
     // The same, for the bytes of any file.
     [[nodiscard]] static inputs open_as_bytes(const common_options& options);
 
-    upsweep_dtype dtype() const { return sources_.front()->dtype(); }
+    upsweep_dtype dtype() const { return readers_.front()->dtype(); }
     bool rereadable() const;
     std::optional<std::uint64_t> count() const;
     // The file, or the first of several with the number of the others.
     std::string name() const;
-    // `target` with as many threads as the taker of the blocks should use.
-    upsweep_target sink_target(upsweep_target target) const;
+    // Where the options say that the elements are to be folded, with as many threads as their taker should use.
+    context_ptr context(const common_options& options) const;
 
     using sink = std::function<void(const std::string& file, const void* elements, std::uint64_t count)>;
     // Gives all elements to `take`, file after file, with a progress bar. Returns what was read and how long it took.
     measurement stream(const sink& take) const;
 
 private:
-    explicit inputs(std::vector<std::unique_ptr<source>> sources) : sources_(std::move(sources)) {}
+    explicit inputs(std::vector<std::unique_ptr<files::reader>> readers) : readers_(std::move(readers)) {}
 
-    std::vector<std::unique_ptr<source>> sources_;
+    std::vector<std::unique_ptr<files::reader>> readers_;
 };
 
 } // namespace upsweep::cli

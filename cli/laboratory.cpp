@@ -7,8 +7,7 @@
 #include <system_error>
 
 #include <unistd.h>
-
-#include "failure.hpp"
+#include <upsweep/files.hpp>
 
 namespace upsweep::cli {
 
@@ -24,8 +23,8 @@ void become_laboratory(char** argv)
     std::error_code unknown;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path() / "upsweep-lab";
     ::execv(program.c_str(), argv + 1); // its name for itself is the word `lab`
-    throw system_failure(program.string(), "build the laboratory with ./dev build, or install it: it cannot be run",
-                         errno);
+    throw files::system_failure(program.string(),
+                                "build the laboratory with ./dev build, or install it: it cannot be run", errno);
 }
 
 } // namespace upsweep::cli

@@ -43,6 +43,8 @@ int main(int argc, char** argv)
         return line.run(argc, argv);
     } catch (const cli::usage_error& error) {
         return complain(usage_failed, error.what());
+    } catch (const upsweep::files::failure& error) {
+        return complain(data_failed, cli::message_of(error));
     } catch (const std::bad_alloc&) {
         return complain(data_failed, "out of memory; free some, or ask for fewer bins");
     } catch (const std::exception& error) {

@@ -36,6 +36,7 @@ const std::vector<std::pair<std::string, upsweep_op>> op_names = {
     {"logical_or", UPSWEEP_LOGICAL_OR},
 };
 
+using files::file_format;
 const std::vector<std::pair<std::string, file_format>> format_names = {
     {"npy", file_format::npy}, {"raw", file_format::raw}, {"text", file_format::text}, {"csv", file_format::csv}};
 
@@ -52,15 +53,10 @@ Value value_of_name(const std::vector<std::pair<std::string, Value>>& names, con
             return value;
         known += (known.empty() ? "" : ", ") + candidate;
     }
-    throw usage_error(fmt::format("{}: {} is unknown; give one of {}", option, in_quotes(name), known));
+    throw usage_error(fmt::format("{}: {} is unknown; give one of {}", option, files::in_quotes(name), known));
 }
 
 // 0 for all cores.
-int threads_option(const common_options& options)
-{
-    constexpr std::uint64_t most = 4096;
-    return options.threads_text.empty() ? 0 : static_cast<int>(count_option("--threads", options.threads_text, most));
-}
 
 char delimiter_option(const std::string& text)
 {
@@ -69,7 +65,7 @@ char delimiter_option(const std::string& text)
     const bool of_numbers = delimiter.size() == 1 && (std::isalnum(static_cast<unsigned char>(delimiter[0])) != 0);
     if (delimiter.size() != 1 || of_numbers || meaningful.find(delimiter[0]) != meaningful.npos)
         throw usage_error(fmt::format("--delimiter: {} cannot separate fields; give one character such as ';', or tab",
-                                      in_quotes(text)));
+                                      files::in_quotes(text)));
     return delimiter[0];
 }
 
@@ -124,9 +120,9 @@ void add_op_option(subcommand& command, std::string& op)
     command.add_option("--op", op, "sum (default), product, min, max, and, or, xor, all or any").type_name("OP");
 }
 
-source_options source_options_of(const common_options& options)
+files::read_options read_options_of(const common_options& options)
 {
-    source_options result;
+    files::read_options result;
     if (!options.format.empty())
         result.format = value_of_name(format_names, "--format", options.format);
     if (!options.dtype.empty())
@@ -134,24 +130,37 @@ source_options source_options_of(const common_options& options)
     if (!options.column.empty())
         result.csv.column = options.column;
     if (!options.delimiter.empty())
-        result.delimiter = delimiter_option(options.delimiter);
+        result.csv.delimiter = delimiter_option(options.delimiter);
     static const std::vector<std::pair<std::string, std::optional<bool>>> header_names = {
         {"auto", std::nullopt}, {"yes", true}, {"no", false}};
     result.csv.header = value_of_name(header_names, "--header", options.header);
     result.csv.skip_empty = options.skip_empty;
-    result.threads = threads_option(options);
+    result.threads = threads_of(options);
     return result;
 }
 
-upsweep_target target_of(const common_options& options)
+upsweep_place place_of(const common_options& options)
 {
-    return {value_of_name(target_names, "--target", options.target), threads_option(options)};
+    return value_of_name(target_names, "--target", options.target);
+}
+
+int threads_of(const common_options& options)
+{
+    constexpr std::uint64_t most = 4096;
+    return options.threads_text.empty() ? 0 : static_cast<int>(count_option("--threads", options.threads_text, most));
+}
+
+void check_where(const common_options& options)
+{
+    (void)place_of(options);
+    (void)threads_of(options);
+    (void)gpu_memory_of(options);
 }
 
 std::shared_ptr<void> limit_threads(const common_options& options)
 {
     using oneapi::tbb::global_control;
-    const int threads = threads_option(options);
+    const int threads = threads_of(options);
     if (threads == 0)
         return nullptr;
     return std::make_shared<global_control>(global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
@@ -168,18 +177,19 @@ std::optional<std::uint64_t> gpu_memory_of(const common_options& options)
         digits.remove_suffix(1);
     const int shift = unit != units.npos ? 10 * (static_cast<int>(unit) + 1) : 0;
     std::uint64_t bytes = 0;
-    if (parse_number(digits, bytes) != number_error::none || bytes == 0 || bytes << shift >> shift != bytes)
+    if (files::parse_number(digits, bytes) != files::number_error::none || bytes == 0 ||
+        bytes << shift >> shift != bytes)
         throw usage_error(fmt::format("--gpu-memory: {} is not possible; give a number of bytes such as 64M",
-                                      in_quotes(options.gpu_memory)));
+                                      files::in_quotes(options.gpu_memory)));
     return bytes << shift;
 }
 
 std::uint64_t count_option(const std::string& option, const std::string& text, std::uint64_t most)
 {
     std::uint64_t count = 0;
-    if (parse_number(text, count) != number_error::none || count == 0 || count > most)
-        throw usage_error(
-            fmt::format("{}: {} is not possible; give a whole number from 1 to {}", option, in_quotes(text), most));
+    if (files::parse_number(text, count) != files::number_error::none || count == 0 || count > most)
+        throw usage_error(fmt::format("{}: {} is not possible; give a whole number from 1 to {}", option,
+                                      files::in_quotes(text), most));
     return count;
 }
 
@@ -187,16 +197,17 @@ upsweep_op op_of_name(const std::string& name) { return value_of_name(op_names, 
 
 upsweep_dtype dtype_option(const std::string& option, const std::string& name)
 {
-    if (const auto dtype = dtype_of_name(name))
+    if (const auto dtype = files::dtype_of_name(name))
         return *dtype;
-    throw usage_error(fmt::format("{}: {} is unknown; give one of {}", option, in_quotes(name), dtype_names));
+    throw usage_error(
+        fmt::format("{}: {} is unknown; give one of {}", option, files::in_quotes(name), files::dtype_names));
 }
 
 double number_option(const std::string& option, std::string_view text)
 {
     double value = 0;
-    if (const auto error = parse_number(text, value); error != number_error::none)
-        throw usage_error(fmt::format("{}: {} is not a number that fits f64", option, in_quotes(text)));
+    if (files::parse_number(text, value) != files::number_error::none)
+        throw usage_error(fmt::format("{}: {} is not a number that fits f64", option, files::in_quotes(text)));
     return value;
 }
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include <upsweep/files.hpp>
 #include <upsweep/runtime.h>
 
 #include "command_line.hpp"
-#include "source.hpp"
 
 namespace upsweep::cli {
 
@@ -33,14 +33,18 @@ void add_common_options(subcommand& command, common_options& options);
 void add_op_option(subcommand& command, std::string& op);
 
 // These throw usage_error.
-[[nodiscard]] source_options source_options_of(const common_options& options);
-[[nodiscard]] upsweep_target target_of(const common_options& options);
+[[nodiscard]] files::read_options read_options_of(const common_options& options);
+[[nodiscard]] upsweep_place place_of(const common_options& options);
+// 0 where all cores are meant.
+[[nodiscard]] int threads_of(const common_options& options);
 // Holds the whole process to --threads while it lives; null where all cores are meant.
 [[nodiscard]] std::shared_ptr<void> limit_threads(const common_options& options);
 // Bytes, if --gpu-memory was given.
 [[nodiscard]] std::optional<std::uint64_t> gpu_memory_of(const common_options& options);
 [[nodiscard]] upsweep_op op_of_name(const std::string& name);
 [[nodiscard]] upsweep_dtype dtype_option(const std::string& option, const std::string& name);
+// Whether --target, --threads and --gpu-memory make sense, which is told before what is wrong with the files.
+void check_where(const common_options& options);
 // A count from 1 to `most`.
 [[nodiscard]] std::uint64_t count_option(const std::string& option, const std::string& text, std::uint64_t most);
 // A number on the command line: bounds, edges.

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include "dtype.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
 #include "report.hpp"
@@ -20,22 +19,22 @@ struct reduce_options : common_options {
 void run_reduce(const reduce_options& options)
 {
     const upsweep_op op = op_of_name(options.op);
-    const upsweep_target target = target_of(options);
+    check_where(options);
     const auto limit = limit_threads(options);
-    const auto gpu_memory = gpu_memory_of(options);
     const inputs in = inputs::open(options);
 
     upsweep_dtype result_dtype{};
     check(upsweep_reduce_dtype(op, in.dtype(), &result_dtype), in.name());
+    const context_ptr context = in.context(options);
     upsweep_reducer* created = nullptr;
-    check(upsweep_reducer_create(in.sink_target(target), op, in.dtype(), &created), in.name());
+    check(upsweep_reducer_create(context.get(), op, in.dtype(), &created), in.name());
     const reducer_ptr reducer(created);
-    if (gpu_memory)
-        check(upsweep_reducer_limit_gpu_memory(created, *gpu_memory), "--gpu-memory");
 
     const stopwatch watch;
     measurement done = in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
-        check(upsweep_reducer_feed(reducer.get(), elements, count), file);
+        const auto size = static_cast<std::int64_t>(count);
+        const upsweep_array piece = upsweep_array_of(elements, in.dtype(), &size);
+        check(upsweep_reducer_feed(reducer.get(), &piece), file);
     });
     scalar result{};
     check(upsweep_reducer_result(reducer.get(), &result), in.name());
@@ -53,13 +52,13 @@ void run_reduce(const reduce_options& options)
         object.add(done);
         print(object.text() + '\n');
     } else if (wants_table(options)) {
-        print(table({{options.op, value_text(result_dtype, &result)},
+        print(table({{options.op, files::value_text(result_dtype, &result)},
                      {"type", upsweep_dtype_name(result_dtype)},
                      {"input", in.name()},
                      {"elements", fmt::format("{} x {}", grouped(done.count), upsweep_dtype_name(in.dtype()))},
                      {"time", fmt::format("{}, {}", seconds_text(done.seconds), rate_text(done))}}));
     } else {
-        print(value_text(result_dtype, &result) + '\n');
+        print(files::value_text(result_dtype, &result) + '\n');
     }
 }
 

@@ -9,9 +9,9 @@
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
+#include <upsweep/files.hpp>
 
-#include "dtype.hpp"
-#include "failure.hpp"
+#include "../runtime/element_type.hpp"
 
 namespace upsweep::cli {
 
@@ -92,7 +92,7 @@ void json_object::add(std::string_view key, const std::vector<double>& values) {
 
 void json_object::add(std::string_view key, upsweep_dtype dtype, const void* value)
 {
-    with_type(dtype, [&]<class T>(std::type_identity<T>) {
+    runtime::with_type(dtype, [&]<class T>(std::type_identity<T>) {
         T typed;
         std::memcpy(&typed, value, sizeof typed);
         if constexpr (std::is_same_v<T, bool>)
@@ -104,7 +104,7 @@ void json_object::add(std::string_view key, upsweep_dtype dtype, const void* val
         else if (const double number = convert<double>(typed); std::isfinite(number))
             add(key, number);
         else
-            add(key, value_text(dtype, value));
+            add(key, files::value_text(dtype, value));
     });
 }
 
@@ -118,7 +118,7 @@ void json_object::add(const measurement& done)
 void print(std::string_view text)
 {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-        throw system_failure("standard output", "cannot be written", errno);
+        throw files::system_failure("standard output", "cannot be written", errno);
 }
 
 } // namespace upsweep::cli

@@ -7,7 +7,7 @@
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_reduce.h>
 
-#include "dtype.hpp"
+#include "../runtime/element_type.hpp"
 #include "failure.hpp"
 
 namespace upsweep::cli {
@@ -61,8 +61,8 @@ sample_range find_sample_range(const inputs& in)
     in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
         if (count == 0)
             return;
-        const sample_range found =
-            with_type(in.dtype(), [&]<class T>(std::type_identity<T>) { return extremes_of<T>(elements, count); });
+        const sample_range found = runtime::with_type(
+            in.dtype(), [&]<class T>(std::type_identity<T>) { return extremes_of<T>(elements, count); });
         if (found.lo == -infinity || found.hi == infinity)
             throw failure(file + ": infinite samples leave no range for the bins; give --range LO:HI");
         range.lo = std::min(range.lo, found.lo);

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "dtype.hpp"
+#include "../runtime/element_type.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
 #include "report.hpp"
@@ -37,18 +37,18 @@ std::uint64_t buffer_bytes(upsweep_place place)
 scalar init_value(const std::string& text, upsweep_dtype dtype)
 {
     scalar init{};
-    with_type(dtype, [&]<class T>(std::type_identity<T>) {
+    runtime::with_type(dtype, [&]<class T>(std::type_identity<T>) {
         T value{};
-        const number_error error = parse_number(text, value);
-        if (error != number_error::none)
-            throw usage_error("--init: " + number_error_text(error, text, dtype));
+        const files::number_error error = files::parse_number(text, value);
+        if (error != files::number_error::none)
+            throw usage_error("--init: " + message_of(files::number_problem(error, text, dtype)));
         std::memcpy(&init, &value, sizeof value);
     });
     return init;
 }
 
 // Scans everything into the writer. Returns what was read and written.
-measurement scan_into(value_writer& writer, const inputs& in, upsweep_scanner& scanner, upsweep_dtype out_dtype,
+measurement scan_into(files::writer& writer, const inputs& in, upsweep_scanner& scanner, upsweep_dtype out_dtype,
                       std::uint64_t buffer_bytes)
 {
     const std::uint64_t in_size = upsweep_dtype_size(in.dtype());
@@ -59,7 +59,10 @@ measurement scan_into(value_writer& writer, const inputs& in, upsweep_scanner& s
         const char* rest = static_cast<const char*>(elements);
         while (count > 0) {
             const std::uint64_t piece = std::min(count, most);
-            check(upsweep_scanner_feed(&scanner, rest, buffer.data(), piece), file);
+            const auto size = static_cast<std::int64_t>(piece);
+            const upsweep_array from = upsweep_array_of(rest, in.dtype(), &size);
+            const upsweep_array to = upsweep_array_of(buffer.data(), out_dtype, &size);
+            check(upsweep_scanner_feed(&scanner, &from, &to), file);
             writer.append(buffer.data(), piece);
             rest += piece * in_size;
             count -= piece;
@@ -72,9 +75,8 @@ measurement scan_into(value_writer& writer, const inputs& in, upsweep_scanner& s
 void run_scan(const scan_options& options)
 {
     const upsweep_op op = op_of_name(options.op);
-    const upsweep_target target = target_of(options);
+    check_where(options);
     const auto limit = limit_threads(options);
-    const auto gpu_memory = gpu_memory_of(options);
     const std::optional<upsweep_dtype> wanted =
         options.out_dtype.empty() ? std::nullopt : std::optional(dtype_option("--out-dtype", options.out_dtype));
     const inputs in = inputs::open(options);
@@ -85,13 +87,12 @@ void run_scan(const scan_options& options)
     out_dtype = wanted.value_or(out_dtype);
 
     const scalar init = options.init.empty() ? scalar{} : init_value(options.init, out_dtype);
+    const context_ptr context = in.context(options);
     upsweep_scanner* created = nullptr;
-    check(upsweep_scanner_create(in.sink_target(target), op, options.exclusive, in.dtype(), out_dtype,
+    check(upsweep_scanner_create(context.get(), op, options.exclusive, in.dtype(), out_dtype,
                                  options.init.empty() ? nullptr : &init, &created),
           in.name());
     const scanner_ptr scanner(created);
-    if (gpu_memory)
-        check(upsweep_scanner_limit_gpu_memory(created, *gpu_memory), "--gpu-memory");
 
     const bool to_file = !options.output.empty() && options.output != "-";
     const bool preview = options.output.empty() && !options.json && is_terminal(STDOUT_FILENO);
@@ -103,11 +104,11 @@ void run_scan(const scan_options& options)
     summary.add("dtype", upsweep_dtype_name(in.dtype()));
     summary.add("out_dtype", upsweep_dtype_name(out_dtype));
 
-    std::unique_ptr<value_writer> writer;
+    std::unique_ptr<files::writer> writer;
     constexpr std::size_t lines_around = 4; // the prompt, the gap between head and tail
     const std::size_t rows = screen_of(STDOUT_FILENO).rows;
     if (to_file) {
-        writer = write_to_file(options.output, out_dtype, in.count());
+        writer = files::create(options.output, out_dtype, in.count());
         summary.add("output", options.output);
     } else if (options.json) {
         // The values are streamed, so the object is written in two halves.
@@ -116,10 +117,10 @@ void run_scan(const scan_options& options)
     } else if (preview) {
         writer = write_head_and_tail(out_dtype, rows > lines_around ? rows - lines_around : 1);
     } else {
-        writer = write_to_file("-", out_dtype, in.count());
+        writer = files::create("-", out_dtype, in.count());
     }
 
-    const measurement done = scan_into(*writer, in, *scanner, out_dtype, buffer_bytes(target.place));
+    const measurement done = scan_into(*writer, in, *scanner, out_dtype, buffer_bytes(place_of(options)));
     writer->finish();
 
     json_object result = options.json && to_file ? summary : json_object();

@@ -18,6 +18,12 @@ upsweep_status failed(const error& failure)
     return UPSWEEP_INTERNAL;
 }
 
+upsweep_status failed(const refusal& failure)
+{
+    last_error = failure.what();
+    return failure.status();
+}
+
 upsweep_status failed(const std::bad_alloc&)
 {
     last_error = "upsweep: out of memory; free some, or fold the array in smaller pieces";

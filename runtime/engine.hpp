@@ -11,6 +11,7 @@
 #include <upsweep/runtime.h>
 #include <upsweep/upsweep.hpp>
 
+#include "array.hpp"
 #include "element_type.hpp"
 
 // The CPU engine behind virtual functions, so that the element type and the operator can be chosen at run time. The
@@ -20,27 +21,32 @@ namespace upsweep::runtime {
 class any_reducer {
 public:
     virtual ~any_reducer() = default;
+    // Elements in memory of the host, without gaps.
     virtual void feed(const void* in, std::size_t count) = 0;
+    // Elements that the GPU reads where they lie. Only of what folds there.
+    virtual void feed_on_gpu(const elements& in);
     virtual void result(void* to) = 0;
-    // Limits what elements on their way take of the GPU's memory. To be called before anything is fed; the CPU needs no
-    // limit.
-    virtual void limit_memory(std::uint64_t) {}
 };
 
 class any_scanner {
 public:
     virtual ~any_scanner() = default;
     virtual void feed(const void* in, void* out, std::size_t count) = 0;
-    virtual void limit_memory(std::uint64_t) {}
+    // Scans all elements, which the GPU reads where they lie and writes its results where it reaches them. Only of what
+    // folds there, and has been fed nothing.
+    virtual void scan_on_gpu(const elements& in, const elements& out);
 };
 
 class any_counter {
 public:
     virtual ~any_counter() = default;
     virtual void feed(const void* in, std::size_t count) = 0;
+    virtual void feed_on_gpu(const elements& in);
     // Overwrites both with the numbers of samples, of everything fed so far, in each bin and in none.
     virtual void result(std::span<std::uint64_t> counts, outside& out_of_range) = 0;
-    virtual void limit_memory(std::uint64_t) {}
+    // Adds the numbers of these samples, in order of the stream, to counters in memory of the GPU. Returns false, and does
+    // nothing, where the counter cannot do so.
+    virtual bool count_on_gpu(const elements&, std::uint64_t*, outside*) { return false; }
 };
 
 // A scan on the CPU. feed takes elements of the type of the results, feed_accumulators takes those of the type in which
@@ -136,7 +142,7 @@ inline upsweep_dtype scan_accumulator_dtype(upsweep_op op, upsweep_dtype out)
     });
 }
 
-// Makes a reduction for a target; throws where the operator is not defined for the dtype.
-std::unique_ptr<any_reducer> make_reducer_for(upsweep_target target, upsweep_op op, upsweep_dtype dtype);
+// Refuses an operator that is not defined for the dtype, and numbers that are neither.
+void check_defined(upsweep_op op, upsweep_dtype dtype);
 
 } // namespace upsweep::runtime

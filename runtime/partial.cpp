@@ -18,8 +18,7 @@
 #include <upsweep/runtime.h>
 
 #include "call.hpp"
-#include "element_type.hpp"
-#include "engine.hpp"
+#include "fold.hpp"
 
 using namespace upsweep;
 using namespace upsweep::runtime;
@@ -109,7 +108,7 @@ constexpr std::uint64_t least_for_gpu = 4096;
 
 operator_over_words checked_operator(upsweep_op op, upsweep_dtype dtype)
 {
-    (void)make_reducer_for({UPSWEEP_CPU, 1}, op, dtype);
+    check_defined(op, dtype);
     return {op, dtype};
 }
 
@@ -126,6 +125,45 @@ const upsweep_partial& checked(const upsweep_partial* partial)
 {
     require(partial != nullptr, "partial", "the partial is a null pointer", "create it first");
     return *partial;
+}
+
+// Folds elements without gaps, of one aligned block, to the value of a reduction.
+word fold_block(const execution& where, const operator_over_words& op, const elements& block)
+{
+    const upsweep_dtype result_dtype = result_dtype_of(op.op, op.element);
+    word result = 0;
+    const bool is_on_gpu = where.gpu != nullptr && block.memory != UPSWEEP_HOST;
+    if (is_on_gpu && gpu::reduce_by_type({op.op, op.element, result_dtype, where.host, where.gpu, 0}, block, &result, false))
+        return result;
+    execution here = where;
+    if (!is_on_gpu && block.count < least_for_gpu)
+        here.gpu = nullptr;
+    here.gpu_memory = std::min(3 * block.count * block.bytes(), std::uint64_t{64} << 20);
+    const auto reducer = make_reducer_for(here, op.op, op.element);
+    if (is_on_gpu)
+        reducer->feed_on_gpu(block);
+    else
+        reducer->feed(block.data, block.count);
+    reducer->result(&result);
+    return result;
+}
+
+// Adds the aligned blocks of elements without gaps, the first of which has position `first`.
+void feed_piece(const execution& where, const elements& in, std::uint64_t first,
+                partial<word, operator_over_words>& fed, const operator_over_words& op)
+{
+    const upsweep_dtype result_dtype = result_dtype_of(op.op, op.element);
+    detail::for_each_aligned_block(first, first + in.count, [&](const detail::aligned_block& block) {
+        elements part = in;
+        part.data += (block.first() - first) * in.bytes();
+        part.count = block.end() - block.first();
+        part.extents.fill(1);
+        part.extents.back() = part.count;
+        part.strides.fill(1);
+        const word result = fold_block(where, op, part);
+        // A result is an accumulator, or one of the elements, which an accumulator holds.
+        fed.add(block.level, block.index, converted_word(result_dtype, &result, op.accumulator()));
+    });
 }
 
 void check_alike(const operator_over_words& a, const operator_over_words& b)
@@ -150,28 +188,31 @@ upsweep_status upsweep_partial_create(upsweep_op op, upsweep_dtype dtype, upswee
     });
 }
 
-upsweep_status upsweep_partial_feed(upsweep_partial* partial, upsweep_target target, const void* in, uint64_t count,
+upsweep_status upsweep_partial_feed(upsweep_partial* partial, upsweep_context* context, const upsweep_array* in,
                                     uint64_t first_position)
 {
     return guarded([&] {
         checked(partial);
-        check_input("partial", in, count);
-        detail::check_positions(first_position, count);
+        const elements from = checked_elements("partial", "the input", in);
         const operator_over_words& op = partial->op;
-        const upsweep_dtype result_dtype = result_dtype_of(op.op, op.element);
-        const std::uint64_t element_bytes = upsweep_dtype_size(op.element);
+        check_same_dtype("partial", from, op.element);
+        detail::check_positions(first_position, from.count);
+        const execution where = execution_of(context);
+        const in_use taken(where);
         upsweep::partial<word, operator_over_words> fed(op);
-        detail::for_each_aligned_block(first_position, first_position + count, [&](const detail::aligned_block& block) {
-            const std::uint64_t size = block.end() - block.first();
-            const upsweep_target place = size < least_for_gpu ? upsweep_target{UPSWEEP_CPU, target.threads} : target;
-            const auto reducer = make_reducer_for(place, op.op, op.element);
-            reducer->limit_memory(std::min(3 * size * element_bytes, std::uint64_t{64} << 20));
-            reducer->feed(static_cast<const std::byte*>(in) + (block.first() - first_position) * element_bytes, size);
-            word result = 0;
-            reducer->result(&result);
-            // A result is an accumulator, or one of the elements, which an accumulator holds.
-            fed.add(block.level, block.index, converted_word(result_dtype, &result, op.accumulator()));
-        });
+        std::uint64_t position = first_position;
+        if (where.lies_on_gpu("partial", from)) {
+            feed_piece(where, gpu::without_gaps(*where.gpu, from).get(), position, fed, op);
+        } else {
+            for_each_piece(where.host, from, [&](const std::byte* data, std::uint64_t count) {
+                elements piece = from;
+                piece.data = const_cast<std::byte*>(data); // It is read alone.
+                piece.count = count;
+                piece.memory = UPSWEEP_HOST;
+                feed_piece(where, piece, position, fed, op);
+                position += count;
+            });
+        }
         partial->blocks.merge(fed);
     });
 }
@@ -223,7 +264,7 @@ upsweep_status upsweep_partial_of_bytes(const void* bytes, uint64_t size, upswee
 {
     return guarded([&] {
         require(partial != nullptr, "partial", "the partial is a null pointer", "pass a pointer to a pointer");
-        check_input("partial", bytes, size);
+        require(bytes != nullptr || size == 0, "partial", "the bytes are a null pointer", "pass their address");
         const std::span all(static_cast<const std::byte*>(bytes), size);
         const detail::partial_header header = detail::header_of_bytes(all);
         if (header.op > UPSWEEP_LOGICAL_OR)

@@ -15,8 +15,9 @@
 #include "../engine.hpp"
 
 // Elements whose type is chosen at run time are converted when a kernel reads and writes them. One kernel therefore
-// serves integers of all widths, in 64 bits. That costs no time: the copy to the GPU, where elements have their own
-// size, takes longer than the kernel.
+// serves integers of all widths, in 64 bits. That costs no time where elements come from memory of the host: the copy to
+// the GPU, where they have their own size, takes longer than the kernel. Arrays in memory of the GPU have kernels of
+// their own type (typed/), as far as sums, minima, maxima and histograms go.
 namespace upsweep::runtime::gpu {
 
 // Reads elements of type `from` as the type Acc in which they are folded. Integers are wrapped to `bits` bits, the
@@ -42,7 +43,7 @@ public:
         const Acc value = with_type(from_, [elements, i]<class T>(std::type_identity<T>) {
             return convert<Acc>(static_cast<const T*>(elements)[i]);
         });
-        if constexpr (std::integral<Acc> && !std::same_as<Acc, bool>)
+        if constexpr (std::integral<Acc>)
             return static_cast<Acc>(static_cast<Acc>(static_cast<std::uint64_t>(value) << (64 - bits_)) >>
                                     (64 - bits_));
         else
@@ -105,6 +106,48 @@ private:
     upsweep_dtype to_ = UPSWEEP_U8;
 };
 
+// Elements as truth: whether their bits are other than those of zero. There are words of four sizes where there are
+// thirteen types, and kernels that read bytes read sixteen at a time.
+class truth_of_elements {
+public:
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = bool;
+    using difference_type = std::ptrdiff_t;
+    using reference = bool;
+    using pointer = void;
+
+    truth_of_elements() = default;
+    truth_of_elements(const void* elements, upsweep_dtype from)
+        : elements_(elements), bytes_(static_cast<int>(upsweep_dtype_size(from)))
+    {
+        if (from >= UPSWEEP_F16) // The sign of zero is no truth.
+            counted_ = ~(std::uint64_t{1} << (8 * bytes_ - 1));
+    }
+
+    UPSWEEP_HOST_DEVICE bool operator[](std::ptrdiff_t n) const { return (bits(at_ + n) & counted_) != 0; }
+    UPSWEEP_HOST_DEVICE friend truth_of_elements operator+(truth_of_elements it, std::ptrdiff_t n)
+    {
+        it.at_ += n;
+        return it;
+    }
+
+private:
+    UPSWEEP_HOST_DEVICE std::uint64_t bits(std::ptrdiff_t i) const
+    {
+        switch (bytes_) {
+        case 1: return static_cast<const std::uint8_t*>(elements_)[i];
+        case 2: return static_cast<const std::uint16_t*>(elements_)[i];
+        case 4: return static_cast<const std::uint32_t*>(elements_)[i];
+        default: return static_cast<const std::uint64_t*>(elements_)[i];
+        }
+    }
+
+    const void* elements_ = nullptr;
+    std::ptrdiff_t at_ = 0;
+    std::uint64_t counted_ = ~std::uint64_t{0}; // the bits that count
+    int bytes_ = 1;
+};
+
 // Elements of a type that is chosen at run time, as the engine streams them (upsweep/gpu/streaming/chunk.cuh). Integers
 // are wrapped to `bits` bits.
 template <class Acc>
@@ -113,7 +156,13 @@ struct typed_elements {
     int bits = 64;
 
     std::size_t bytes() const { return upsweep_dtype_size(dtype); }
-    typed_input<Acc> operator()(const std::byte* memory) const { return {memory, dtype, bits}; }
+    auto operator()(const std::byte* memory) const
+    {
+        if constexpr (std::same_as<Acc, bool>)
+            return truth_of_elements(memory, dtype);
+        else
+            return typed_input<Acc>(memory, dtype, bits);
+    }
 };
 
 // Results of such a type (upsweep/gpu/streaming/scanner.cuh).

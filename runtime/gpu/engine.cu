@@ -1,11 +1,21 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "engine.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <vector>
+
 #include <cuda_runtime.h>
 
 #include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/gpu/streaming/chunk.cuh>
+#include <upsweep/gpu/target/launch.cuh>
 
+#include "../call.hpp"
+#include "device.cuh"
 #include "fold.hpp"
+#include "typed/kernels.hpp"
 
 namespace upsweep::runtime::gpu {
 
@@ -63,10 +73,104 @@ void check_device()
 template <class Bins>
 std::unique_ptr<any_counter> make_counter_by(const counter_request& request, const Bins& bins)
 {
-    check_device();
     if (request.dtype == UPSWEEP_F16 || request.dtype == UPSWEEP_BF16 || request.dtype == UPSWEEP_F32)
         return make_counter_of<float>(request, bins);
     return make_counter_of<double>(request, bins);
+}
+
+// Calls count(counts, out_of_range) with counters in memory of the GPU, and adds what it counts to those of the host.
+template <class Count>
+void count_for_host(const device& gpu, std::span<std::uint64_t> counts, outside& out_of_range, Count count)
+{
+    const upsweep::gpu::current_device current(gpu.target.device());
+    std::vector<std::uint64_t> counted(counts.size() + 3);
+    const std::size_t bytes = counted.size() * sizeof(std::uint64_t);
+    const upsweep::gpu::streaming::device_memory table(bytes, "free some, or ask for fewer bins");
+    auto* const on_gpu = reinterpret_cast<std::uint64_t*>(table.data());
+    upsweep::gpu::check("cudaMemsetAsync", cudaMemsetAsync(on_gpu, 0, bytes, gpu.target.stream()));
+    count(std::span(on_gpu, counts.size()), reinterpret_cast<outside*>(on_gpu + counts.size()));
+    copy_and_wait(gpu, counted.data(), on_gpu, bytes);
+    std::ranges::transform(counts, std::span(counted).first(counts.size()), counts.begin(), std::plus{});
+    out_of_range.below += counted[counts.size()];
+    out_of_range.above += counted[counts.size() + 1];
+    out_of_range.nan += counted[counts.size() + 2];
+}
+
+template <class Bins, class Count>
+bool count_by(Count typed_kernels::*kernel, const counter_request& request, const Bins& bins, const elements& in,
+              std::span<std::uint64_t> counts, outside* out_of_range, bool are_on_gpu)
+{
+    const typed_kernels* const kernels = typed_kernels_of(request.dtype);
+    if (kernels == nullptr || kernels->*kernel == nullptr)
+        return false;
+    const device& gpu = *request.gpu;
+    const auto count = [&](std::span<std::uint64_t> to, outside* beside) {
+        (kernels->*kernel)(gpu.target, bins, in.data, in.count, to, beside);
+    };
+    if (are_on_gpu)
+        count(counts, out_of_range);
+    else
+        count_for_host(gpu, counts, *out_of_range, count);
+    return true;
+}
+
+// Where elements lie that have gaps, by their position.
+struct places {
+    explicit places(const elements& of) : data(of.data)
+    {
+        for (std::size_t k = 0; k < most_dimensions; ++k) {
+            extents[k] = of.extents[k];
+            strides[k] = of.strides[k] * static_cast<std::int64_t>(of.bytes());
+        }
+    }
+
+    __device__ std::byte* of(std::uint64_t position) const
+    {
+        std::byte* place = data;
+        for (std::size_t k = most_dimensions - 1; k > 0 && position != 0; --k) {
+            if (extents[k] == 1)
+                continue;
+            place += static_cast<std::int64_t>(position % extents[k]) * strides[k];
+            position /= extents[k];
+        }
+        return place + static_cast<std::int64_t>(position) * strides[0];
+    }
+
+    std::byte* data;
+    std::uint64_t extents[most_dimensions];
+    std::int64_t strides[most_dimensions]; // in bytes
+};
+
+// Copies elements of the size of a word from where they lie to an array without gaps, or from there.
+template <class Word, bool Back>
+__global__ void gather_kernel(places elements, std::uint64_t count, Word* dense)
+{
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads) {
+        auto* const place = reinterpret_cast<Word*>(elements.of(i));
+        if constexpr (Back)
+            *place = dense[i];
+        else
+            dense[i] = *place;
+    }
+}
+
+template <bool Back>
+void gather(const device& gpu, const elements& elements, std::byte* dense)
+{
+    const upsweep::gpu::current_device current(gpu.target.device());
+    const std::uint64_t blocks = (elements.count + 255) / 256;
+    const upsweep::gpu::grid_shape grid{static_cast<unsigned>(blocks < 65536 ? blocks : 65536), 256, 0};
+    const auto with = [&]<class Word>(Word) {
+        upsweep::gpu::launch(gpu.target, "upsweep", gather_kernel<Word, Back>, grid, places(elements), elements.count,
+                             reinterpret_cast<Word*>(dense));
+    };
+    switch (elements.bytes()) {
+    case 1: return with(std::uint8_t{});
+    case 2: return with(std::uint16_t{});
+    case 4: return with(std::uint32_t{});
+    default: return with(std::uint64_t{});
+    }
 }
 
 } // namespace
@@ -81,9 +185,130 @@ std::string device_name()
     return properties.name;
 }
 
+std::shared_ptr<device> open(int number, void* stream)
+{
+    if (number < 0)
+        upsweep::gpu::check("upsweep", cudaGetDevice(&number));
+    int devices = 0;
+    upsweep::gpu::check("upsweep", cudaGetDeviceCount(&devices));
+    if (number >= devices)
+        throw error(error_kind::no_device, "upsweep",
+                    "there is no device " + std::to_string(number) + " of " + std::to_string(devices),
+                    "pass a smaller number, or -1 for the current device");
+    const upsweep::gpu::current_device current(number);
+    check_device();
+    return std::make_shared<device>(static_cast<cudaStream_t>(stream));
+}
+
+int number_of(const device& gpu) { return gpu.target.device(); }
+
+void wait(const device& gpu)
+{
+    upsweep::gpu::check("cudaStreamSynchronize", cudaStreamSynchronize(gpu.target.stream()));
+}
+
+void check_memory(const device& gpu, const char* call, const elements& where)
+{
+    if (where.count == 0)
+        return;
+    cudaPointerAttributes place{};
+    upsweep::gpu::check(call, cudaPointerGetAttributes(&place, where.data));
+    const auto refuse = [&](const std::string& reason) {
+        throw refusal(UPSWEEP_UNREACHABLE, call, reason, "say where the array lies, and use a context of that device");
+    };
+    const bool is_on_gpu = place.type == cudaMemoryTypeDevice || place.type == cudaMemoryTypeManaged;
+    if (where.memory == UPSWEEP_HOST && place.type == cudaMemoryTypeDevice)
+        refuse("an array that is said to lie in memory of the host lies in a GPU's");
+    if (where.memory != UPSWEEP_HOST && !is_on_gpu)
+        refuse("an array that is said to lie in memory of a GPU lies in the host's");
+    if (place.type == cudaMemoryTypeDevice && place.device != gpu.target.device())
+        refuse("an array lies in memory of GPU " + std::to_string(place.device) + ", the context is of GPU " +
+               std::to_string(gpu.target.device()));
+}
+
+void write(const device& gpu, void* to, const void* from, std::size_t bytes)
+{
+    const upsweep::gpu::current_device current(gpu.target.device());
+    upsweep::gpu::check("cudaMemcpyAsync",
+                        cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, gpu.target.stream()));
+}
+
+void copy_and_wait(const device& gpu, void* to, const void* from, std::size_t bytes)
+{
+    const upsweep::gpu::current_device current(gpu.target.device());
+    upsweep::gpu::check("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, gpu.target.stream()));
+    wait(gpu);
+}
+
+without_gaps::without_gaps(const device& gpu, const elements& of, bool wants_copy) : gpu_(gpu), of_(of), elements_(of)
+{
+    if (of.count == 0 || (of.is_contiguous() && !wants_copy))
+        return;
+    const upsweep::gpu::current_device current(gpu.target.device());
+    const std::size_t bytes = of.count * of.bytes();
+    void* copy = nullptr;
+    upsweep::gpu::streaming::check_memory(cudaMallocAsync(&copy, bytes, gpu.target.stream()), "the GPU", bytes,
+                                          "pass an array without gaps, which is not copied");
+    elements_.data = static_cast<std::byte*>(copy);
+    elements_.memory = UPSWEEP_DEVICE;
+    elements_.extents.fill(1);
+    elements_.extents.back() = of.count;
+    elements_.strides.fill(1);
+    gather<false>(gpu, of, elements_.data);
+}
+
+without_gaps::~without_gaps()
+{
+    if (elements_.data != of_.data)
+        cudaFreeAsync(elements_.data, gpu_.target.stream());
+}
+
+void without_gaps::write_back() const
+{
+    if (elements_.data != of_.data)
+        gather<true>(gpu_, of_, elements_.data);
+}
+
+bool reduce_by_type(const reduce_request& request, const elements& in, void* result, bool is_on_gpu)
+{
+    const typed_kernels* const kernels = typed_kernels_of(request.in);
+    if (kernels == nullptr || !is_typed(request.op))
+        return false;
+    const cuda& target = request.gpu->target;
+    if (is_on_gpu) {
+        kernels->reduce(target, request.op, in.data, in.count, result);
+        return true;
+    }
+    using any_value = std::uint64_t;
+    const auto value = detail::returned<cuda>::value<any_value>(
+        target, "reduce", [&](any_value* to) { kernels->reduce(target, request.op, in.data, in.count, to); });
+    std::memcpy(result, &value, upsweep_dtype_size(request.out));
+    return true;
+}
+
+bool scan_by_type(const scan_request& request, const elements& in, const elements& out)
+{
+    const typed_kernels* const kernels = typed_kernels_of(request.in);
+    const bool is_inclusive_after_init = request.kind == scan_kind::inclusive && request.init != nullptr;
+    if (kernels == nullptr || !is_typed(request.op) || request.in != request.out || is_inclusive_after_init)
+        return false;
+    kernels->scan(request.gpu->target, request.op, request.kind, in.data, out.data, in.count, request.init);
+    return true;
+}
+
+bool count_by_type(const counter_request& request, const even_bins& bins, const elements& in,
+                   std::span<std::uint64_t> counts, outside* out_of_range, bool are_on_gpu)
+{
+    return count_by(&typed_kernels::count_even, request, bins, in, counts, out_of_range, are_on_gpu);
+}
+bool count_by_type(const counter_request& request, const edges& bins, const elements& in,
+                   std::span<std::uint64_t> counts, outside* out_of_range, bool are_on_gpu)
+{
+    return count_by(&typed_kernels::count_edges, request, bins, in, counts, out_of_range, are_on_gpu);
+}
+
 std::unique_ptr<any_reducer> make_reducer(const reduce_request& request)
 {
-    check_device();
     // Sums and products of bool are those of the integers 0 and 1.
     const bool counts = request.op == UPSWEEP_PLUS || request.op == UPSWEEP_MULTIPLIES;
     const fold how = fold_of(request.op, counts ? request.out : request.in);
@@ -99,7 +324,6 @@ std::unique_ptr<any_reducer> make_reducer(const reduce_request& request)
 
 std::unique_ptr<any_scanner> make_scanner(const scan_request& request)
 {
-    check_device();
     const fold how = fold_of(request.op, request.out);
     switch (how.type) {
     case folded_in::truth: return make_scanner_in<bool>(how.op, request);
@@ -121,10 +345,9 @@ std::unique_ptr<any_counter> make_counter(const counter_request& request, const 
     return make_counter_by(request, bins);
 }
 
-std::unique_ptr<any_counter> make_byte_counter(cpu host)
+std::unique_ptr<any_counter> make_byte_counter(const counter_request& request)
 {
-    check_device();
-    return make_counter_of<std::uint8_t>({UPSWEEP_U8, host}, integer_bins{0, 256});
+    return make_counter_of<std::uint8_t>(request, integer_bins{0, 256});
 }
 
 } // namespace upsweep::runtime::gpu

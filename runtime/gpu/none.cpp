@@ -14,10 +14,29 @@ namespace {
 } // namespace
 
 std::string device_name() { throw_none(); }
+std::shared_ptr<device> open(int, void*) { throw_none(); }
+int number_of(const device&) { throw_none(); }
+void wait(const device&) { throw_none(); }
+void check_memory(const device&, const char*, const elements&) { throw_none(); }
+void write(const device&, void*, const void*, std::size_t) { throw_none(); }
+void copy_and_wait(const device&, void*, const void*, std::size_t) { throw_none(); }
+without_gaps::without_gaps(const device& gpu, const elements&, bool) : gpu_(gpu) { throw_none(); }
+without_gaps::~without_gaps() = default;
+void without_gaps::write_back() const { throw_none(); }
 std::unique_ptr<any_reducer> make_reducer(const reduce_request&) { throw_none(); }
 std::unique_ptr<any_scanner> make_scanner(const scan_request&) { throw_none(); }
 std::unique_ptr<any_counter> make_counter(const counter_request&, const even_bins&) { throw_none(); }
 std::unique_ptr<any_counter> make_counter(const counter_request&, const edges&) { throw_none(); }
-std::unique_ptr<any_counter> make_byte_counter(cpu) { throw_none(); }
+std::unique_ptr<any_counter> make_byte_counter(const counter_request&) { throw_none(); }
+bool reduce_by_type(const reduce_request&, const elements&, void*, bool) { throw_none(); }
+bool scan_by_type(const scan_request&, const elements&, const elements&) { throw_none(); }
+bool count_by_type(const counter_request&, const even_bins&, const elements&, std::span<std::uint64_t>, outside*, bool)
+{
+    throw_none();
+}
+bool count_by_type(const counter_request&, const edges&, const elements&, std::span<std::uint64_t>, outside*, bool)
+{
+    throw_none();
+}
 
 } // namespace upsweep::runtime::gpu

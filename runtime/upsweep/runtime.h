@@ -1,14 +1,15 @@
 /* Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
  *
- * libupsweep: reduce, scan and histogram with the element type and the operator chosen at run time.
+ * libupsweep: reduce, scan and histogram with the element type and the operator chosen at run time, for arrays in memory
+ * of the host or of a GPU. docs/c-abi.md explains it with a program.
  *
- * Every function returns a status. On any status but UPSWEEP_OK nothing has been written to the caller's memory (but
- * for results of a scan on a GPU that failed on the way, UPSWEEP_INTERNAL), and upsweep_last_error() tells the calling
- * thread what failed, why, and what to do about it. Functions are thread-safe; one upsweep_reducer, upsweep_scanner or
- * upsweep_counter belongs to one thread at a time.
+ * Every function that can fail returns a status. On any status but UPSWEEP_OK nothing has been written to the caller's
+ * memory (but for results of a scan that failed on the way, UPSWEEP_INTERNAL), and upsweep_last_error() tells the calling
+ * thread what failed, why, and what to do about it. Functions are thread-safe; a context, and what has been created with
+ * it, belongs to one thread at a time.
  *
- * Floating-point results are those of the canonical order (docs/fold-order.md): the same bits for every target, number
- * of threads and way of cutting the input into pieces.
+ * Floating-point results are those of the canonical order (docs/fold-order.md): the same bits for every context, memory,
+ * number of threads and way of cutting the input into pieces.
  */
 #ifndef UPSWEEP_RUNTIME_H
 #define UPSWEEP_RUNTIME_H
@@ -22,16 +23,29 @@ extern "C" {
 
 #define UPSWEEP_API __attribute__((visibility("default")))
 
+/* A caller may pass any number for an enumeration; those that stand for nothing are refused. In C++ that takes a fixed type,
+ * which is the size that C gives them. */
+#ifdef __cplusplus
+#define UPSWEEP_ENUM_TYPE : int
+#else
+#define UPSWEEP_ENUM_TYPE
+#endif
+
+/* --- statuses, types and operators --------------------------------------------------------------------------------- */
+
 typedef enum upsweep_status {
     UPSWEEP_OK = 0,
     UPSWEEP_INVALID_ARGUMENT = 1, /* the call is wrong as it stands: lo >= hi, zero bins, unsorted edges, ... */
-    UPSWEEP_UNSUPPORTED = 2,      /* the operator is not defined for the type */
+    UPSWEEP_UNSUPPORTED = 2,      /* the operator is not defined for the type, or there is no such type */
     UPSWEEP_OUT_OF_MEMORY = 3,    /* the message tells the bytes asked for */
     UPSWEEP_NO_DEVICE = 4,        /* the machine has no GPU that can be used, or this build none of the engine for it */
-    UPSWEEP_INTERNAL = 5
+    UPSWEEP_INTERNAL = 5,
+    UPSWEEP_BUSY = 6,        /* another thread is in a call with the same context */
+    UPSWEEP_UNREACHABLE = 7, /* an array lies in memory that the context cannot reach */
+    UPSWEEP_OVERLAP = 8 /* elements of an output share memory with one another, or with other elements of an input */
 } upsweep_status;
 
-typedef enum upsweep_dtype {
+typedef enum upsweep_dtype UPSWEEP_ENUM_TYPE {
     UPSWEEP_BOOL = 0, /* one byte, 0 or 1 */
     UPSWEEP_I8 = 1,
     UPSWEEP_I16 = 2,
@@ -47,7 +61,7 @@ typedef enum upsweep_dtype {
     UPSWEEP_F64 = 12
 } upsweep_dtype;
 
-typedef enum upsweep_op {
+typedef enum upsweep_op UPSWEEP_ENUM_TYPE {
     UPSWEEP_PLUS = 0,
     UPSWEEP_MULTIPLIES = 1,
     UPSWEEP_MINIMUM = 2, /* NaN if any element is NaN; -0 is less than +0 */
@@ -58,14 +72,6 @@ typedef enum upsweep_op {
     UPSWEEP_LOGICAL_AND = 7, /* all types; nonzero and NaN are true */
     UPSWEEP_LOGICAL_OR = 8
 } upsweep_op;
-
-/* UPSWEEP_AUTO is the CPU: the arrays lie in its memory, and to bring them to a GPU takes longer than to fold them. */
-typedef enum upsweep_place { UPSWEEP_AUTO = 0, UPSWEEP_CPU = 1, UPSWEEP_CUDA = 2 } upsweep_place;
-
-typedef struct upsweep_target {
-    upsweep_place place;
-    int32_t threads; /* of the CPU, which brings elements to the GPU, too: 0 means all cores */
-} upsweep_target;
 
 /* The calling thread's last failure: one line, what failed and the remedy. Valid until its next failing call. */
 UPSWEEP_API const char* upsweep_last_error(void);
@@ -91,52 +97,181 @@ UPSWEEP_API const char* upsweep_op_name(upsweep_op op);
  * operator is not defined for the type (bit operators on floating-point numbers). */
 UPSWEEP_API upsweep_status upsweep_reduce_dtype(upsweep_op op, upsweep_dtype dtype, upsweep_dtype* result_dtype);
 
-/* Folds count elements. `result` has the type that upsweep_reduce_dtype tells. No elements: the operator's identity;
- * UPSWEEP_INVALID_ARGUMENT for minimum and maximum, which have none. */
-UPSWEEP_API upsweep_status upsweep_reduce(upsweep_target target, upsweep_op op, upsweep_dtype dtype, const void* in,
-                                          uint64_t count, void* result);
+/* --- where calls are carried out -------------------------------------------------------------------------------- */
 
-/* out[i] = in[0] (+) ... (+) in[i], or without in[i] where `exclusive`. `init`, one value of out_dtype or NULL, is put
- * before the first element. `out` may be `in` where the dtypes are equal; spans that overlap otherwise are refused.
- * Elements are converted to out_dtype (f16 and bf16: to f32, and results rounded once) before they are folded; sums
- * wrap in integers of out_dtype's width. UPSWEEP_UNSUPPORTED where the operator is not defined for out_dtype, or the
- * elements are floating-point numbers and the results integers. Without `init` an exclusive scan starts with the
- * identity: 0, 1, the largest value for minimum, ... */
-UPSWEEP_API upsweep_status upsweep_scan(upsweep_target target, upsweep_op op, bool exclusive, upsweep_dtype in_dtype,
-                                        const void* in, upsweep_dtype out_dtype, void* out, uint64_t count,
-                                        const void* init);
+/* UPSWEEP_AUTO is the CPU. */
+typedef enum upsweep_place UPSWEEP_ENUM_TYPE { UPSWEEP_AUTO = 0, UPSWEEP_CPU = 1, UPSWEEP_CUDA = 2 } upsweep_place;
 
-/* Folds an array that comes in pieces, to the same bits as in one piece. */
+/* The CPU with a number of threads, or a GPU with a stream and what a call there takes of its memory. Every function that
+ * takes a context takes NULL as well, which stands for the CPU with all cores and is never busy. What is created with a
+ * context may outlive it. A call that finds the context in use by another thread gives UPSWEEP_BUSY. */
+typedef struct upsweep_context upsweep_context;
+
+/* On a GPU: the one with this number, or the calling thread's current one for -1; calls are carried out in order of its
+ * default stream. UPSWEEP_NO_DEVICE where there is none, or where it is older than compute capability 7.5. */
+UPSWEEP_API upsweep_status upsweep_context_create(upsweep_place place, int32_t device, upsweep_context** context);
+/* The threads of the CPU, which bring elements to a GPU, too: 0 means all cores. */
+UPSWEEP_API upsweep_status upsweep_context_set_threads(upsweep_context* context, int32_t threads);
+/* Calls are carried out in order of this cudaStream_t, which is one of the context's device; those before it in order of
+ * theirs. UPSWEEP_INVALID_ARGUMENT for a context of the CPU. */
+UPSWEEP_API upsweep_status upsweep_context_set_stream(upsweep_context* context, void* stream);
+/* Limits how much of the GPU's memory elements on their way from the host take, which is 64 MiB by default: an array of
+ * any size passes through. Holds for what is created with the context afterwards; no effect on the CPU.
+ * UPSWEEP_INVALID_ARGUMENT below 3072 bytes, and from what is created below as many for each byte of an element. */
+UPSWEEP_API upsweep_status upsweep_context_limit_gpu_memory(upsweep_context* context, uint64_t bytes);
+/* Waits for all that has been started: after that, results in memory of the GPU are there. */
+UPSWEEP_API upsweep_status upsweep_context_wait(upsweep_context* context);
+/* `context` may be NULL. */
+UPSWEEP_API void upsweep_context_destroy(upsweep_context* context);
+
+/* --- arrays ------------------------------------------------------------------------------------------------------ */
+
+typedef enum upsweep_memory UPSWEEP_ENUM_TYPE {
+    UPSWEEP_HOST = 0,   /* of the host: a context of a GPU brings the elements there in pieces */
+    UPSWEEP_DEVICE = 1, /* of the GPU with the number `device` */
+    UPSWEEP_MANAGED = 2 /* of both, which CUDA calls managed */
+} upsweep_memory;
+
+/* Where elements lie. They are taken in the order in which the last index runs fastest. An input may have any strides,
+ * negative ones and zero, too; those of an output must put every element at a place of its own. The address is a multiple
+ * of the element's size. Elements without gaps are read where they lie at the speed of the memory;
+ * others are gathered piece by piece on a CPU, and on a GPU copied as a whole to memory that must be free there. More than
+ * 8 dimensions that cannot be told as fewer give UPSWEEP_UNSUPPORTED. */
+typedef struct upsweep_array {
+    void* data; /* of the element with all indices zero; is not written to where the array is an input */
+    upsweep_dtype dtype;
+    upsweep_memory memory;
+    int32_t device;         /* has a meaning for UPSWEEP_DEVICE alone */
+    int32_t rank;           /* 0: one element */
+    const int64_t* shape;   /* `rank` numbers of elements */
+    const int64_t* strides; /* in elements; NULL: without gaps, as C has them */
+} upsweep_array;
+
+/* *count elements side by side in memory of the host. The count is read when the array is used. */
+static inline upsweep_array upsweep_array_of(const void* data, upsweep_dtype dtype, const int64_t* count)
+{
+    upsweep_array array;
+    array.data = (void*)data;
+    array.dtype = dtype;
+    array.memory = UPSWEEP_HOST;
+    array.device = 0;
+    array.rank = 1;
+    array.shape = count;
+    array.strides = 0;
+    return array;
+}
+
+/* --- reduce, scan and histogram ------------------------------------------------------------------------------------ */
+
+/* Writes the fold of all elements to the first element of `result`, an array in any memory that has one element and the
+ * type that upsweep_reduce_dtype tells. No elements: the operator's identity; UPSWEEP_INVALID_ARGUMENT for minimum and
+ * maximum, which have none. Waits for the GPU unless the result lies in its memory. */
+UPSWEEP_API upsweep_status upsweep_reduce(upsweep_context* context, upsweep_op op, const upsweep_array* in,
+                                          const upsweep_array* result);
+
+/* out[i] = in[0] (+) ... (+) in[i], or without in[i] where `exclusive`. `init`, one value of out's dtype in memory of the
+ * host or NULL, is put before the first element. Both arrays have as many elements and lie in memory of the host, or both
+ * where the GPU reaches them, which the call then does not wait for; `out` may be `in`.
+ * Elements are converted to out's dtype (f16 and bf16: to f32, and results rounded once) before they are folded; sums
+ * wrap in integers of its width. UPSWEEP_UNSUPPORTED where the operator is not defined for it, or the elements are
+ * floating-point numbers and the results integers. Without `init` an exclusive scan starts with the identity: 0, 1, the
+ * largest value for minimum, ... */
+UPSWEEP_API upsweep_status upsweep_scan(upsweep_context* context, upsweep_op op, bool exclusive,
+                                        const upsweep_array* in, const upsweep_array* out, const void* init);
+
+/* How many samples are in no bin: below the first one, above the last one, or NaN. */
+typedef struct upsweep_outside {
+    uint64_t below;
+    uint64_t above;
+    uint64_t nan;
+} upsweep_outside;
+
+/* Counts samples in bins of equal width over [lo, hi], the last bin closed, as numpy.histogram does (docs/histogram.md),
+ * one for each element of `counts`, which are u64 without gaps and share no memory with the samples. Adds to the counts
+ * and to *outside, so that an array may come in pieces: the caller clears them first. Samples and counts lie in memory of
+ * the host, or both where the GPU reaches them, and *outside where the counts do; the call does not wait for a GPU that
+ * finds them in its memory. From memory of the host, each call on a GPU allocates as a counter does (below): feed pieces
+ * to one of those.
+ * UPSWEEP_INVALID_ARGUMENT: no bins, an empty range, or on a GPU more bins than it counts (below). */
+UPSWEEP_API upsweep_status upsweep_histogram_even(upsweep_context* context, const upsweep_array* in, double lo,
+                                                  double hi, const upsweep_array* counts, upsweep_outside* outside);
+
+/* The same with bin k = [edges[k], edges[k+1]), the last one closed; edges strictly ascending, in memory of the host,
+ * edge_count >= 2 and one more than there are counts. */
+UPSWEEP_API upsweep_status upsweep_histogram_edges(upsweep_context* context, const upsweep_array* in,
+                                                   const double* edges, uint64_t edge_count,
+                                                   const upsweep_array* counts, upsweep_outside* outside);
+
+/* Counts letters A-Z and a-z of a text, an array of u8, in groups of `group` letters (1..26; group 4: a-d, e-h, ..., y-z).
+ * Adds to the (26 + group - 1) / group counts; bytes that are no letters count as below all bins. */
+UPSWEEP_API upsweep_status upsweep_histogram_letters(upsweep_context* context, const upsweep_array* text,
+                                                     uint64_t group, const upsweep_array* counts,
+                                                     upsweep_outside* outside);
+
+/* --- arrays that come in pieces ------------------------------------------------------------------------------------ */
+
+/* Folds an array that comes in pieces, to the same bits as in one piece. Pieces may lie in any memory, by turns as well;
+ * when feed returns, a piece has been read. */
 typedef struct upsweep_reducer upsweep_reducer;
-UPSWEEP_API upsweep_status upsweep_reducer_create(upsweep_target target, upsweep_op op, upsweep_dtype dtype,
+UPSWEEP_API upsweep_status upsweep_reducer_create(upsweep_context* context, upsweep_op op, upsweep_dtype dtype,
                                                   upsweep_reducer** reducer);
-UPSWEEP_API upsweep_status upsweep_reducer_feed(upsweep_reducer* reducer, const void* in, uint64_t count);
-/* The fold of everything fed so far; more may be fed afterwards. */
+UPSWEEP_API upsweep_status upsweep_reducer_feed(upsweep_reducer* reducer, const upsweep_array* in);
+/* The fold of everything fed so far, a value in memory of the host; more may be fed afterwards. */
 UPSWEEP_API upsweep_status upsweep_reducer_result(const upsweep_reducer* reducer, void* result);
-/* Limits how much of a GPU's memory the elements on their way take, which is 64 MiB by default: an array of any size
- * passes through. To be called before the first elements are fed. No effect on the CPU. */
-UPSWEEP_API upsweep_status upsweep_reducer_limit_gpu_memory(upsweep_reducer* reducer, uint64_t bytes);
 UPSWEEP_API void upsweep_reducer_destroy(upsweep_reducer* reducer);
 
-/* Scans an array that comes in pieces, to the same bits as in one piece; every call writes `count` results. */
+/* Scans an array that comes in pieces, to the same bits as in one piece; every call writes a result an element. The arrays
+ * are as upsweep_scan wants them, of these types. */
 typedef struct upsweep_scanner upsweep_scanner;
-UPSWEEP_API upsweep_status upsweep_scanner_create(upsweep_target target, upsweep_op op, bool exclusive,
+UPSWEEP_API upsweep_status upsweep_scanner_create(upsweep_context* context, upsweep_op op, bool exclusive,
                                                   upsweep_dtype in_dtype, upsweep_dtype out_dtype, const void* init,
                                                   upsweep_scanner** scanner);
-UPSWEEP_API upsweep_status upsweep_scanner_feed(upsweep_scanner* scanner, const void* in, void* out, uint64_t count);
-UPSWEEP_API upsweep_status upsweep_scanner_limit_gpu_memory(upsweep_scanner* scanner, uint64_t bytes);
+UPSWEEP_API upsweep_status upsweep_scanner_feed(upsweep_scanner* scanner, const upsweep_array* in,
+                                                const upsweep_array* out);
 UPSWEEP_API void upsweep_scanner_destroy(upsweep_scanner* scanner);
+
+/* Counts samples, or letters, that come in pieces. On a GPU the pieces are gathered, and counted in a table there,
+ * which stays until the counter is destroyed: cheaper than one of the calls above for each piece.
+ *
+ * What it takes: 8 bytes a bin, on a GPU of the GPU's memory, on a CPU as much again, and 4 bytes a bin and thread,
+ * while samples are fed. On a GPU also up to 64 MiB (upsweep_context_limit_gpu_memory) of its memory and as much
+ * page-locked memory of the host, in three parts as they are needed, and what the GPU engine takes for itself
+ * (docs/histogram.md); all of it from the first samples on, until the counter is destroyed. */
+typedef struct upsweep_counter upsweep_counter;
+/* The edges are copied. Where a counter cannot be created *counter is left as it is: UPSWEEP_INVALID_ARGUMENT for bins
+ * that the calls above refuse, and on a GPU for more than it counts at once, 16,777,213, or fewer where its blocks have
+ * little shared memory (the message tells how many); UPSWEEP_NO_DEVICE. */
+UPSWEEP_API upsweep_status upsweep_counter_create_even(upsweep_context* context, upsweep_dtype dtype, double lo,
+                                                       double hi, uint64_t bins, upsweep_counter** counter);
+UPSWEEP_API upsweep_status upsweep_counter_create_edges(upsweep_context* context, upsweep_dtype dtype,
+                                                        const double* edges, uint64_t edge_count,
+                                                        upsweep_counter** counter);
+/* The bytes that are no letters count as below all bins. */
+UPSWEEP_API upsweep_status upsweep_counter_create_letters(upsweep_context* context, uint64_t group,
+                                                          upsweep_counter** counter);
+/* The samples are read before the call returns. A call that fails with UPSWEEP_INTERNAL or UPSWEEP_OUT_OF_MEMORY may
+ * have counted part of them: such a counter can only be destroyed, and on a GPU refuses further calls. Where nothing
+ * has been counted yet, as without memory for the first samples, the call may be repeated. */
+UPSWEEP_API upsweep_status upsweep_counter_feed(upsweep_counter* counter, const upsweep_array* in);
+/* Overwrites counts, one for each bin, and *outside, in memory of the host, with those of everything fed so far; more may
+ * be fed afterwards. */
+UPSWEEP_API upsweep_status upsweep_counter_result(const upsweep_counter* counter, uint64_t* counts,
+                                                  upsweep_outside* outside);
+/* `counter` may be NULL. */
+UPSWEEP_API void upsweep_counter_destroy(upsweep_counter* counter);
+
+/* --- partials ------------------------------------------------------------------------------------------------------ */
 
 /* The fold of some elements of an array as a value. Partials of parts of an array, folded by whatever thread, device or
  * machine, are merged in any order, and the result has the bits of upsweep_reduce over the whole (docs/fold-order.md). */
 typedef struct upsweep_partial upsweep_partial;
 /* Of no elements. */
 UPSWEEP_API upsweep_status upsweep_partial_create(upsweep_op op, upsweep_dtype dtype, upsweep_partial** partial);
-/* Folds `count` elements whose first one has the position `first_position` in its array. UPSWEEP_INVALID_ARGUMENT, and
+/* Folds elements, of the partial's dtype, whose first one has the position `first_position` in its array. UPSWEEP_INVALID_ARGUMENT, and
  * nothing folded, where one of them has been folded already (the message names the positions) or positions go beyond
  * 2^63 - 1. */
-UPSWEEP_API upsweep_status upsweep_partial_feed(upsweep_partial* partial, upsweep_target target, const void* in,
-                                                uint64_t count, uint64_t first_position);
+UPSWEEP_API upsweep_status upsweep_partial_feed(upsweep_partial* partial, upsweep_context* context,
+                                                const upsweep_array* in, uint64_t first_position);
 /* Adds the elements of another partial, which has none in common: else UPSWEEP_INVALID_ARGUMENT, and nothing changed. */
 UPSWEEP_API upsweep_status upsweep_partial_merge(upsweep_partial* partial, const upsweep_partial* other);
 /* The fold, of the type that upsweep_reduce_dtype tells, of the elements from position 0 on. UPSWEEP_INVALID_ARGUMENT
@@ -152,65 +287,6 @@ UPSWEEP_API upsweep_status upsweep_partial_bytes(const upsweep_partial* partial,
 UPSWEEP_API upsweep_status upsweep_partial_of_bytes(const void* bytes, uint64_t size, upsweep_partial** partial);
 /* `partial` may be NULL. */
 UPSWEEP_API void upsweep_partial_destroy(upsweep_partial* partial);
-
-/* How many samples are in no bin: below the first one, above the last one, or NaN. */
-typedef struct upsweep_outside {
-    uint64_t below;
-    uint64_t above;
-    uint64_t nan;
-} upsweep_outside;
-
-/* Counts samples in `bins` bins of equal width over [lo, hi], the last bin closed, as numpy.histogram does (docs/histogram.md).
- * Adds to counts[0..bins) and to *outside, so that an array may come in pieces: the caller clears them first. On a GPU
- * each call allocates as much for samples on their way, and as large a table, as a counter does (below): feed pieces to
- * one of those. UPSWEEP_INVALID_ARGUMENT: no bins, an empty range, or on a GPU more bins than it counts (below). */
-UPSWEEP_API upsweep_status upsweep_histogram_even(upsweep_target target, upsweep_dtype dtype, const void* in,
-                                                  uint64_t count, double lo, double hi, uint64_t bins, uint64_t* counts,
-                                                  upsweep_outside* outside);
-
-/* The same with bin k = [edges[k], edges[k+1]), the last one closed; edges strictly ascending, edge_count >= 2,
- * edge_count - 1 counts. */
-UPSWEEP_API upsweep_status upsweep_histogram_edges(upsweep_target target, upsweep_dtype dtype, const void* in,
-                                                   uint64_t count, const double* edges, uint64_t edge_count,
-                                                   uint64_t* counts, upsweep_outside* outside);
-
-/* Counts letters A-Z and a-z of a text in groups of `group` letters (1..26; group 4: a-d, e-h, ..., y-z). Adds to
- * counts[0..(26 + group - 1) / group) and the bytes that are no letters to *others. */
-UPSWEEP_API upsweep_status upsweep_histogram_letters(upsweep_target target, const void* text, uint64_t bytes,
-                                                     uint64_t group, uint64_t* counts, uint64_t* others);
-
-/* Counts samples, or letters, that come in pieces. On a GPU the pieces are gathered, and counted in a table there,
- * which stays until the counter is destroyed: cheaper than one of the calls above for each piece.
- *
- * What it takes: 8 bytes a bin, on a GPU of the GPU's memory, on a CPU as much again, and 4 bytes a bin and thread,
- * while samples are fed. On a GPU also up to 64 MiB (upsweep_counter_limit_gpu_memory) of its memory and as much
- * page-locked memory of the host, in three parts as they are needed, and what the GPU engine takes for itself
- * (docs/histogram.md); all of it from the first samples on, until the counter is destroyed. */
-typedef struct upsweep_counter upsweep_counter;
-/* The edges are copied. Where a counter cannot be created *counter is left as it is: UPSWEEP_INVALID_ARGUMENT for bins
- * that the calls above refuse, and on a GPU for more than it counts at once, 16,777,213, or fewer where its blocks have
- * little shared memory (the message tells how many); UPSWEEP_NO_DEVICE. */
-UPSWEEP_API upsweep_status upsweep_counter_create_even(upsweep_target target, upsweep_dtype dtype, double lo, double hi,
-                                                       uint64_t bins, upsweep_counter** counter);
-UPSWEEP_API upsweep_status upsweep_counter_create_edges(upsweep_target target, upsweep_dtype dtype, const double* edges,
-                                                        uint64_t edge_count, upsweep_counter** counter);
-/* The bytes that are no letters count as below all bins. */
-UPSWEEP_API upsweep_status upsweep_counter_create_letters(upsweep_target target, uint64_t group,
-                                                          upsweep_counter** counter);
-/* The samples are read before the call returns. A call that fails with UPSWEEP_INTERNAL or UPSWEEP_OUT_OF_MEMORY may
- * have counted part of them: such a counter can only be destroyed, and on a GPU refuses further calls. Where nothing
- * has been counted yet, as without memory for the first samples, the call may be repeated, on a GPU with a lower
- * limit. */
-UPSWEEP_API upsweep_status upsweep_counter_feed(upsweep_counter* counter, const void* in, uint64_t count);
-/* Overwrites counts, one for each bin, and *outside with those of everything fed so far; more may be fed afterwards. */
-UPSWEEP_API upsweep_status upsweep_counter_result(const upsweep_counter* counter, uint64_t* counts,
-                                                  upsweep_outside* outside);
-/* As upsweep_reducer_limit_gpu_memory; the table of counts and what the GPU engine takes for itself come on top of it.
- * UPSWEEP_INVALID_ARGUMENT after the first samples were fed, or where a GPU needs more: 3 * 1024 samples. No effect on
- * the CPU. */
-UPSWEEP_API upsweep_status upsweep_counter_limit_gpu_memory(upsweep_counter* counter, uint64_t bytes);
-/* `counter` may be NULL. */
-UPSWEEP_API void upsweep_counter_destroy(upsweep_counter* counter);
 
 #ifdef __cplusplus
 }

@@ -4,24 +4,25 @@
 #include <cstdlib>
 #include <limits>
 
+#include "dtype.hpp"
 #include "npy.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
-    namespace cli = upsweep::cli;
+    namespace files = upsweep::files;
     const std::string_view file(reinterpret_cast<const char*>(data), size);
     try {
-        const cli::npy_header header = cli::parse_npy_header(file);
+        const files::npy_header header = files::parse_npy_header("fuzzed", file);
         if (header.data_offset > size)
             std::abort();
-        if (header.count > std::numeric_limits<std::int64_t>::max() / upsweep_dtype_size(header.dtype))
+        if (header.count > std::numeric_limits<std::int64_t>::max() / files::dtype_size(header.dtype))
             std::abort();
         unsigned __int128 count = 1;
         for (const std::uint64_t extent : header.shape)
             count = extent == 0 || count == 0 ? 0 : count * extent;
         if (count != header.count)
             std::abort();
-    } catch (const cli::failure&) {
+    } catch (const files::failure&) {
     }
     return 0;
 }

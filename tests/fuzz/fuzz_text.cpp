@@ -5,11 +5,12 @@
 #include <cstring>
 #include <vector>
 
+#include "dtype.hpp"
 #include "text.hpp"
 
 namespace {
 
-namespace cli = upsweep::cli;
+namespace files = upsweep::files;
 
 template <class T>
 bool begins_with(const std::vector<T>& values, const std::vector<T>& expected)
@@ -21,23 +22,23 @@ bool begins_with(const std::vector<T>& values, const std::vector<T>& expected)
 template <class T>
 void check(std::string_view text, std::size_t cut_seed)
 {
-    std::vector<T> values(cli::most_numbers(text.size()));
-    const cli::parsed_block block = cli::parse_text(text, values.data());
+    std::vector<T> values(files::most_numbers(text.size()));
+    const files::parse_result block = files::parse_text(text, values.data());
 
     std::vector<T> expected;
-    auto error = cli::number_error::none;
+    auto error = files::number_error::none;
     std::uint64_t lines = 0;
-    for (std::size_t i = 0; i < text.size() && error == cli::number_error::none;) {
-        if (cli::is_space(text[i])) {
+    for (std::size_t i = 0; i < text.size() && error == files::number_error::none;) {
+        if (files::is_space(text[i])) {
             lines += text[i++] == '\n';
             continue;
         }
         std::size_t end = i;
-        while (end < text.size() && !cli::is_space(text[end]))
+        while (end < text.size() && !files::is_space(text[end]))
             ++end;
         T value{};
-        error = cli::parse_number(text.substr(i, end - i), value);
-        if (error == cli::number_error::none)
+        error = files::parse_number(text.substr(i, end - i), value);
+        if (error == files::number_error::none)
             expected.push_back(value);
         i = end;
     }
@@ -45,15 +46,15 @@ void check(std::string_view text, std::size_t cut_seed)
         std::abort();
     if (!begins_with(values, expected))
         std::abort();
-    if (error != cli::number_error::none)
-        if (cli::number_error_text(error, block.token, UPSWEEP_F64).empty())
+    if (error != files::number_error::none)
+        if (files::number_problem(error, block.token, UPSWEEP_F64).reason.empty())
             std::abort();
 
-    const std::size_t cut = cli::cut_after_space(text.substr(0, text.empty() ? 0 : cut_seed % text.size()));
-    const cli::parsed_block front = cli::parse_text(text.substr(0, cut), values.data());
-    if (front.error != cli::number_error::none)
+    const std::size_t cut = files::cut_after_space(text.substr(0, text.empty() ? 0 : cut_seed % text.size()));
+    const files::parse_result front = files::parse_text(text.substr(0, cut), values.data());
+    if (front.error != files::number_error::none)
         return;
-    const cli::parsed_block back = cli::parse_text(text.substr(cut), values.data() + front.count);
+    const files::parse_result back = files::parse_text(text.substr(cut), values.data() + front.count);
     if (back.error != error || front.count + back.count != expected.size() || front.new_lines + back.new_lines != lines)
         std::abort();
     if (!begins_with(values, expected))
@@ -70,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::vector<char> bytes(data + 1, data + size);
     const std::string_view text(bytes.data(), bytes.size());
     constexpr unsigned dtypes = 13;
-    cli::with_type(static_cast<upsweep_dtype>(data[0] % dtypes), [&]<class T>(std::type_identity<T>) {
+    files::with_type(static_cast<upsweep_dtype>(data[0] % dtypes), [&]<class T>(std::type_identity<T>) {
         if constexpr (!std::is_same_v<T, bool>)
             check<T>(text, std::size_t{data[0]} * 7);
         else

@@ -15,7 +15,7 @@ import samples
 from checks import Mismatch, case, refused, require, run
 from fold_order import (COMBINE, FLOATS, OPS, STORAGE, convert, fold, folds, identity, reduce, reduce_dtype, scan,
                         supported)
-from library import DTYPES, INVALID_ARGUMENT, OK, OP_NUMBERS, UNSUPPORTED, Guarded, cpu
+from library import DTYPES, INVALID_ARGUMENT, OK, OP_NUMBERS, OVERLAP, UNSUPPORTED, Guarded, cpu
 
 SMALL = 5000
 THREADS = (1, 2, 3, 8)
@@ -223,13 +223,11 @@ def cut(rng, n):
 
 
 @case()
-def check_reducer(lib, op, dtype, source, expected, pieces, target, gpu_memory=None):
-    what = f"{lib.isa} reducer {op} {dtype}, {target}, {gpu_memory} bytes, pieces {pieces}"
+def check_reducer(lib, op, dtype, source, expected, pieces, target):
+    what = f"{lib.isa} reducer {op} {dtype}, {target}, pieces {pieces}"
     result_dtype, reducer = reduce_dtype(op, dtype), ctypes.c_void_p()
     status = lib.reducer_create(target, OP_NUMBERS[op], DTYPES[dtype], ctypes.byref(reducer))
     require(status == OK, f"{what}: {lib.message()}")
-    if gpu_memory is not None:
-        require(lib.reducer_limit_gpu_memory(reducer, gpu_memory) == OK, f"{what}: {lib.message()}")
     for begin, end in pieces:
         status = lib.reducer_feed(reducer, source.pointer + begin * source.array.itemsize, end - begin)
         require(status == OK, f"{what}, at {begin}: {lib.message()}")
@@ -253,9 +251,8 @@ def reduce_pieces(libs, rng):
 
 
 @case()
-def check_scanner(lib, scanned, pieces, target, in_place, gpu_memory=None):
-    what = (f"{lib.isa} scanner, {scanned.what}, {target}, {gpu_memory} bytes{', in place' if in_place else ''}, "
-            f"pieces {pieces}")
+def check_scanner(lib, scanned, pieces, target, in_place):
+    what = f"{lib.isa} scanner, {scanned.what}, {target}{', in place' if in_place else ''}, pieces {pieces}"
     source, out, scanner = scanned.out if in_place else scanned.source, scanned.out, ctypes.c_void_p()
     if in_place:
         out.array[:] = scanned.values
@@ -264,8 +261,6 @@ def check_scanner(lib, scanned, pieces, target, in_place, gpu_memory=None):
     status = lib.scanner_create(target, OP_NUMBERS[scanned.op], scanned.exclusive, DTYPES[scanned.dtype],
                                 DTYPES[scanned.out_dtype], scanned.init_pointer(), ctypes.byref(scanner))
     require(status == OK, f"{what}: {lib.message()}")
-    if gpu_memory is not None:
-        require(lib.scanner_limit_gpu_memory(scanner, gpu_memory) == OK, f"{what}: {lib.message()}")
     for begin, end in pieces:
         status = lib.scanner_feed(scanner, source.pointer + begin * source.array.itemsize,
                                   out.pointer + begin * out.array.itemsize, end - begin)
@@ -305,7 +300,7 @@ def refusals(libs, rng):
                         INVALID_ARGUMENT, out, op, "no elements")
         for bad in (-1, 13, 99):
             refused(lib, f"reduce of type {bad}", lib.reduce(one, 0, bad, some.pointer, 100, out.pointer),
-                    INVALID_ARGUMENT, out, str(bad))
+                    UNSUPPORTED, out, str(bad))
             refused(lib, f"scan by operator {bad}", lib.scan(one, bad, False, i32, some.pointer, i32, out.pointer, 100, None),
                     INVALID_ARGUMENT, out, str(bad))
         refused(lib, "a negative number of threads", lib.reduce(cpu(-1), 0, i32, some.pointer, 1, out.pointer),
@@ -314,7 +309,7 @@ def refusals(libs, rng):
         for shift, kind in ((4, i32), (-4, i32), (396, i32), (0, DTYPES["f64"])):
             refused(lib, f"a scan overlapping by {shift} bytes", lib.scan(one, 0, False, i32, both.pointer + 400, kind,
                                                                      both.pointer + 400 + shift, 100, None),
-                    INVALID_ARGUMENT, both, "overlap")
+                    OVERLAP, both, "overlap")
 
 
 def nothing(libs, rng):

@@ -45,7 +45,8 @@ def reducers(libs, rng):
             expected = reduce(values, op, dtype, folds)
             source, pieces = Guarded.of(dtype, values, rng.integers(64)), few(cut(rng, len(values)))
             for lib in libs:
-                check_reducer(lib, op, dtype, source, expected, pieces, cuda(2), UNDER_WAY * size_of(dtype) * chunk)
+                check_reducer(lib, op, dtype, source, expected, pieces,
+                              cuda(2)._replace(gpu_memory=UNDER_WAY * size_of(dtype) * chunk))
 
 
 def scanners(libs, rng):
@@ -55,8 +56,8 @@ def scanners(libs, rng):
         name, values = next(inputs_of(rng, op, dtype, near_borders(rng, chunk)))
         scanned = ScanCase(rng, op, dtype, values, name, None, bool(rng.integers(2)), bool(rng.integers(2)))
         for lib in libs:
-            check_scanner(lib, scanned, cut(rng, len(values)), cuda(2), bool(rng.integers(2)),
-                          UNDER_WAY * 2 * size_of(dtype) * chunk)
+            check_scanner(lib, scanned, cut(rng, len(values)),
+                          cuda(2)._replace(gpu_memory=UNDER_WAY * 2 * size_of(dtype) * chunk), bool(rng.integers(2)))
 
 
 def converting_scanners(libs, rng):
@@ -69,8 +70,8 @@ def converting_scanners(libs, rng):
         name, values = next(inputs_of(rng, op, source, near_borders(rng, LEAST)))
         scanned = ScanCase(rng, op, source, values, name, target, bool(rng.integers(2)), bool(rng.integers(2)))
         for lib in libs:
-            check_scanner(lib, scanned, [(0, len(values))], cuda(1), False,
-                          UNDER_WAY * (size_of(source) + size_of(target)) * LEAST)
+            memory = UNDER_WAY * (size_of(source) + size_of(target)) * LEAST
+            check_scanner(lib, scanned, [(0, len(values))], cuda(1)._replace(gpu_memory=memory), False)
 
 
 @case()
@@ -113,16 +114,16 @@ def histograms_in_chunks(libs, rng):
     for dtype in STORAGE:
         chunk = LEAST << int(rng.integers(2))
         x = histograms.adversarial(rng, dtype, histograms.even_edges(dtype, -5, 250, 300), near_borders(rng, chunk))
-        pieces, memory = few(cut(rng, len(x))), UNDER_WAY * size_of(dtype) * chunk
+        pieces, target = few(cut(rng, len(x))), cuda(2)._replace(gpu_memory=UNDER_WAY * size_of(dtype) * chunk)
         for lib in libs:
             histograms.check_counter(
-                lib, cuda(2), x, dtype, pieces, lambda n: histograms.count_between(
+                lib, target, x, dtype, pieces, lambda n: histograms.count_between(
                     histograms.even_edges(dtype, -5, 250, 300), histograms.comparable(x[:n], dtype, False)),
-                "even bins on the GPU", even=(-5, 250, 300), gpu_memory=memory)
+                "even bins on the GPU", even=(-5, 250, 300))
             histograms.check_counter(
-                lib, cuda(2), x, dtype, pieces,
+                lib, target, x, dtype, pieces,
                 lambda n: histograms.count_between(edges, histograms.comparable(x[:n], dtype, True)),
-                "edges on the GPU", edges=edges, gpu_memory=memory)
+                "edges on the GPU", edges=edges)
     histograms.letters(libs, rng, on=cuda)
 
 
@@ -142,11 +143,13 @@ def refusals(libs, rng):
         counter, reducer = ctypes.c_void_p(), ctypes.c_void_p()
         require(lib.counter_create_even(gpu, f32, 0, 1, 4, ctypes.byref(counter)) == OK, lib.message())
         require(lib.reducer_create(gpu, 0, f32, ctypes.byref(reducer)) == OK, lib.message())
-        for fed, limit, feed in ((counter, lib.counter_limit_gpu_memory, lib.counter_feed),
-                                 (reducer, lib.reducer_limit_gpu_memory, lib.reducer_feed)):
-            refused(lib, "too little memory", limit(fed, 1000), INVALID_ARGUMENT, out, "1000 bytes")
+        for fed, feed in ((counter, lib.counter_feed), (reducer, lib.reducer_feed)):
             require(feed(fed, some.pointer, 100) == OK, lib.message())
-            refused(lib, "a limit that comes late", limit(fed, 1 << 20), INVALID_ARGUMENT, out, "before")
+        little = cuda(1)._replace(gpu_memory=1000)
+        refused(lib, "too little memory", lib.context(little)[0], INVALID_ARGUMENT, out, "1000 bytes")
+        little = cuda(1)._replace(gpu_memory=4000)
+        refused(lib, "too little memory for f32", lib.reducer_create(little, 0, f32, ctypes.byref(ctypes.c_void_p())),
+                INVALID_ARGUMENT, out, "4000 bytes", "at least")
         lib.counter_destroy(counter)
         lib.reducer_destroy(reducer)
     histograms.refusals_of_counters(libs, rng, on=cuda)
@@ -177,19 +180,21 @@ def too_many_bins(libs, rng):
 
 
 def too_much_memory(libs, rng):
-    """A counter without memory for its first samples has not been fed: it may have less, and counts."""
+    """A counter without memory for its first samples says so every time; one with less memory counts."""
     x = np.array([0.5, 0.7, 2], np.float32)
     for lib in libs:
         counter, counts, outside = ctypes.c_void_p(), Guarded("u64", 2), Outside()
+        for memory in (1 << 60, 1 << 20):
+            target = cuda(1)._replace(gpu_memory=memory)
+            with case():
+                status = lib.counter_create_even(target, DTYPES["f32"], 0, 1, 2, ctypes.byref(counter))
+                require(status == OK, lib.message())
+            for _ in range(2 if memory == 1 << 60 else 0):
+                status = lib.counter_feed(counter, x.ctypes.data, 3)
+                refused(lib, "too much memory", status, OUT_OF_MEMORY, counts, "bytes left")
+            if memory == 1 << 60:
+                lib.counter_destroy(counter)
         with case():
-            status = lib.counter_create_even(cuda(1), DTYPES["f32"], 0, 1, 2, ctypes.byref(counter))
-            require(status == OK, lib.message())
-            require(lib.counter_limit_gpu_memory(counter, 1 << 60) == OK, lib.message())
-        for _ in range(2):
-            status = lib.counter_feed(counter, x.ctypes.data, 3)
-            refused(lib, "too much memory", status, OUT_OF_MEMORY, counts, "bytes left")
-        with case():
-            require(lib.counter_limit_gpu_memory(counter, 1 << 20) == OK, lib.message())
             require(lib.counter_feed(counter, x.ctypes.data, 3) == OK, lib.message())
             require(lib.counter_result(counter, counts.pointer, ctypes.byref(outside)) == OK, lib.message())
             require(counts.array.tolist() == [0, 2] and outside.above == 1, f"{lib.isa}: wrong counts after a failure")

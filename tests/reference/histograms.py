@@ -15,7 +15,7 @@ import numpy as np
 import samples
 from checks import case, refused, require, run
 from fold_order import FLOATS, STORAGE, convert
-from library import DTYPES, INVALID_ARGUMENT, OK, Guarded, Outside, cpu
+from library import DTYPES, INVALID_ARGUMENT, OK, UNSUPPORTED, Guarded, Outside, cpu
 
 THREADS = (1, 2, 3, 8)
 
@@ -194,14 +194,12 @@ def given_edges(libs, rng):
 
 
 @case()
-def check_counter(lib, target, x, dtype, pieces, expected, what, even=None, edges=None, gpu_memory=None):
+def check_counter(lib, target, x, dtype, pieces, expected, what, even=None, edges=None):
     """Fed in pieces, with the counts of all samples so far after the middle one and the last. A result does not add."""
     counter, source = ctypes.c_void_p(), Guarded.of(dtype, x)
     status = (lib.counter_create_even(target, DTYPES[dtype], *even, ctypes.byref(counter)) if even else
               lib.counter_create_edges(target, DTYPES[dtype], edges.ctypes.data, len(edges), ctypes.byref(counter)))
     require(status == OK, f"{what}: {lib.message()}")
-    if gpu_memory:
-        require(lib.counter_limit_gpu_memory(counter, gpu_memory) == OK, lib.message())
     counts, outside = Guarded("u64", len(expected(0)[0])), Outside()
     for k, (begin, end) in enumerate(pieces):
         status = lib.counter_feed(counter, source.pointer + int(begin) * source.array.itemsize, int(end - begin))
@@ -225,7 +223,7 @@ def counters(libs, rng):
         for lib in libs:
             check_counter(lib, cpu(2), x, dtype, list(zip([0, *ends], ends)),
                           lambda n: count_between(even_edges(dtype, -5, 250, 300), comparable(x[:n], dtype, False)),
-                          "even bins", even=(-5, 250, 300), gpu_memory=1)  # which is no limit on a CPU
+                          "even bins", even=(-5, 250, 300))
             check_counter(lib, cpu(2), x, dtype, list(zip([0, *ends], ends)),
                           lambda n: count_between(edges, comparable(x[:n], dtype, True)), "edges", edges=edges)
 
@@ -255,12 +253,12 @@ def letters(libs, rng, on=cpu):
         expected = np.bincount((lower[is_letter] - ord("a")) // group, minlength=groups).astype(np.uint64)
         for lib in libs:
             with case():
-                counts, others = Guarded.of("u64", np.full(groups, 5, np.uint64)), ctypes.c_uint64(7)
+                counts, others = Guarded.of("u64", np.full(groups, 5, np.uint64)), Outside(7, 8, 9)
                 status = lib.histogram_letters(on(int(rng.choice(THREADS))), text.ctypes.data, len(text), group,
                                                counts.pointer, ctypes.byref(others))
                 require(status == OK, f"{lib.isa} letters: {lib.message()}")
                 require(np.array_equal(counts.array, expected + np.uint64(5)) and counts.untouched_around() and
-                        others.value == 7 + np.count_nonzero(~is_letter),
+                        (others.below, others.above, others.nan) == (7 + np.count_nonzero(~is_letter), 8, 9),
                         f"{lib.isa}: wrong letters in groups of {group}")
                 counter, counts, outside = ctypes.c_void_p(), Guarded("u64", groups), Outside()
                 status = lib.counter_create_letters(on(2), group, ctypes.byref(counter))
@@ -293,9 +291,8 @@ def refusals_of_counters(libs, rng, on=cpu):
                 (lambda: lib.counter_create_letters(on(1), 27, place), "1 to 26"),
                 (lambda: lib.counter_create_letters(on(1), 4, None), "null"),
                 (lambda: lib.counter_feed(None, x.ctypes.data, 10), "null"),
-                (lambda: lib.counter_result(None, counts, beside), "null"),
-                (lambda: lib.counter_limit_gpu_memory(None, 1 << 20), "null")]:
-            refused(lib, "a counter", call(), INVALID_ARGUMENT, out, word)
+                (lambda: lib.counter_result(None, counts, beside), "null")]:
+            refused(lib, "a counter", call(), UNSUPPORTED if word == "99" else INVALID_ARGUMENT, out, word)
             with case():
                 require(created.value == 0xA5A5, f"{lib.isa}: a failed call created a counter")
         lib.counter_destroy(None)
@@ -342,14 +339,14 @@ def refusals(libs, rng):
         even(0, inf, 10, "finite")
         even(-inf, 0, 10, "finite")
         even(-1.7e308, 1.7e308, 10, "finite")
-        even(0, 1, 1 << 63, "bins")
+        even(0, 1, 1 << 62, "memory")
         edges([], "two edges")
         edges([1.0], "two edges")
         edges([1.0, 1.0], "ascending", "edge 1")
         edges([0.0, 2.0, 1.0], "ascending", "edge 2")
         edges([0.0, nan, 1.0], "NaN", "edge 1")
         for group in (0, 27):
-            out, others = Guarded("u64", 100), ctypes.c_uint64()
+            out, others = Guarded("u64", 100), Outside()
             refused(lib, f"groups of {group} letters", lib.histogram_letters(
                 cpu(1), x.ctypes.data, 10, group, out.pointer, ctypes.byref(others)), INVALID_ARGUMENT, out, "1 to 26")
 

@@ -37,7 +37,7 @@ class Partial:
 
     def feed(self, values, first, target):
         source = Guarded.of(self.dtype, values, first)
-        return self.lib.partial_feed(self.handle, target, source.pointer, len(values), first)
+        return self.lib.partial_feed(self.handle, DTYPES[self.dtype], target, source.pointer, len(values), first)
 
     def bytes(self):
         size = ctypes.c_uint64()

@@ -7,12 +7,16 @@
 int main(void)
 {
     const float numbers[5] = {1, 2, 3, 4, 5};
-    const upsweep_target cpu = {UPSWEEP_CPU, 0};
+    const int64_t five = 5;
+    const int64_t one = 1;
     float sum = 0;
     float sums[5];
+    const upsweep_array in = upsweep_array_of(numbers, UPSWEEP_F32, &five);
+    const upsweep_array total = upsweep_array_of(&sum, UPSWEEP_F32, &one);
+    const upsweep_array out = upsweep_array_of(sums, UPSWEEP_F32, &five);
 
-    if (upsweep_reduce(cpu, UPSWEEP_PLUS, UPSWEEP_F32, numbers, 5, &sum) != UPSWEEP_OK ||
-        upsweep_scan(cpu, UPSWEEP_PLUS, false, UPSWEEP_F32, numbers, UPSWEEP_F32, sums, 5, NULL) != UPSWEEP_OK) {
+    if (upsweep_reduce(NULL, UPSWEEP_PLUS, &in, &total) != UPSWEEP_OK ||
+        upsweep_scan(NULL, UPSWEEP_PLUS, false, &in, &out, NULL) != UPSWEEP_OK) {
         fprintf(stderr, "%s\n", upsweep_last_error());
         return EXIT_FAILURE;
     }

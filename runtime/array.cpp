@@ -1,0 +1,192 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "array.hpp"
+
+#include <limits>
+#include <span>
+#include <string>
+
+#include <upsweep/overlap.hpp>
+
+#include "call.hpp"
+
+namespace upsweep::runtime {
+
+namespace {
+
+// Bytes of an element, which are copied as they are. An array of bytes may lie where an object of any type does.
+template <std::size_t Bytes>
+struct alignas(Bytes) word {
+    std::byte bytes[Bytes];
+};
+
+template <class F>
+void with_word(std::size_t bytes, F f)
+{
+    switch (bytes) {
+    case 1: return f(word<1>{});
+    case 2: return f(word<2>{});
+    case 4: return f(word<4>{});
+    default: return f(word<8>{});
+    }
+}
+
+template <class Word>
+view_iterator<Word, most_dimensions> words_of(const elements& of)
+{
+    return view<Word, most_dimensions>(reinterpret_cast<Word*>(of.data), of.extents, of.strides).begin();
+}
+
+// Calls f(first, count) for parts of `count` elements, which the threads take.
+template <class F>
+void for_each_part(const cpu& host, std::uint64_t count, F f)
+{
+    constexpr std::uint64_t part = 1 << 14;
+    cpu_engine::for_each_index(host, (count + part - 1) / part,
+                               [&](std::size_t k) { f(k * part, std::min<std::uint64_t>(part, count - k * part)); });
+}
+
+[[noreturn]] void refuse(const char* call, const char* name, const std::string& reason, const char* remedy)
+{
+    throw error(error_kind::invalid_argument, call, std::string(name) + ' ' + reason, remedy);
+}
+
+// Writes the dimensions of the array to the last ones of `to`: those of one element are left out, and neighbours that lie as
+// one dimension would are made one.
+void collapse(const char* call, const char* name, std::span<const std::int64_t> shape, const std::int64_t* strides,
+              elements& to)
+{
+    to.extents.fill(1);
+    to.strides.fill(1);
+    std::size_t last = most_dimensions; // the first dimension of the result so far
+    std::int64_t behind = 1;            // how many elements an index has in an array without gaps
+    for (std::size_t k = shape.size(); k-- > 0;) {
+        const auto extent = static_cast<std::size_t>(shape[k]);
+        const std::ptrdiff_t stride = strides != nullptr ? strides[k] : behind;
+        behind *= shape[k];
+        if (extent == 1)
+            continue;
+        // A product that is too large is one of strides that are too large, too, which are refused below.
+        if (last < most_dimensions &&
+            static_cast<std::int64_t>(static_cast<std::uint64_t>(to.extents[last]) *
+                                      static_cast<std::uint64_t>(to.strides[last])) == stride) {
+            to.extents[last] *= extent;
+            continue;
+        }
+        if (last == 0)
+            throw refusal(UPSWEEP_UNSUPPORTED, call,
+                          std::string(name) + " has strides that take more than " + std::to_string(most_dimensions) +
+                              " dimensions to tell",
+                          "copy it to an array without gaps");
+        --last;
+        to.extents[last] = extent;
+        to.strides[last] = stride;
+    }
+}
+
+} // namespace
+
+bool elements::is_contiguous() const
+{
+    return extents[most_dimensions - 2] == 1 && (strides[most_dimensions - 1] == 1 || count <= 1);
+}
+
+elements checked_elements(const char* call, const char* name, const upsweep_array* array)
+{
+    if (array == nullptr)
+        refuse(call, name, "is a null pointer", "pass a description of an array");
+    check_dtype(call, array->dtype);
+    if (array->memory != UPSWEEP_HOST && array->memory != UPSWEEP_DEVICE && array->memory != UPSWEEP_MANAGED)
+        refuse(call, name, "lies in memory of kind " + std::to_string(static_cast<int>(array->memory)),
+               "pass one of enum upsweep_memory");
+    if (array->rank < 0 || array->rank > 64)
+        refuse(call, name, "has " + std::to_string(array->rank) + " dimensions", "pass 0 to 64 of them");
+    if (array->rank != 0 && array->shape == nullptr)
+        refuse(call, name, "has no shape", "pass one number of elements a dimension");
+
+    elements result;
+    result.data = static_cast<std::byte*>(array->data);
+    result.dtype = array->dtype;
+    result.memory = array->memory;
+    result.device = array->device;
+    const std::span shape(array->shape, static_cast<std::size_t>(array->rank));
+    for (std::size_t k = 0; k < shape.size(); ++k)
+        if (shape[k] < 0)
+            refuse(call, name, "has " + std::to_string(shape[k]) + " elements in dimension " + std::to_string(k),
+                   "check its shape");
+    const bool is_empty = std::ranges::find(shape, 0) != shape.end();
+    result.extents.fill(1);
+    result.strides.fill(1);
+    if (is_empty) {
+        result.extents.back() = 0;
+        return result;
+    }
+    std::uint64_t count = 1;
+    for (const std::int64_t extent : shape) {
+        if (static_cast<std::uint64_t>(extent) >
+            static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / count)
+            refuse(call, name, "has more than 2^63 - 1 elements", "check its shape");
+        count *= static_cast<std::uint64_t>(extent);
+    }
+    result.count = count;
+    collapse(call, name, shape, array->strides, result);
+    detail::check_strides(result.extents, result.strides, result.bytes());
+    if (result.data == nullptr)
+        refuse(call, name, "has elements and a null pointer to them", "pass their address");
+    if (reinterpret_cast<std::uintptr_t>(result.data) % result.bytes() != 0)
+        refuse(call, name, "is not aligned to the size of its elements", "copy it to memory that is");
+    return result;
+}
+
+void check_output(const char* call, const elements& in, const elements& out)
+{
+    if (out.count == 0)
+        return;
+    with_word(out.bytes(), [&]<class Out>(Out) {
+        const auto to = detail::footprint_of(words_of<Out>(out), out.count);
+        if (!out.is_contiguous() && detail::overlaps_itself(to))
+            throw refusal(UPSWEEP_OVERLAP, call, "strides of the output put two elements at the same place",
+                          "write to an array whose elements lie apart");
+        with_word(in.bytes(), [&]<class In>(In) {
+            const bool is_same =
+                in.data == out.data && in.dtype == out.dtype && in.extents == out.extents && in.strides == out.strides;
+            if (!is_same && detail::overlap(detail::footprint_of(words_of<In>(in), in.count), to))
+                throw refusal(UPSWEEP_OVERLAP, call, "input and output overlap without being the same array",
+                              "scan in place or into an array of its own");
+        });
+    });
+}
+
+void check_apart(const char* call, const elements& in, const elements& out)
+{
+    if (in.count == 0 || out.count == 0)
+        return;
+    with_word(out.bytes(), [&]<class Out>(Out) {
+        const auto to = detail::footprint_of(words_of<Out>(out), out.count);
+        with_word(in.bytes(), [&]<class In>(In) {
+            if (detail::overlap(detail::footprint_of(words_of<In>(in), in.count), to))
+                throw refusal(UPSWEEP_OVERLAP, call, "input and output overlap", "write to an array of its own");
+        });
+    });
+}
+
+void gather(const cpu& host, const elements& from, std::uint64_t first, std::uint64_t count, std::byte* to)
+{
+    with_word(from.bytes(), [&]<class Word>(Word) {
+        const auto words = words_of<Word>(from) + static_cast<std::ptrdiff_t>(first);
+        for_each_part(host, count, [&](std::uint64_t begin, std::uint64_t size) {
+            (words + static_cast<std::ptrdiff_t>(begin)).read(size, reinterpret_cast<Word*>(to) + begin);
+        });
+    });
+}
+
+void scatter(const cpu& host, const std::byte* from, std::uint64_t first, std::uint64_t count, const elements& to)
+{
+    with_word(to.bytes(), [&]<class Word>(Word) {
+        const auto words = words_of<Word>(to) + static_cast<std::ptrdiff_t>(first);
+        for_each_part(host, count, [&](std::uint64_t begin, std::uint64_t size) {
+            (words + static_cast<std::ptrdiff_t>(begin)).write(size, reinterpret_cast<const Word*>(from) + begin);
+        });
+    });
+}
+
+} // namespace upsweep::runtime

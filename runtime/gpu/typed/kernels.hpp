@@ -1,0 +1,46 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <upsweep/bins.hpp>
+#include <upsweep/fold_order.hpp>
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/outside.hpp>
+#include <upsweep/runtime.h>
+
+// Sums, minima, maxima and histograms of arrays in memory of the GPU, without gaps, by kernels of their own type. Other
+// operators, types of results and strides have kernels that convert each element (../elements.cuh).
+namespace upsweep::runtime::gpu {
+
+struct typed_kernels {
+    // Writes the fold of `count` elements, of the type that upsweep_reduce_dtype tells, to memory that the GPU reaches.
+    void (*reduce)(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
+    // Writes the results of a scan to elements of the same type. `init` is null or a value of it in memory of the host, and
+    // null for inclusive scans.
+    void (*scan)(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out, std::size_t count,
+                 const void* init);
+    // Add the numbers of samples to counts and *out_of_range, which the GPU reaches. May be null.
+    void (*count_even)(const cuda& target, const even_bins& bins, const void* in, std::size_t count,
+                       std::span<std::uint64_t> counts, outside* out_of_range);
+    void (*count_edges)(const cuda& target, const edges& bins, const void* in, std::size_t count,
+                        std::span<std::uint64_t> counts, outside* out_of_range);
+};
+
+// Returns the kernels of a type, or null where it has none.
+const typed_kernels* typed_kernels_of(upsweep_dtype dtype);
+
+inline bool is_typed(upsweep_op op) { return op == UPSWEEP_PLUS || op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM; }
+
+template <class T>
+void reduce_typed(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
+template <class T>
+void scan_typed(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out, std::size_t count,
+                const void* init);
+template <class T, class Bins>
+void count_typed(const cuda& target, const Bins& bins, const void* in, std::size_t count,
+                 std::span<std::uint64_t> counts, outside* out_of_range);
+
+} // namespace upsweep::runtime::gpu

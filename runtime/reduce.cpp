@@ -1,0 +1,147 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include <upsweep/runtime.h>
+
+#include "call.hpp"
+#include "fold.hpp"
+
+using namespace upsweep;
+using namespace upsweep::runtime;
+
+namespace upsweep::runtime {
+
+namespace {
+
+[[noreturn]] void throw_no_gpu()
+{
+    throw refusal(UPSWEEP_UNREACHABLE, "upsweep", "the CPU does not reach memory of a GPU", "create a context of the GPU");
+}
+
+} // namespace
+
+void any_reducer::feed_on_gpu(const elements&) { throw_no_gpu(); }
+void any_scanner::scan_on_gpu(const elements&, const elements&) { throw_no_gpu(); }
+void any_counter::feed_on_gpu(const elements&) { throw_no_gpu(); }
+
+const dtype_engine& engine(upsweep_dtype dtype)
+{
+    check_dtype("upsweep", dtype);
+    return with_type(dtype, []<class T>(std::type_identity<T>) -> std::reference_wrapper<const dtype_engine> {
+        return engine_of<T>();
+    });
+}
+
+void throw_undefined(upsweep_op op, upsweep_dtype dtype)
+{
+    throw error(error_kind::unsupported, upsweep_op_name(op),
+                std::string("not defined for elements of type ") + upsweep_dtype_name(dtype),
+                "bit operators are for bool and integers");
+}
+
+void check_same_dtype(const char* call, const elements& in, upsweep_dtype dtype)
+{
+    if (in.dtype != dtype)
+        throw error(error_kind::invalid_argument, call,
+                    std::string("an array of ") + upsweep_dtype_name(in.dtype) + " where one of " +
+                        upsweep_dtype_name(dtype) + " is expected",
+                    "convert it, or name its type");
+}
+
+void check_defined(upsweep_op op, upsweep_dtype dtype)
+{
+    check_dtype(upsweep_op_name(op) != nullptr ? upsweep_op_name(op) : "upsweep", dtype);
+    const bool is_defined = with_op(op, [&]<class Op>(Op) {
+        return with_type(dtype, []<class T>(std::type_identity<T>) { return runtime::is_defined<Op, T>; });
+    });
+    if (!is_defined)
+        throw_undefined(op, dtype);
+}
+
+std::unique_ptr<any_reducer> make_reducer_for(const execution& where, upsweep_op op, upsweep_dtype dtype)
+{
+    check_defined(op, dtype);
+    if (where.gpu != nullptr)
+        return gpu::make_reducer({op, dtype, result_dtype_of(op, dtype), where.host, where.gpu, where.gpu_memory});
+    return engine(dtype).reducer(op, where.host);
+}
+
+} // namespace upsweep::runtime
+
+struct upsweep_reducer {
+    execution where;
+    upsweep_dtype dtype;
+    std::unique_ptr<any_reducer> fold;
+};
+
+extern "C" {
+
+upsweep_status upsweep_reduce(upsweep_context* context, upsweep_op op, const upsweep_array* in,
+                              const upsweep_array* result)
+{
+    return guarded([&] {
+        const elements from = checked_elements("reduce", "the input", in);
+        const elements to = checked_elements("reduce", "the result", result);
+        check_defined(op, from.dtype);
+        check_same_dtype("reduce", to, result_dtype_of(op, from.dtype));
+        require(to.count == 1, "reduce", "the result has not one element", "pass an array of one element");
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const bool is_on_gpu = where.lies_on_gpu("reduce", from);
+        const bool is_result_on_gpu = where.lies_on_gpu("reduce", to);
+        if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
+            detail::check_fold_exists<minimum>(from.count);
+        const gpu::reduce_request request{op, from.dtype, to.dtype, where.host, where.gpu, where.gpu_memory};
+        if (is_on_gpu && gpu::reduce_by_type(request, gpu::without_gaps(*where.gpu, from).get(), to.data, is_result_on_gpu))
+            return;
+        const auto reducer = make_reducer_for(where, op, from.dtype);
+        feed("reduce", where, from, *reducer);
+        std::uint64_t value = 0;
+        reducer->result(&value);
+        if (is_result_on_gpu)
+            gpu::write(*where.gpu, to.data, &value, to.bytes());
+        else
+            std::memcpy(to.data, &value, to.bytes());
+    });
+}
+
+upsweep_status upsweep_reducer_create(upsweep_context* context, upsweep_op op, upsweep_dtype dtype,
+                                      upsweep_reducer** reducer)
+{
+    return guarded([&] {
+        require(reducer != nullptr, "reduce", "the reducer is a null pointer", "pass a pointer to a pointer");
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        *reducer = new upsweep_reducer{where, dtype, make_reducer_for(where, op, dtype)};
+    });
+}
+
+upsweep_status upsweep_reducer_feed(upsweep_reducer* reducer, const upsweep_array* in)
+{
+    return guarded([&] {
+        require(reducer != nullptr, "reduce", "the reducer is a null pointer", "create it first");
+        const elements from = checked_elements("reduce", "the input", in);
+        check_same_dtype("reduce", from, reducer->dtype);
+        const in_use taken(reducer->where);
+        feed("reduce", reducer->where, from, *reducer->fold);
+    });
+}
+
+upsweep_status upsweep_reducer_result(const upsweep_reducer* reducer, void* result)
+{
+    return guarded([&] {
+        require(reducer != nullptr && result != nullptr, "reduce", "a null pointer was passed",
+                "pass room for the result");
+        const in_use taken(reducer->where);
+        reducer->fold->result(result);
+    });
+}
+
+void upsweep_reducer_destroy(upsweep_reducer* reducer) { delete reducer; }
+
+} // extern "C"

@@ -1,0 +1,172 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "scratch.hpp"
+
+// Numbers written out: text and CSV.
+namespace upsweep::files::test {
+
+namespace {
+
+class text : public scratch {};
+class csv : public scratch {};
+
+read_options column(const std::string& name, std::optional<upsweep_dtype> dtype = std::nullopt)
+{
+    read_options options;
+    options.format = file_format::csv;
+    options.dtype = dtype;
+    options.csv.column = name;
+    return options;
+}
+
+std::string with_carriage_returns(std::string_view text)
+{
+    std::string result;
+    for (const char c : text) {
+        if (c == '\n')
+            result += '\r';
+        result += c;
+    }
+    return result;
+}
+
+// What a file and a pipe give, which is the same.
+template <class T>
+std::vector<T> read_both_ways(const std::string& file, const std::string& content, const read_options& options)
+{
+    std::vector<T> from_file = elements_of<T>(file, options);
+    for (const std::size_t drop : {1021UL, 65536UL}) {
+        pipe_of pipe(content, drop);
+        EXPECT_EQ(elements_of<T>(pipe.path(), options), from_file);
+    }
+    return from_file;
+}
+
+} // namespace
+
+TEST_F(text, of_no_numbers_and_of_one)
+{
+    for (const std::string empty : {"", "\n", " \t\r\n\n"})
+        EXPECT_TRUE(elements_of<double>(write("a.txt", empty)).empty());
+    for (const std::string one : {"1.5", " 1.5\n",
+                                  "\xef\xbb\xbf"
+                                  "1.5"})
+        EXPECT_EQ(elements_of<double>(write("a.txt", one)), std::vector{1.5});
+}
+
+TEST_F(text, of_many_chunks)
+{
+    // Words and line ends of several lengths, so that chunks are cut in different places.
+    std::string content;
+    std::vector<std::int64_t> expected;
+    for (std::int64_t i = 0; content.size() < 3'000'000; ++i) {
+        expected.push_back(i % 3 == 0 ? -i * i : i);
+        content += std::to_string(expected.back()) + (i % 7 == 0 ? "\r\n" : i % 5 == 0 ? " \n\n  " : " ");
+    }
+    read_options options;
+    options.format = file_format::text;
+    options.dtype = UPSWEEP_I64;
+    for (const int threads : {1, 3}) {
+        options.threads = threads;
+        EXPECT_EQ(read_both_ways<std::int64_t>(write("a.txt", content), content, options), expected);
+    }
+    const auto in = open(path("a.txt"), options);
+    EXPECT_EQ(in->count(), std::nullopt);
+    EXPECT_EQ(in->bytes(), content.size());
+    std::uint64_t bytes = 0;
+    elements_of<std::int64_t>(*in, &bytes);
+    EXPECT_EQ(bytes, content.size());
+}
+
+TEST_F(text, that_is_malformed_tells_the_line)
+{
+    std::string content;
+    for (int line = 1; line < 300'000; ++line)
+        content += "0.25\n";
+    const std::uint64_t length = content.size();
+    for (const std::uint64_t line : {1UL, 104'857UL, 104'858UL, 299'999UL}) {
+        std::string spoiled = content;
+        spoiled.replace((line - 1) * 5, 4, "0,25");
+        const failure of_file = failure_of([&] { return elements_of<double>(write("a.txt", spoiled)); });
+        EXPECT_EQ(of_file.where().line, line);
+        EXPECT_EQ(of_file.reason(), "'0,25' is not a number");
+        EXPECT_EQ(of_file.help(), remedy::drop_separators);
+        pipe_of pipe(spoiled);
+        EXPECT_EQ(failure_of([&] { return elements_of<double>(pipe.path()); }).where().line, line);
+    }
+    EXPECT_EQ(content.size(), length);
+
+    const auto help = [&](const std::string& number, upsweep_dtype dtype) {
+        read_options options;
+        options.dtype = dtype;
+        return failure_of([&] { return elements_of<double>(write("a.txt", number), options); }).help();
+    };
+    EXPECT_EQ(help("x", UPSWEEP_F64), remedy::give_column);
+    EXPECT_EQ(help("300", UPSWEEP_U8), remedy::widen_dtype);
+    EXPECT_EQ(help("1.5", UPSWEEP_I32), remedy::floating_dtype);
+    EXPECT_EQ(help("1e400", UPSWEEP_F64), remedy::none);
+}
+
+TEST_F(csv, with_quotes_and_line_ends_across_chunks)
+{
+    // Quoted fields of lines, delimiters and doubled quotes, of lengths that let chunks of 512 KiB begin everywhere.
+    std::string table = "id,\"a \"\"note\"\"\non it\",value\n";
+    std::vector<double> expected;
+    for (std::size_t i = 0; table.size() < 3'000'000; ++i) {
+        expected.push_back(static_cast<double>(i) / 8);
+        table.append(std::to_string(i)).append(",");
+        if (i % 3 == 0)
+            table.append("plain");
+        else
+            table.append("\"1,2\"\"\n").append(i % 4001, 'x').append("\"\",\n\"");
+        table.append(",").append(value_text(UPSWEEP_F64, &expected.back())).append(i % 11 == 0 ? "\n\n" : "\n");
+    }
+    const auto line = static_cast<std::uint64_t>(std::count(table.begin(), table.end(), '\n')) + 1;
+    for (const std::string& content : {table, with_carriage_returns(table)}) {
+        const std::string file = write("t.csv", content);
+        EXPECT_EQ(read_both_ways<double>(file, content, column("value")), expected);
+        EXPECT_EQ(elements_of<double>(file, column("3")), expected);
+
+        // The last line is wrong: all line ends before it, in quotes or not, are counted.
+        const std::string spoiled = content + "1,2,x";
+        const failure error = failure_of([&] { return elements_of<double>(write("t.csv", spoiled), column("value")); });
+        EXPECT_EQ(error.where().line, line);
+        EXPECT_EQ(error.reason(), "'x' is not a number");
+        pipe_of pipe(spoiled);
+        EXPECT_EQ(failure_of([&] { return elements_of<double>(pipe.path(), column("value")); }).where().line, line);
+    }
+}
+
+TEST_F(csv, of_nothing)
+{
+    EXPECT_TRUE(elements_of<double>(write("t.csv", "")).empty());
+    EXPECT_TRUE(elements_of<double>(write("t.csv", "a,b\n"), column("b")).empty());
+    EXPECT_EQ(elements_of<double>(write("t.csv", "1")), std::vector{1.0});
+}
+
+TEST_F(csv, delimiters_follow_the_extension)
+{
+    read_options b;
+    b.csv.column = "b";
+    EXPECT_EQ(elements_of<double>(write("t.tsv", "a\tb\n1\t2\n"), b), std::vector{2.0});
+    EXPECT_EQ(elements_of<double>(write("t.csv", "a,b\n1,2\n"), b), std::vector{2.0});
+    b.csv.delimiter = ';';
+    EXPECT_EQ(elements_of<double>(write("t.tsv", "a;b\n1;2\n"), b), std::vector{2.0});
+}
+
+TEST_F(csv, that_is_wrong_tells_the_remedy)
+{
+    const auto error = [&](const std::string& content, const read_options& options = {}) {
+        return failure_of([&] { return elements_of<double>(write("t.csv", content), options); });
+    };
+    EXPECT_EQ(error("\na,b\n1,2\n").help(), remedy::choose_column);
+    EXPECT_EQ(error("\na,b\n1,2\n").where().line, 2U);
+    EXPECT_EQ(error("a,b\n1,2\n", column("c")).reason(), "has no column 'c'; its 2 columns are 'a', 'b'");
+    EXPECT_EQ(error("a,b\n1,\n", column("b")).help(), remedy::skip_empty);
+    EXPECT_EQ(error("a,b\n1,2\n3\n", column("a")).help(), remedy::change_delimiter);
+    EXPECT_EQ(error("a,b\n1,2\n3\n", column("a")).where().line, 3U);
+    EXPECT_EQ(error("a,b\n1,\"2\n", column("b")).where().line, 2U);
+}
+
+} // namespace upsweep::files::test

@@ -1,0 +1,24 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// In the simulator two types have kernels of their own, which stand for all; the others fall back to those that convert
+// elements.
+#include <cstdint>
+
+#include <gpu/typed/reduce.cuh>
+#include <gpu/typed/scan.cuh>
+
+UPSWEEP_REDUCE_TYPED(std::int16_t);
+UPSWEEP_REDUCE_TYPED(float);
+UPSWEEP_SCAN_TYPED(std::int16_t);
+UPSWEEP_SCAN_TYPED(float);
+
+namespace upsweep::runtime::gpu {
+
+const typed_kernels* typed_kernels_of(upsweep_dtype dtype)
+{
+    static constexpr typed_kernels of_i16{reduce_typed<std::int16_t>, scan_typed<std::int16_t>, nullptr, nullptr};
+    static constexpr typed_kernels of_f32{reduce_typed<float>, scan_typed<float>, nullptr, nullptr};
+    return dtype == UPSWEEP_I16 ? &of_i16 : dtype == UPSWEEP_F32 ? &of_f32 : nullptr;
+}
+
+} // namespace upsweep::runtime::gpu
