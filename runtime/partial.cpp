@@ -30,8 +30,9 @@ using word = std::uint64_t;
 template <class T>
 word word_of(const T& value)
 {
+    const T canonical = detail::canonical(value);
     word bits = 0;
-    std::memcpy(&bits, &value, sizeof value);
+    std::memcpy(&bits, &canonical, sizeof canonical);
     return bits;
 }
 template <class T>

@@ -94,9 +94,6 @@ int run(std::FILE* rows)
 {
     cudaStream_t stream = nullptr;
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-    upsweep_context* context = nullptr;
-    check_status(upsweep_context_create(UPSWEEP_CUDA, -1, &context));
-    check_status(upsweep_context_set_stream(context, stream));
     const std::vector<std::size_t> sizes{1000, std::size_t{1} << 20, std::size_t{1} << 28};
     const device_memory a(sizes.back() * sizeof(double));
     const device_memory b(sizes.back() * sizeof(double));
@@ -124,9 +121,13 @@ int run(std::FILE* rows)
                              type.c_str(), calls.verb.c_str(), n, calls.bytes, cpp, c, same ? "true" : "false");
         }
     };
-    for (const run_type type : all_types())
+    for (const run_type type : all_types()) {
+        upsweep_context* context = nullptr;
+        check_status(upsweep_context_create(UPSWEEP_CUDA, -1, &context));
+        check_status(upsweep_context_set_stream(context, stream));
         type(stream, context, sizes, each);
-    upsweep_context_destroy(context);
+        upsweep_context_destroy(context);
+    }
     return wrong == 0 ? 0 : 1;
 }
 

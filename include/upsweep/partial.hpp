@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -112,6 +113,19 @@ struct partial_header {
 };
 static_assert(sizeof(partial_header) == 24);
 
+// A total as partials hold it: NaN has one pattern of bits, whatever it came from, so that equal partials have equal
+// bytes. (A GPU and a CPU differ in it, for one.)
+template <class T>
+T canonical(const T& total)
+{
+    if constexpr (std::is_floating_point_v<T> || sub_word_float<T>) {
+        const auto number = convert<double>(total);
+        return number == number ? total : convert<T>(std::numeric_limits<double>::quiet_NaN());
+    } else {
+        return total;
+    }
+}
+
 // The header of a partial, but for the number of its blocks. Where the operator and the type are chosen at run time, the
 // operator has this function.
 template <class T, class Acc, class Op>
@@ -187,7 +201,7 @@ public:
         if (level < 0 || level > 63 || index >= detail::positions >> level)
             throw error(error_kind::invalid_argument, "partial", "there is no such block of elements",
                         "levels are 0 to 63 and positions below 2^63");
-        merge_blocks({{{level, index}, total}});
+        merge_blocks({{{level, index}, detail::canonical(total)}});
     }
 
     // Adds the elements of another partial. The two must have no element in common: else nothing is changed, and the
@@ -285,6 +299,7 @@ private:
         if (header.accumulator == detail::type_number<bool>() && entry[16] > std::byte{1})
             detail::throw_malformed(at + 16, "a bool that is neither 0 nor 1");
         std::memcpy(&read.total, entry.data() + 16, sizeof read.total);
+        read.total = detail::canonical(read.total);
         for (std::size_t i = 16 + header.total_bytes; i < entry_bytes; ++i)
             if (entry[i] != std::byte{0})
                 detail::throw_malformed(at + i, "padding that is not zero");
@@ -326,7 +341,8 @@ private:
         for (const block& next : blocks) {
             block last = next;
             for (; kept != 0 && blocks[kept - 1].is_left_sibling_of(last); --kept)
-                last = {{last.level + 1, last.index / 2}, op_(blocks[kept - 1].total, last.total)};
+                last = {{last.level + 1, last.index / 2},
+                        detail::canonical(op_(blocks[kept - 1].total, last.total))};
             blocks[kept++] = last;
         }
         blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(kept), blocks.end());

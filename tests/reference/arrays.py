@@ -75,6 +75,7 @@ class Laid:
     """An array of this shape, whose elements lie apart among bytes of 0xA5."""
 
     def __init__(self, rng, dtype, shape, layout, is_output=False, values=None):
+        shape = tuple(int(extent) for extent in shape)
         self.dtype, self.shape, self.count = dtype, tuple(shape), math.prod(shape)
         self.strides = strides_of(rng, shape, layout, is_output)
         steps = [stride * (extent - 1) for stride, extent in zip(self.strides, shape)] if self.count else []
@@ -134,8 +135,8 @@ def inputs(rng, op, dtype, most, layouts=LAYOUTS, ranks=range(7)):
 # --- reduce and scan ------------------------------------------------------------------------------------------------
 
 @case()
-def check_reduce(lib, rng, op, source):
-    context, name = some_context(lib, rng)
+def check_reduce(lib, rng, op, source, on=some_context):
+    context, name = on(lib, rng)
     result_dtype, values = reduce_dtype(op, source.dtype), source.values()
     what = f"{lib.isa} reduce {op} of {source.what}, {name}"
     for described in (source.describe(), Array.of(values.ctypes.data, DTYPES[source.dtype], (len(values),))):
@@ -179,9 +180,9 @@ class Scanned:
 
 
 @case()
-def check_scan(lib, rng, scanned, source, out):
+def check_scan(lib, rng, scanned, source, out, on=some_context):
     """`out` may be the source."""
-    context, name = some_context(lib, rng)
+    context, name = on(lib, rng)
     values = source.values()
     what = f"{lib.isa} {scanned.what} of {source.what} to {'itself' if out is source else out.what}, {name}"
     expected = scanned.of(values)
@@ -203,7 +204,7 @@ def converted(rng, op, dtype):
     return rng.choice([to for to in STORAGE if supported(op, to) and (dtype not in FLOATS or to in (*FLOATS, "bool"))])
 
 
-def scan_once(libs, rng, op, source, out_layout):
+def scan_once(libs, rng, op, source, out_layout, on=some_context):
     """In place, to an array of the same shape, or to one of another shape."""
     in_place = 0 not in source.strides and rng.random() < 0.3
     scanned = Scanned(rng, op, source.dtype, source.dtype if in_place else converted(rng, op, source.dtype))
@@ -211,10 +212,10 @@ def scan_once(libs, rng, op, source, out_layout):
     for lib in libs:
         if in_place:
             out = Laid(rng, source.dtype, source.shape, out_layout, is_output=True, values=values)
-            check_scan(lib, rng, scanned, out, out)
+            check_scan(lib, rng, scanned, out, out, on)
         else:
             shape = source.shape if rng.integers(2) else shape_of(rng, source.count)
-            check_scan(lib, rng, scanned, source, Laid(rng, scanned.out_dtype, shape, out_layout, is_output=True))
+            check_scan(lib, rng, scanned, source, Laid(rng, scanned.out_dtype, shape, out_layout, is_output=True), on)
 
 
 def scans(libs, rng):
@@ -265,9 +266,9 @@ def many_dimensions(libs, rng):
 # --- histograms -----------------------------------------------------------------------------------------------------
 
 @case()
-def check_histogram(lib, rng, source, lo, hi, bins, edges, counter):
+def check_histogram(lib, rng, source, lo, hi, bins, edges, counter, on=some_context):
     """By edges where there are any, or else by even bins; at once, or by a counter."""
-    values, (context, name) = source.values(), some_context(lib, rng)
+    values, (context, name) = source.values(), on(lib, rng)
     what = f"{lib.isa} {'counter' if counter else 'histogram'} of {source.what}, {name}"
     between = histograms.even_edges(source.dtype, lo, hi, bins) if edges is None else edges
     counted, *outside = histograms.count_between(between, histograms.comparable(values, source.dtype, edges is not None))

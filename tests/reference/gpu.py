@@ -11,12 +11,14 @@ import sys
 
 import numpy as np
 
+import arrays
 import histograms
 import samples
 from bits import EVERY_FOLD, ScanCase, check_reducer, check_scanner, cut, inputs_of, same_bits
 from checks import case, refused, require, run
 from fold_order import FLOATS, OPS, STORAGE, folds, reduce, reduce_dtype, supported
-from library import DTYPES, INVALID_ARGUMENT, OK, OP_NUMBERS, OUT_OF_MEMORY, UNSUPPORTED, Guarded, Outside, cuda
+from library import (DEVICE, DTYPES, HOST, INVALID_ARGUMENT, OK, OP_NUMBERS, OUT_OF_MEMORY, UNREACHABLE, UNSUPPORTED, Array,
+                     Guarded, Outside, cuda, line)
 
 LEAST = 1 << 10  # elements of a chunk
 UNDER_WAY = 3    # chunks
@@ -201,8 +203,153 @@ def too_much_memory(libs, rng):
         lib.counter_destroy(counter)
 
 
+# --- arrays with strides --------------------------------------------------------------------------------------------
+
+def on_the_gpu(lib, rng):
+    """A context of the GPU through which host arrays pass in many chunks."""
+    return lib.context(cuda(2)._replace(gpu_memory=UNDER_WAY * 16 * LEAST))[1], "the GPU"
+
+
+def arrays_of_the_host(libs, rng):
+    """Every type and operator: arrays with strides in memory of the host, on a GPU."""
+    for op, dtype in EVERY_FOLD:
+        layouts = rng.choice(arrays.LAYOUTS, 2, replace=False).tolist()
+        for source in arrays.inputs(rng, op, dtype, int(rng.choice((9, 3000, 6000))), layouts):
+            for lib in libs:
+                arrays.check_reduce(lib, rng, op, source, on_the_gpu)
+            arrays.scan_once(libs, rng, op, source, str(rng.choice(arrays.OF_OUTPUTS)), on_the_gpu)
+    edges = np.array([-3, -0.1, 0, 0.1, 2, 77])
+    for dtype in STORAGE:
+        shape, layout = arrays.random_shape(rng, int(rng.integers(7)), 4000), str(rng.choice(arrays.LAYOUTS))
+        x = histograms.adversarial(rng, dtype, histograms.even_edges(dtype, -5, 250, 60), int(np.prod(shape)))
+        source = arrays.Laid(rng, dtype, shape, layout, values=x)
+        for lib in libs:
+            arrays.check_histogram(lib, rng, source, -5.0, 250.0, 60, None, bool(rng.integers(2)), on_the_gpu)
+            arrays.check_histogram(lib, rng, source, -5.0, 250.0, 5, edges, bool(rng.integers(2)), on_the_gpu)
+
+
+class Simulated:
+    """The calls of the simulator for memory of its GPU. A library for a real one keeps CUDA's to itself."""
+
+    def __init__(self, lib):
+        handle = ctypes.CDLL(str(lib.path.resolve()))
+        self.is_there = hasattr(handle, "_Z10cudaMallocPPvm")
+        if self.is_there:
+            self._malloc, self._free = handle["_Z10cudaMallocPPvm"], handle["_Z8cudaFreePv"]
+            self._memcpy = handle["_Z10cudaMemcpyPvPKvm14cudaMemcpyKind"]
+            self._malloc.argtypes, self._free.argtypes = [ctypes.c_void_p, ctypes.c_size_t], [ctypes.c_void_p]
+            self._memcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+    def malloc(self, size):
+        place = ctypes.c_void_p()
+        require(self._malloc(ctypes.byref(place), size) == 0, "no memory of the GPU")
+        return place.value
+
+    def copy(self, to, source, size):
+        require(self._memcpy(to, source, size, 4) == 0, "a copy failed")
+
+    def free(self, place):
+        self._free(place)
+
+
+class There:
+    """The bytes of an array, and those around it, in memory of the GPU."""
+
+    def __init__(self, simulated, laid):
+        self.simulated, self.laid, self._bytes = simulated, laid, laid.memory._bytes
+        self._place = simulated.malloc(len(self._bytes))
+        simulated.copy(self._place, self._bytes.ctypes.data, len(self._bytes))
+        self.pointer = self._place + laid.pointer - self._bytes.ctypes.data
+
+    def describe(self, memory=DEVICE):
+        return Array.of(self.pointer, DTYPES[self.laid.dtype], self.laid.shape, self.laid.strides, memory)
+
+    def fetch(self):
+        """The array with the bytes that it has on the GPU."""
+        self.simulated.copy(self._bytes.ctypes.data, self._place, len(self._bytes))
+        self.simulated.free(self._place)
+        return self.laid
+
+
+@case()
+def check_there(lib, rng, simulated, op, source, out_layout):
+    """Reduce and scan where everything lies in memory of the GPU, and a reducer and a result on the host."""
+    context, result_dtype, values = lib.context(cuda(1))[1], reduce_dtype(op, source.dtype), source.values()
+    what, there = f"{lib.isa} {op} of {source.what} on the GPU", There(simulated, source)
+    expected = reduce(values, op, source.dtype)
+    if len(values) or op not in ("minimum", "maximum"):
+        result = Guarded(result_dtype, 1)
+        result_there = There(simulated, arrays.Laid(rng, result_dtype, (), "c", True))
+        for to in (line(result.pointer, DTYPES[result_dtype], 1), ctypes.byref(result_there.describe())):
+            status = lib.c.reduce(context, OP_NUMBERS[op], ctypes.byref(there.describe()), to)
+            require(status == OK, f"{what}: {lib.message()}")
+        require(lib.c.context_wait(context) == OK, f"{what}: {lib.message()}")
+        same_bits(result.array, expected, result_dtype, f"{what}, the result on the host")
+        same_bits(result_there.fetch().values(), expected, result_dtype, f"{what}, the result there")
+        require(result.untouched_around() and result_there.laid.untouched_between(), f"{what}: wrote beside its result")
+        reducer = ctypes.c_void_p()
+        require(lib.c.reducer_create(context, OP_NUMBERS[op], DTYPES[source.dtype], ctypes.byref(reducer)) == OK, lib.message())
+        require(lib.c.reducer_feed(reducer, ctypes.byref(there.describe())) == OK, f"{what}: {lib.message()}")
+        require(lib.c.reducer_result(reducer, result.pointer) == OK, f"{what}: {lib.message()}")
+        same_bits(result.array, expected, result_dtype, f"{what}, a reducer")
+        lib.c.reducer_destroy(reducer)
+    scanned = arrays.Scanned(rng, op, source.dtype, arrays.converted(rng, op, source.dtype))
+    out = There(simulated, arrays.Laid(rng, scanned.out_dtype, source.shape, out_layout, True))
+    status = scanned.call(lib, context, there.describe(), out.describe())
+    require(status == OK, f"{what}, {scanned.what}: {lib.message()}")
+    require(lib.c.context_wait(context) == OK, f"{what}: {lib.message()}")
+    same_bits(out.fetch().values(), scanned.of(values), scanned.out_dtype, f"{what}, {scanned.what} to {out.laid.what}")
+    require(out.laid.untouched_between(), f"{what}: wrote between or beside the elements of {out.laid.what}")
+    require(there.fetch().unchanged(), f"{what}: wrote to its input")
+
+
+@case()
+def check_histogram_there(lib, rng, simulated, source):
+    """The samples, the counts and those in no bin in memory of the GPU."""
+    context, what = lib.context(cuda(1))[1], f"{lib.isa} histogram of {source.what} on the GPU"
+    counted, *outside = histograms.count_between(histograms.even_edges(source.dtype, -5, 250, 60),
+                                                 histograms.comparable(source.values(), source.dtype, False))
+    before = rng.integers(0, 1 << 40, 63).astype(np.uint64)
+    # What is in no bin lies behind the counts.
+    there, counts = There(simulated, source), There(simulated, arrays.Laid(rng, "u64", (63,), "c", True, before))
+    described = Array.of(counts.pointer, DTYPES["u64"], (60,), None, DEVICE)
+    status = lib.c.histogram_even(context, ctypes.byref(there.describe()), -5.0, 250.0, ctypes.byref(described),
+                                  ctypes.cast(counts.pointer + 60 * 8, ctypes.c_void_p))
+    require(status == OK, f"{what}: {lib.message()}")
+    require(lib.c.context_wait(context) == OK, f"{what}: {lib.message()}")
+    added = counts.fetch().values() - before
+    require(np.array_equal(added, np.concatenate([counted, np.array(outside, np.uint64)])), f"{what}: wrong counts")
+    require(counts.laid.untouched_between() and there.fetch().unchanged(), f"{what}: wrote beside its counts")
+
+
+def arrays_on_the_gpu(libs, rng):
+    """Every type and operator: arrays with strides in memory of the GPU, as far as four dimensions tell them."""
+    for lib in libs:
+        simulated = Simulated(lib)
+        if not simulated.is_there:
+            print(f"{lib.path}: memory of a GPU is skipped, which only the simulator gives to this script")
+            continue
+        for op, dtype in EVERY_FOLD:
+            layouts = rng.choice(arrays.LAYOUTS, 2, replace=False).tolist()
+            for source in arrays.inputs(rng, op, dtype, int(rng.choice((9, 3000, 6000))), layouts, range(5)):
+                check_there(lib, rng, simulated, op, source, str(rng.choice(arrays.OF_OUTPUTS)))
+        for dtype in STORAGE:
+            shape, layout = arrays.random_shape(rng, int(rng.integers(5)), 4000), str(rng.choice(arrays.LAYOUTS))
+            x = histograms.adversarial(rng, dtype, histograms.even_edges(dtype, -5, 250, 60), int(np.prod(shape)))
+            check_histogram_there(lib, rng, simulated, arrays.Laid(rng, dtype, shape, layout, values=x))
+        context, out = lib.context(cuda(1))[1], Guarded("f32", 10)
+        here = arrays.Laid(rng, "f32", (10,), "c", values=samples.mixed(rng, "f32", 10))
+        there = There(simulated, here)
+        for what, array in (("memory of the host", Array.of(here.pointer, DTYPES["f32"], (10,), None, DEVICE)),
+                            ("memory of the GPU", there.describe(HOST))):
+            status = lib.c.reduce(context, 0, ctypes.byref(array), line(out.pointer, DTYPES["f32"], 1))
+            refused(lib, f"{what} that is said to be elsewhere", status, UNREACHABLE, out)
+        status = lib.c.scan(context, 0, False, ctypes.byref(there.describe()), line(out.pointer, DTYPES["f32"], 10), None)
+        refused(lib, "a scan from one memory to another", status, INVALID_ARGUMENT, out, "different memories")
+
+
 CHECKS = (reducers, scanners, converting_scanners, whole_arrays, histograms_of_few_samples, histograms_in_chunks,
-          refusals, too_many_bins, too_much_memory)
+          refusals, too_many_bins, too_much_memory, arrays_of_the_host, arrays_on_the_gpu)
 
 
 if __name__ == "__main__":
