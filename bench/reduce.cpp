@@ -104,10 +104,8 @@ void measure_sum(session& run, numpy_peer& numpy, std::size_t n, const requireme
     std::vector<contender> contenders = read_roofs(std::as_bytes(in));
     contenders.push_back({"upsweep", "up::reduce", version.upsweep,
                           timed([&] { ours = up::reduce(up::cpu{}, in, up::plus{}); }), spoil, check_ours});
-    contenders.push_back({"upsweep", "libupsweep", version.upsweep, timed([&] {
-                              upsweep_reduce(nullptr, UPSWEEP_PLUS, &array, &result);
-                          }),
-                          spoil, check_ours});
+    contenders.push_back({"upsweep", "libupsweep", version.upsweep,
+                          timed([&] { upsweep_reduce(nullptr, UPSWEEP_PLUS, &array, &result); }), spoil, check_ours});
     contenders.push_back({"std", "reduce(par_unseq)", version.compiler, timed([&] {
                               if constexpr (up::sub_word_float<T>)
                                   theirs =
@@ -161,10 +159,8 @@ void measure_minimum(session& run, numpy_peer& numpy, std::size_t n)
     std::vector<contender> contenders = read_roofs(std::as_bytes(in));
     contenders.push_back({"upsweep", "up::reduce", version.upsweep,
                           timed([&] { result = up::reduce(up::cpu{}, in, up::minimum{}); }), spoil, check});
-    contenders.push_back({"upsweep", "libupsweep", version.upsweep, timed([&] {
-                              upsweep_reduce(nullptr, UPSWEEP_MINIMUM, &array, &lowest);
-                          }),
-                          spoil, check});
+    contenders.push_back({"upsweep", "libupsweep", version.upsweep,
+                          timed([&] { upsweep_reduce(nullptr, UPSWEEP_MINIMUM, &array, &lowest); }), spoil, check});
     contenders.push_back({"std", "reduce(par_unseq)", version.compiler, timed([&] {
                               result = std::reduce(std::execution::par_unseq, in.begin(), in.end(), in.front(),
                                                    [](float a, float b) { return b < a ? b : a; });

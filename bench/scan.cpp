@@ -108,10 +108,9 @@ void measure_sums(session& run, numpy_peer& numpy, std::size_t n, const requirem
     std::vector<contender> contenders = copy_roofs(std::as_bytes(in), std::as_writable_bytes(out));
     contenders.push_back({"upsweep", "up::inclusive_scan", version.upsweep,
                           timed([&] { up::inclusive_scan(up::cpu{}, in, out, up::plus{}); }), spoil, check});
-    contenders.push_back({"upsweep", "libupsweep", version.upsweep, timed([&] {
-                              upsweep_scan(nullptr, UPSWEEP_PLUS, false, &from, &to, nullptr);
-                          }),
-                          spoil, check});
+    contenders.push_back({"upsweep", "libupsweep", version.upsweep,
+                          timed([&] { upsweep_scan(nullptr, UPSWEEP_PLUS, false, &from, &to, nullptr); }), spoil,
+                          check});
     contenders.push_back({"std", "inclusive_scan(par_unseq)", version.compiler, timed([&] {
                               std::inclusive_scan(std::execution::par_unseq, in.begin(), in.end(), out.begin());
                           }),
@@ -159,9 +158,8 @@ void measure_in_place(session& run, std::size_t n)
     contenders.push_back({"upsweep", "up::inclusive_scan", version.upsweep,
                           on_fresh_input([&] { up::inclusive_scan(up::cpu{}, data, data, up::plus{}); }), [] {},
                           check});
-    contenders.push_back({"upsweep", "libupsweep", version.upsweep, on_fresh_input([&] {
-                              upsweep_scan(nullptr, UPSWEEP_PLUS, false, &array, &array, nullptr);
-                          }),
+    contenders.push_back({"upsweep", "libupsweep", version.upsweep,
+                          on_fresh_input([&] { upsweep_scan(nullptr, UPSWEEP_PLUS, false, &array, &array, nullptr); }),
                           [] {}, check});
     contenders.push_back({"std", "inclusive_scan(par_unseq)", version.compiler, on_fresh_input([&] {
                               std::inclusive_scan(std::execution::par_unseq, data.begin(), data.end(), data.begin());

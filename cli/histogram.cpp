@@ -66,10 +66,11 @@ void run_samples(const histogram_options& options)
     upsweep_outside outside{};
     upsweep_counter* created = nullptr;
     const context_ptr context = in.context(options);
-    check(bins.edges.empty()
-              ? upsweep_counter_create_even(context.get(), in.dtype(), bins.range.lo, bins.range.hi, bins.count, &created)
-              : upsweep_counter_create_edges(context.get(), in.dtype(), bins.edges.data(), bins.edges.size(), &created),
-          in.name());
+    check(
+        bins.edges.empty()
+            ? upsweep_counter_create_even(context.get(), in.dtype(), bins.range.lo, bins.range.hi, bins.count, &created)
+            : upsweep_counter_create_edges(context.get(), in.dtype(), bins.edges.data(), bins.edges.size(), &created),
+        in.name());
     const counter_ptr counter(created);
     measurement done = count_into(*counter, in, counts, outside);
     done.seconds += seconds_for_range;

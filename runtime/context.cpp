@@ -17,7 +17,8 @@ bool execution::lies_on_gpu(const char* call, const elements& where) const
     if (gpu == nullptr) {
         if (where.memory == UPSWEEP_DEVICE)
             throw refusal(UPSWEEP_UNREACHABLE, call,
-                          "an array lies in memory of GPU " + std::to_string(where.device) + ", the context is of the CPU",
+                          "an array lies in memory of GPU " + std::to_string(where.device) +
+                              ", the context is of the CPU",
                           "create a context of that GPU");
         return false;
     }

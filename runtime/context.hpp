@@ -17,9 +17,9 @@ namespace upsweep::runtime {
 
 // Where calls are carried out. What is created with a context keeps a copy.
 struct execution {
-    cpu host;                                 // does all of the work, or brings the elements to the GPU
-    std::shared_ptr<gpu::device> gpu;         // null: the CPU
-    std::uint64_t gpu_memory = 0;             // bytes that elements on their way may take; 0: as much as the engine thinks
+    cpu host;                         // does all of the work, or brings the elements to the GPU
+    std::shared_ptr<gpu::device> gpu; // null: the CPU
+    std::uint64_t gpu_memory = 0;     // bytes that elements on their way may take; 0: as much as the engine thinks
     std::shared_ptr<std::atomic<bool>> in_use; // null: by as many threads as there are
 
     // Whether the GPU reads and writes the elements where they lie, or else the host. UPSWEEP_UNREACHABLE where neither can.

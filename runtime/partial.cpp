@@ -134,7 +134,8 @@ word fold_block(const execution& where, const operator_over_words& op, const ele
     const upsweep_dtype result_dtype = result_dtype_of(op.op, op.element);
     word result = 0;
     const bool is_on_gpu = where.gpu != nullptr && block.memory != UPSWEEP_HOST;
-    if (is_on_gpu && gpu::reduce_by_type({op.op, op.element, result_dtype, where.host, where.gpu, 0}, block, &result, false))
+    if (is_on_gpu &&
+        gpu::reduce_by_type({op.op, op.element, result_dtype, where.host, where.gpu, 0}, block, &result, false))
         return result;
     execution here = where;
     if (!is_on_gpu && block.count < least_for_gpu)

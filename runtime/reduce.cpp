@@ -20,7 +20,8 @@ namespace {
 
 [[noreturn]] void throw_no_gpu()
 {
-    throw refusal(UPSWEEP_UNREACHABLE, "upsweep", "the CPU does not reach memory of a GPU", "create a context of the GPU");
+    throw refusal(UPSWEEP_UNREACHABLE, "upsweep", "the CPU does not reach memory of a GPU",
+                  "create a context of the GPU");
 }
 
 } // namespace
@@ -97,7 +98,8 @@ upsweep_status upsweep_reduce(upsweep_context* context, upsweep_op op, const ups
         if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
             detail::check_fold_exists<minimum>(from.count);
         const gpu::reduce_request request{op, from.dtype, to.dtype, where.host, where.gpu, where.gpu_memory};
-        if (is_on_gpu && gpu::reduce_by_type(request, gpu::without_gaps(*where.gpu, from).get(), to.data, is_result_on_gpu))
+        if (is_on_gpu &&
+            gpu::reduce_by_type(request, gpu::without_gaps(*where.gpu, from).get(), to.data, is_result_on_gpu))
             return;
         const auto reducer = make_reducer_for(where, op, from.dtype);
         feed("reduce", where, from, *reducer);

@@ -112,8 +112,8 @@ int run(std::FILE* rows)
             wrong += same ? 0 : 1;
             // Into the same memory: where results lie beside the elements makes up to a seventh of the time.
             const auto [cpp, c] = times_of(watch, calls, a.data());
-            std::printf("%-5s %-14s %10zu %12.2f %12.2f %8.3f%s\n", type.c_str(), calls.verb.c_str(), n, cpp, c, c / cpp,
-                        same ? "" : "   DIFFERENT RESULTS");
+            std::printf("%-5s %-14s %10zu %12.2f %12.2f %8.3f%s\n", type.c_str(), calls.verb.c_str(), n, cpp, c,
+                        c / cpp, same ? "" : "   DIFFERENT RESULTS");
             if (rows != nullptr)
                 std::fprintf(rows,
                              R"({"type":"%s","verb":"%s","n":%zu,"bytes":%zu,"cpp_us":%.3f,"c_us":%.3f,"same":%s})"

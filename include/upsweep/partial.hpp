@@ -341,8 +341,7 @@ private:
         for (const block& next : blocks) {
             block last = next;
             for (; kept != 0 && blocks[kept - 1].is_left_sibling_of(last); --kept)
-                last = {{last.level + 1, last.index / 2},
-                        detail::canonical(op_(blocks[kept - 1].total, last.total))};
+                last = {{last.level + 1, last.index / 2}, detail::canonical(op_(blocks[kept - 1].total, last.total))};
             blocks[kept++] = last;
         }
         blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(kept), blocks.end());

@@ -8,8 +8,8 @@
 
 #include <cuda_runtime.h>
 
-#include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/streaming/chunk.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 
 #include "../call.hpp"
@@ -222,8 +222,8 @@ void check_memory(const device& gpu, const char* call, const elements& where)
     if (where.memory != UPSWEEP_HOST && !is_on_gpu)
         refuse("an array that is said to lie in memory of a GPU lies in the host's");
     if (where.memory == UPSWEEP_DEVICE && place.type == cudaMemoryTypeDevice && place.device != where.device)
-        refuse("an array that is said to lie in memory of GPU " + std::to_string(where.device) + " lies in that of GPU " +
-               std::to_string(place.device));
+        refuse("an array that is said to lie in memory of GPU " + std::to_string(where.device) +
+               " lies in that of GPU " + std::to_string(place.device));
     if (place.type == cudaMemoryTypeDevice && place.device != gpu.target.device())
         refuse("an array lies in memory of GPU " + std::to_string(place.device) + ", the context is of GPU " +
                std::to_string(gpu.target.device()));

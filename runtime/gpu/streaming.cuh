@@ -59,7 +59,8 @@ template <class Acc, class Op>
 class block_scanner final : public any_scanner {
 public:
     explicit block_scanner(const scan_request& request)
-        : request_(request), init_(init_of(request)), elements_{request.in, bits_of(request.out)}, results_{request.out},
+        : request_(request),
+          init_(init_of(request)), elements_{request.in, bits_of(request.out)}, results_{request.out},
           scan_(request.gpu->target, request.host, request.kind, Op{}, init_, elements_, results_)
     {
         limit(scan_, request.memory);

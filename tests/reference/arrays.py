@@ -228,10 +228,10 @@ def scans(libs, rng):
 
 def large(libs, rng):
     """More elements than are gathered at a time, by several threads, too."""
-    picked = [("plus", "f32"), ("plus", "f16"), ("plus", "f64"), ("multiplies", "bf16")]
-    picked += [EVERY_FOLD[k] for k in rng.choice(len(EVERY_FOLD), 6, replace=False)]
+    picked = [("plus", "f32"), ("plus", "f16"), ("plus", "f64")]
+    picked += [EVERY_FOLD[k] for k in rng.choice(len(EVERY_FOLD), 3, replace=False)]
     for op, dtype in picked:
-        for layout in rng.choice(LAYOUTS, 5, replace=False):
+        for layout in rng.choice(LAYOUTS, 3, replace=False):
             count = int(rng.integers(1, 4)) * GATHERED * int(rng.choice((1, 2, 3))) + int(rng.choice((-1, 0, 1, 12345)))
             rows = int(rng.choice((3, 17, 511, count // 100)))
             shape = (rows, count // rows) if rng.integers(2) else (rows, 5, count // rows // 5)

@@ -15,7 +15,7 @@ import samples
 from checks import Mismatch, case, refused, require, run
 from fold_order import (COMBINE, FLOATS, OPS, STORAGE, convert, fold, folds, identity, reduce, reduce_dtype, scan,
                         supported)
-from library import DTYPES, INVALID_ARGUMENT, OK, OP_NUMBERS, OVERLAP, UNSUPPORTED, Guarded, cpu
+from library import DTYPES, INVALID_ARGUMENT, OK, OP_NUMBERS, OVERLAP, UNSUPPORTED, Guarded, cpu, line
 
 SMALL = 5000
 THREADS = (1, 2, 3, 8)
@@ -64,11 +64,12 @@ def check_reduces(lib, rng, op, dtype, values, expected, sizes, threads, name):
     result_dtype = reduce_dtype(op, dtype)
     source = Inputs(rng, dtype, values)
     results = np.full((len(sizes), 32), 0xA5, np.uint8)  # each result stands among bytes that must stay as they are
-    base, call, size = results.ctypes.data + 8, lib.reduce, expected.itemsize
-    op_number, dtype_number, targets = OP_NUMBERS[op], DTYPES[dtype], [cpu(t) for t in threads]
+    base, call, size = results.ctypes.data + 8, lib.c.reduce, expected.itemsize
+    op_number, contexts = OP_NUMBERS[op], [lib.context(cpu(t))[1] for t in threads]
+    elements, result = line(0, DTYPES[dtype], 0), line(0, DTYPES[result_dtype], 1)
     for row, n in enumerate(sizes):
-        target = targets[row % len(targets)]
-        if call(target, op_number, dtype_number, source[row], n, base + 32 * row) != OK:
+        elements.data, elements.shape[0], result.data = source[row], n, base + 32 * row
+        if call(contexts[row % len(contexts)], op_number, elements, result) != OK:
             raise Mismatch(f"{what}: reduce of {n} failed: {lib.message()}")
     require(np.all(np.delete(results, np.s_[8:8 + size], axis=1) == 0xA5), f"{what}: reduce wrote beside its result")
     got = np.ascontiguousarray(results[:, 8:8 + size]).view(expected.dtype)[:, 0]

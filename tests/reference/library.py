@@ -1,6 +1,7 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """libupsweep by ctypes, and the memory that the tests hand to it."""
 import ctypes
+import functools
 import pathlib
 import re
 import types
@@ -30,6 +31,11 @@ class Target(typing.NamedTuple):
                 f"{f' with {self.gpu_memory} bytes' if self.gpu_memory else ''}")
 
 
+@functools.cache
+def _numbers(count):
+    return ctypes.c_int64 * count
+
+
 class Array(ctypes.Structure):
     """An array as the library takes it. Strides are in elements."""
     _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("memory", ctypes.c_int), ("device", ctypes.c_int32),
@@ -38,7 +44,7 @@ class Array(ctypes.Structure):
 
     @classmethod
     def of(cls, data, dtype, shape, strides=None, memory=HOST, device=0):
-        numbers = ctypes.c_int64 * len(shape)
+        numbers = _numbers(len(shape))
         return cls(data, dtype, memory, device, len(shape), numbers(*shape), numbers(*strides) if strides else None)
 
     @classmethod

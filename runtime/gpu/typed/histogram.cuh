@@ -19,9 +19,8 @@ void count_typed(const cuda& target, const Bins& bins, const void* in, std::size
 } // namespace upsweep::runtime::gpu
 
 #define UPSWEEP_COUNT_TYPED_IN(T, Bins)                                                                                \
-    template void upsweep::runtime::gpu::count_typed<T, Bins>(const upsweep::cuda&, const Bins&, const void*,          \
-                                                              std::size_t, std::span<std::uint64_t>,                   \
-                                                              upsweep::outside*)
+    template void upsweep::runtime::gpu::count_typed<T, Bins>(                                                         \
+        const upsweep::cuda&, const Bins&, const void*, std::size_t, std::span<std::uint64_t>, upsweep::outside*)
 #define UPSWEEP_COUNT_TYPED(T)                                                                                         \
     UPSWEEP_COUNT_TYPED_IN(T, upsweep::even_bins);                                                                     \
     UPSWEEP_COUNT_TYPED_IN(T, upsweep::edges)

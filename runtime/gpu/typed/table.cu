@@ -10,7 +10,8 @@ namespace upsweep::runtime::gpu {
 namespace {
 
 template <class T>
-inline constexpr typed_kernels kernels{reduce_typed<T>, scan_typed<T>, count_typed<T, even_bins>, count_typed<T, edges>};
+inline constexpr typed_kernels kernels{reduce_typed<T>, scan_typed<T>, count_typed<T, even_bins>,
+                                       count_typed<T, edges>};
 
 } // namespace
 
