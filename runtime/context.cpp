@@ -105,7 +105,7 @@ upsweep_status upsweep_context_limit_gpu_memory(upsweep_context* context, uint64
 {
     return guarded([&] {
         const in_use taken(checked(context).where);
-        constexpr std::uint64_t least = 3 * 1024; // three chunks of the smallest size, of bytes
+        constexpr std::uint64_t least = 3072; // three chunks of the smallest size, of bytes
         if (bytes < least)
             throw error(error_kind::invalid_argument, "context",
                         std::to_string(bytes) + " bytes of the GPU's memory are too few",

@@ -236,7 +236,7 @@ void try_reduce(const arrays& with, upsweep_op op, std::byte* memory)
     const bool is_defined = with.are_right && upsweep_reduce_dtype(op, in.dtype, &result) == UPSWEEP_OK;
     const bool fits = is_defined && out.dtype == result && with.out_offsets.size() == 1;
     if (status != UPSWEEP_OK) {
-        const bool has_value = with.in_offsets.size() != 0 || (op != UPSWEEP_MINIMUM && op != UPSWEEP_MAXIMUM);
+        const bool has_value = !with.in_offsets.empty() || (op != UPSWEEP_MINIMUM && op != UPSWEEP_MAXIMUM);
         check(!fits || !has_value || status == UPSWEEP_UNSUPPORTED);
         return;
     }
@@ -349,7 +349,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const bool has_bool = with.in.array.dtype == UPSWEEP_BOOL || with.out.array.dtype == UPSWEEP_BOOL;
     std::uint8_t seed = from.byte();
     for (std::int64_t k = 0; k < memory_bytes; ++k) {
-        seed = static_cast<std::uint8_t>(seed * 13 + (k >> 8) + 41);
+        seed = static_cast<std::uint8_t>(seed * 13U + static_cast<unsigned>(k >> 8) + 41U);
         memory.get()[k] = std::byte{static_cast<std::uint8_t>(has_bool ? seed >> 3 & 1 : seed)};
     }
 

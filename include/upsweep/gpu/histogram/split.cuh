@@ -83,11 +83,12 @@ public:
             for (int r = 0; r < rows_at_once; ++r) {
                 bin_index bins[elements];
                 find_bins(bin_of, vectors[r], bins);
-                if (!whole)
+                if (!whole) {
 #pragma unroll
                     for (int j = 0; j < elements; ++j)
                         if ((from + r) * row + threadIdx.x * elements + j >= end)
                             bins[j] = plan_.partitions << plan_.shift;
+                }
 #pragma unroll
                 for (int j = 0; j < elements; ++j) {
                     const std::uint32_t cursor = (bins[j] >> plan_.shift) * list_cursors + first_cursor;
