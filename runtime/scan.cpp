@@ -91,10 +91,9 @@ private:
     std::vector<std::byte> converted_;
 };
 
-std::unique_ptr<any_scanner> make_scanner_for(const execution& where, upsweep_op op, bool exclusive,
-                                              upsweep_dtype in_dtype, upsweep_dtype out_dtype, const void* init)
+// Refuses types between which there is no scan by the operator.
+void check_types(upsweep_op op, upsweep_dtype in_dtype, upsweep_dtype out_dtype)
 {
-    const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
     check_dtype("scan", in_dtype);
     check_defined(op, out_dtype);
     if (!is_convertible(in_dtype, out_dtype))
@@ -102,6 +101,13 @@ std::unique_ptr<any_scanner> make_scanner_for(const execution& where, upsweep_op
                     std::string("results of type ") + upsweep_dtype_name(out_dtype) + " cannot hold elements of type " +
                         upsweep_dtype_name(in_dtype),
                     "choose a floating-point type for the results");
+}
+
+// The types have been checked.
+std::unique_ptr<any_scanner> make_scanner_for(const execution& where, upsweep_op op, bool exclusive,
+                                              upsweep_dtype in_dtype, upsweep_dtype out_dtype, const void* init)
+{
+    const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
     if (where.gpu != nullptr)
         return gpu::make_scanner({op, in_dtype, out_dtype, kind, init, where.host, where.gpu, where.gpu_memory});
 
@@ -165,12 +171,12 @@ void scan_on_host(const cpu& host, any_scanner& scan, const elements& in, const 
 void scan_by_way_of_host(const execution& where, any_scanner& scan, const elements& in, const elements& out)
 {
     constexpr std::uint64_t most = std::uint64_t{1} << 22;
-    std::vector<std::byte> elements_of_piece(std::min(most, in.count) * in.bytes());
+    std::vector<std::byte> piece(std::min(most, in.count) * in.bytes());
     std::vector<std::byte> results(std::min(most, in.count) * out.bytes());
     for (std::uint64_t first = 0; first < in.count; first += most) {
         const std::uint64_t size = std::min(most, in.count - first);
-        gpu::copy_and_wait(*where.gpu, elements_of_piece.data(), in.data + first * in.bytes(), size * in.bytes());
-        scan.feed(elements_of_piece.data(), results.data(), size);
+        gpu::copy_and_wait(*where.gpu, piece.data(), in.data + first * in.bytes(), size * in.bytes());
+        scan.feed(piece.data(), results.data(), size);
         gpu::copy_and_wait(*where.gpu, out.data + first * out.bytes(), results.data(), size * out.bytes());
     }
 }
@@ -194,18 +200,21 @@ upsweep_status upsweep_scan(upsweep_context* context, upsweep_op op, bool exclus
         const in_use taken(where);
         const input_and_output arrays = checked_arrays(where, in, out);
         const auto& [from, to, are_on_gpu] = arrays;
-        const auto scan = make_scanner_for(where, op, exclusive, from.dtype, to.dtype, init);
+        check_types(op, from.dtype, to.dtype);
         if (from.count == 0)
             return;
+        const auto make = [&, &from = from, &to = to] {
+            return make_scanner_for(where, op, exclusive, from.dtype, to.dtype, init);
+        };
         if (!are_on_gpu)
-            return scan_on_host(where.host, *scan, from, to);
+            return scan_on_host(where.host, *make(), from, to);
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
-        const gpu::without_gaps elements(*where.gpu, from);
-        const gpu::without_gaps results(*where.gpu, to);
+        const gpu::without_gaps input(*where.gpu, from);
+        const gpu::without_gaps output(*where.gpu, to);
         if (!gpu::scan_by_type({op, from.dtype, to.dtype, kind, init, where.host, where.gpu, where.gpu_memory},
-                               elements.get(), results.get()))
-            scan->scan_on_gpu(elements.get(), results.get());
-        results.write_back();
+                               input.get(), output.get()))
+            make()->scan_on_gpu(input.get(), output.get());
+        output.write_back();
     });
 }
 
@@ -214,6 +223,7 @@ upsweep_status upsweep_scanner_create(upsweep_context* context, upsweep_op op, b
 {
     return guarded([&] {
         require(scanner != nullptr, "scan", "the scanner is a null pointer", "pass a pointer to a pointer");
+        check_types(op, in_dtype, out_dtype);
         const execution where = execution_of(context);
         const in_use taken(where);
         *scanner = new upsweep_scanner{where, in_dtype, out_dtype,
@@ -234,10 +244,10 @@ upsweep_status upsweep_scanner_feed(upsweep_scanner* scanner, const upsweep_arra
             return;
         if (!arrays.are_on_gpu)
             return scan_on_host(where.host, *scanner->scan, arrays.in, arrays.out);
-        const gpu::without_gaps elements_of_all(*where.gpu, arrays.in);
-        const gpu::without_gaps results(*where.gpu, arrays.out);
-        scan_by_way_of_host(where, *scanner->scan, elements_of_all.get(), results.get());
-        results.write_back();
+        const gpu::without_gaps input(*where.gpu, arrays.in);
+        const gpu::without_gaps output(*where.gpu, arrays.out);
+        scan_by_way_of_host(where, *scanner->scan, input.get(), output.get());
+        output.write_back();
     });
 }
 
