@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -196,7 +195,8 @@ void count_at_once(const samples_and_counts& arrays, const counting<Bins>& what)
     const elements& in = arrays.samples;
     const in_use taken(where);
     detail::check_counters(what.bins, arrays.counts.count);
-    const bool is_on_gpu = where.lies_on_gpu("histogram", in);
+    const folded_input samples("histogram", where, in);
+    const bool is_on_gpu = samples.is_on_gpu();
     const bool are_counts_on_gpu = where.lies_on_gpu("histogram", arrays.counts);
     require(is_on_gpu || !are_counts_on_gpu || in.count == 0 || where.gpu == nullptr, "histogram",
             "the counts lie in memory of the GPU, the samples do not", "bring both to the GPU, or to the host");
@@ -211,16 +211,13 @@ void count_at_once(const samples_and_counts& arrays, const counting<Bins>& what)
         });
         return;
     }
-    std::optional<gpu::without_gaps> samples; // on the GPU
-    if (is_on_gpu)
-        samples.emplace(*where.gpu, in);
     if (is_on_gpu &&
-        what.count_by_type(where, samples->get(), {counts, arrays.counts.count}, out_of_range, are_counts_on_gpu))
+        what.count_by_type(where, samples.get(), {counts, arrays.counts.count}, out_of_range, are_counts_on_gpu))
         return;
     const std::unique_ptr<any_counter> counter = what.counter(where);
-    if (is_on_gpu && are_counts_on_gpu && counter->count_on_gpu(samples->get(), counts, out_of_range))
+    if (is_on_gpu && are_counts_on_gpu && counter->count_on_gpu(samples.get(), counts, out_of_range))
         return;
-    feed("histogram", where, in, *counter);
+    samples.feed(*counter);
     // The counts, and behind them what is in no bin.
     std::vector<std::uint64_t> all(arrays.counts.count);
     std::vector<std::uint64_t> more(all.size());
@@ -336,7 +333,7 @@ upsweep_status upsweep_counter_feed(upsweep_counter* counter, const upsweep_arra
         const elements from = checked_elements("histogram", "the input", in);
         check_same_dtype("histogram", from, counter->dtype);
         const in_use taken(counter->where);
-        feed("histogram", counter->where, from, *counter->samples);
+        folded_input("histogram", counter->where, from).feed(*counter->samples);
     });
 }
 

@@ -24,6 +24,13 @@ namespace {
                   "create a context of the GPU");
 }
 
+[[noreturn]] void throw_undefined(upsweep_op op, upsweep_dtype dtype)
+{
+    throw error(error_kind::unsupported, upsweep_op_name(op),
+                std::string("not defined for elements of type ") + upsweep_dtype_name(dtype),
+                "bit operators are for bool and integers");
+}
+
 } // namespace
 
 void any_reducer::feed_on_gpu(const elements&) { throw_no_gpu(); }
@@ -36,13 +43,6 @@ const dtype_engine& engine(upsweep_dtype dtype)
     return with_type(dtype, []<class T>(std::type_identity<T>) -> std::reference_wrapper<const dtype_engine> {
         return engine_of<T>();
     });
-}
-
-void throw_undefined(upsweep_op op, upsweep_dtype dtype)
-{
-    throw error(error_kind::unsupported, upsweep_op_name(op),
-                std::string("not defined for elements of type ") + upsweep_dtype_name(dtype),
-                "bit operators are for bool and integers");
 }
 
 void check_same_dtype(const char* call, const elements& in, upsweep_dtype dtype)
@@ -93,16 +93,15 @@ upsweep_status upsweep_reduce(upsweep_context* context, upsweep_op op, const ups
         require(to.count == 1, "reduce", "the result has not one element", "pass an array of one element");
         const execution where = execution_of(context);
         const in_use taken(where);
-        const bool is_on_gpu = where.lies_on_gpu("reduce", from);
+        const folded_input whole("reduce", where, from);
         const bool is_result_on_gpu = where.lies_on_gpu("reduce", to);
         if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
             detail::check_fold_exists<minimum>(from.count);
         const gpu::reduce_request request{op, from.dtype, to.dtype, where.host, where.gpu, where.gpu_memory};
-        if (is_on_gpu &&
-            gpu::reduce_by_type(request, gpu::without_gaps(*where.gpu, from).get(), to.data, is_result_on_gpu))
+        if (whole.is_on_gpu() && gpu::reduce_by_type(request, whole.get(), to.data, is_result_on_gpu))
             return;
         const auto reducer = make_reducer_for(where, op, from.dtype);
-        feed("reduce", where, from, *reducer);
+        whole.feed(*reducer);
         std::uint64_t value = 0;
         reducer->result(&value);
         if (is_result_on_gpu)
@@ -130,7 +129,7 @@ upsweep_status upsweep_reducer_feed(upsweep_reducer* reducer, const upsweep_arra
         const elements from = checked_elements("reduce", "the input", in);
         check_same_dtype("reduce", from, reducer->dtype);
         const in_use taken(reducer->where);
-        feed("reduce", reducer->where, from, *reducer->fold);
+        folded_input("reduce", reducer->where, from).feed(*reducer->fold);
     });
 }
 
