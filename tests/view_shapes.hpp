@@ -223,7 +223,7 @@ template <class Target>
 inline constexpr std::size_t many_elements = 200003;
 #ifdef __CUDACC__
 template <>
-inline constexpr std::size_t many_elements<cuda> = 70001; // which the simulator reads one by one
+inline constexpr std::size_t many_elements<cuda> = 40001; // which the simulator reads one by one
 #endif
 
 } // namespace upsweep::test

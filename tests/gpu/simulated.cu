@@ -41,7 +41,7 @@ void reduce_under(const std::vector<sim::schedule>& schedules, std::size_t count
 }
 
 TEST(simulated, reduce_of_few_tiles_under_200_schedules) { reduce_under(schedules(200), 5 * 4096 + 1234); }
-TEST(simulated, reduce_of_more_tiles_under_200_schedules) { reduce_under(schedules(200), 13 * 8192 + 1234); }
+TEST(simulated, reduce_of_more_tiles_under_100_schedules) { reduce_under(schedules(100), 13 * 8192 + 1234); }
 
 void scan_under(const std::vector<sim::schedule>& schedules, std::size_t count)
 {
@@ -56,8 +56,8 @@ void scan_under(const std::vector<sim::schedule>& schedules, std::size_t count)
     });
 }
 
-TEST(simulated, scan_of_few_tiles_under_200_schedules) { scan_under(schedules(200), 9 * 2048 + 321); }
-TEST(simulated, scan_of_more_tiles_under_60_schedules) { scan_under(schedules(60), 25 * 2048 + 321); }
+TEST(simulated, scan_of_few_tiles_under_100_schedules) { scan_under(schedules(100), 9 * 2048 + 321); }
+TEST(simulated, scan_of_more_tiles_under_30_schedules) { scan_under(schedules(30), 25 * 2048 + 321); }
 
 // The large tiles, of which a block takes the next when it has finished one.
 TEST(simulated, scan_of_many_large_tiles)

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""What the kernels of libupsweep take of a GPU, as ptxas tells when it is asked to (-Xptxas=-v).
+
+usage: resources.py keep COMMAND...      runs a compiler's command, and moves what ptxas tells into OBJECT.resources
+       resources.py check FOLDER...      prints the kernels in the folders that spill; fails where one may not
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+# Bytes that kernels may spill, stores and loads together, by what their mangled names have: what was measured to be worth it, or not
+# yet mended. A kernel of no line may not spill.
+ALLOWED = (
+    # These keep to the registers of a number of blocks a multiprocessor, which is worth more than what they spill outside their loops,
+    # where bins are found by search or in f64.
+    (r"\d(split|cluster_histogram)_kernel", 208),
+    (r"\dblock_histogram_kernel", 416),
+    # Bytes and words of 16 bits, of which a vector has most, by minimum and maximum.
+    (r"\dscan_kernel.*PK[ah]P[ah].*m(in|ax)imum", 128),
+    (r"\dreduce_kernel.*PK[ah]NS_7m(in|ax)imum", 276),
+    (r"\dreduce_kernel.*PK[st]NS_7minimum", 64),
+    # Elements that are converted where they are read.
+    (r"\d(small_)?reduce_kernel.*(typed_input|truth_of_elements)", 40),
+)
+
+# A kernel in the output of `ptxas -v`.
+KERNEL = re.compile(
+    r"ptxas info +: Compiling entry function '(?P<name>\w+)' for 'sm_\w+'\n"
+    r"ptxas info +: Function properties for \w+\n"
+    r" +(?P<stack>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads\n"
+    r"ptxas info +: Used (?P<registers>\d+) registers.*\n"
+)
+OF_PTXAS = re.compile(r"ptxas info +:.*\n( +\d+ bytes stack frame.*\n)?")
+
+
+def keep(command):
+    compiled = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    if "-o" in command:
+        pathlib.Path(command[command.index("-o") + 1] + ".resources").write_text(compiled.stderr)
+    sys.stderr.write(OF_PTXAS.sub("", compiled.stderr))
+    return compiled.returncode
+
+
+def function_name(mangled):
+    """The kernel's name without its namespaces and template arguments."""
+    rest, name = mangled.removeprefix("_ZN").removeprefix("_Z"), mangled
+    while length := re.match(r"\d+", rest):
+        end = length.end() + int(length[0])
+        name, rest = rest[length.end():end], rest[end:]
+    return name
+
+
+def check(folders):
+    files = sorted(file for folder in folders for file in pathlib.Path(folder).rglob("*.resources"))
+    kernels = {}
+    for file in files:
+        of_file = {kernel["name"]: kernel for kernel in KERNEL.finditer(file.read_text())}
+        if not of_file and "/gpu/typed/" in str(file) and "table" not in file.name:
+            sys.exit(f"{file}: ptxas reported no kernel")
+        kernels |= of_file
+    wrong = 0
+    print(f"{len(kernels)} kernels in {len(files)} files; of these spill, in bytes:")
+    print(f"{'kernel':28}{'registers':>10}{'stack':>8}{'stores':>8}{'loads':>8}")
+    for mangled, kernel in sorted(kernels.items()):
+        name, spilled = function_name(mangled), int(kernel["stores"]) + int(kernel["loads"])
+        if spilled == 0:
+            continue
+        too_many = spilled > next((most for pattern, most in ALLOWED if re.search(pattern, mangled)), 0)
+        wrong += too_many
+        print(f"{name:28}{kernel['registers']:>10}{kernel['stack']:>8}{kernel['stores']:>8}{kernel['loads']:>8}   {mangled}"
+              f"{'   may not spill as much' if too_many else ''}")
+    return 1 if wrong or not kernels else 0
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["keep", *command] if command:
+            sys.exit(keep(command))
+        case ["check", *folders] if folders:
+            sys.exit(check(folders))
+        case _:
+            sys.exit(__doc__)
