@@ -18,10 +18,6 @@ ALLOWED = (
     # where bins are found by search or in f64.
     (r"\d(split|cluster_histogram)_kernel", 208),
     (r"\dblock_histogram_kernel", 416),
-    # Bytes and words of 16 bits, of which a vector has most, by minimum and maximum.
-    (r"\dscan_kernel.*PK[ah]P[ah].*m(in|ax)imum", 128),
-    (r"\dreduce_kernel.*PK[ah]NS_7m(in|ax)imum", 276),
-    (r"\dreduce_kernel.*PK[st]NS_7minimum", 64),
     # Elements that are converted where they are read.
     (r"\d(small_)?reduce_kernel.*(typed_input|truth_of_elements)", 40),
 )

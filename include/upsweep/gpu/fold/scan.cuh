@@ -51,11 +51,12 @@ struct scan_shape {
 };
 
 // The shape for many elements. Operators on 16 bytes are dear: the more elements a lane has, the fewer applications
-// there are in the trees of warps. Sums of 16-bit integers take 4 % longer with the usual ring.
-template <class Acc, class Source, class Out, class Op, class Usual = scan_shape<Source, Out, 4, 6, 4, 3>>
-using large_scan_shape = std::conditional_t<
-    Usual::elements == 1, scan_shape<Source, Out, 8, 3, 2, 2>,
-    std::conditional_t<is_packed<Op, Acc> && sizeof(Acc) == 2, scan_shape<Source, Out, 4, 5, 3, 3>, Usual>>;
+// there are in the trees of warps. Folds of 16-bit integers take 4 % longer with the usual ring.
+template <class Source, class Out, class Op, class Usual = scan_shape<Source, Out, 4, 6, 4, 3>>
+using large_scan_shape =
+    std::conditional_t<Usual::elements == 1, scan_shape<Source, Out, 8, 3, 2, 2>,
+                       std::conditional_t<is_packed<Op, std::iter_value_t<Out>> && sizeof(std::iter_value_t<Out>) == 2,
+                                          scan_shape<Source, Out, 4, 5, 3, 3>, Usual>>;
 
 template <class Shape, scan_kind Kind, class Acc, class Source, class Out, class Op>
 class scan_block {
@@ -338,17 +339,11 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         self.look_back_from_tiles(memory, warp - Shape::warps - 1);
 }
 
-// Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array
-// comes with `before`, the fold of the elements before it: their number is a multiple of a power of two that exceeds
-// `count`.
+// Launches the kernel that scans `count` elements best.
 template <scan_kind Kind, class Acc, class Source, class Out, class Op>
-void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr,
-          const Acc* before = nullptr)
+void launch_scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op,
+                 const scan_start<Acc>& start)
 {
-    const scan_start<Acc> start{before != nullptr ? *before : op.template identity<Acc>(),
-                                init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr, before != nullptr};
-    if (count == 0)
-        return;
     using few = small_scan_shape<Source, Out>;
     constexpr auto kernel_of_few = small_scan_kernel<few, Kind, Acc, Source, Out, Op>;
     const unsigned resident = resident_blocks<kernel_of_few>(target, few::threads, 0);
@@ -369,7 +364,7 @@ void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op&
                Shape::shared_bytes, in, out, count, op, start, keep_results,
                tile_states_of(target, tiles, sizeof(Acc)));
     };
-    using large = large_scan_shape<Acc, Source, Out, Op>;
+    using large = large_scan_shape<Source, Out, Op>;
     using small = scan_shape<Source, Out, 1, 3, 1, 1>;
     // Large tiles once there are 2 MiB of them, which keep the GPU busy.
     constexpr std::uint64_t many = (std::uint64_t{2} << 20) / large::vector_bytes * large::elements;
@@ -377,6 +372,25 @@ void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op&
         with(large{});
     else
         with(small{});
+}
+
+// Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array
+// comes with `before`, the fold of the elements before it: their number is a multiple of a power of two that exceeds
+// `count`.
+template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr,
+          const Acc* before = nullptr)
+{
+    if (count == 0)
+        return;
+    constexpr bool is_narrow = is_packed<Op, Acc> && std::is_same_v<std::iter_value_t<Source>, Acc> &&
+                               std::is_same_v<std::iter_value_t<Out>, Acc>;
+    using accumulator = std::conditional_t<is_narrow, word_accumulator_t<Op, Acc>, Acc>;
+    const Acc first = init != nullptr ? *init : fold_of_nothing<Acc>(op);
+    const Acc fold = before != nullptr ? *before : op.template identity<Acc>();
+    const scan_start<accumulator> start{static_cast<accumulator>(fold), static_cast<accumulator>(first),
+                                        init != nullptr, before != nullptr};
+    launch_scan<Kind, accumulator>(target, in, out, count, op, start);
 }
 
 } // namespace upsweep::gpu

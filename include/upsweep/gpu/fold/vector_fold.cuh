@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <upsweep/fold_order.hpp>
+#include <upsweep/gpu/fold/packed.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/source/array.cuh>
@@ -15,84 +16,6 @@
 // What a lane makes of a vector of elements, its total or its results in a scan, and how a warp loads and stores its
 // warp tile.
 namespace upsweep::gpu {
-
-// --- sums of narrow integers ----------------------------------------------------------------------------------------
-//
-// Sums of 8- and 16-bit integers wrap, and are computed by arithmetic on the 32-bit words that hold several of them: a
-// vector of 16 bytes has too many elements to add them one at a time at the speed of the memory.
-
-template <class Op, class Acc>
-inline constexpr bool is_packed =
-    !std::is_same_v<Acc, bool> && std::is_same_v<Op, plus> && std::is_integral_v<Acc> && sizeof(Acc) <= 2;
-
-// The sum of the elements in four words, modulo 2^8 or 2^16.
-template <class T>
-__device__ T packed_total(const uint4& word)
-{
-    if constexpr (sizeof(T) == 1) {
-        constexpr unsigned ones = 0x01010101U;
-        return static_cast<T>(
-            __dp4a(word.x, ones, __dp4a(word.y, ones, __dp4a(word.z, ones, __dp4a(word.w, ones, 0U)))));
-    } else {
-        const unsigned low = word.x + word.y + word.z + word.w;
-        const unsigned high = (word.x >> 16) + (word.y >> 16) + (word.z >> 16) + (word.w >> 16);
-        return static_cast<T>(low + high);
-    }
-}
-
-// before + the sum of the bytes in four words, signed or not as Sum is.
-template <class Sum>
-__device__ Sum add_bytes(const uint4& word, Sum before)
-{
-    constexpr Sum ones = 0x01010101;
-    before = __dp4a(static_cast<Sum>(word.x), ones, before);
-    before = __dp4a(static_cast<Sum>(word.y), ones, before);
-    before = __dp4a(static_cast<Sum>(word.z), ones, before);
-    return __dp4a(static_cast<Sum>(word.w), ones, before);
-}
-
-// The running sums of the elements of a word, after `before`, which becomes the last of them.
-template <class T>
-__device__ unsigned packed_scan(unsigned word, unsigned& before)
-{
-    if constexpr (sizeof(T) == 1) {
-        // Two sums of 16 bits in a word, of which the lower 8 count: those of the even bytes and those of the odd ones.
-        constexpr unsigned lower = 0x00ff00ffU;
-        const unsigned even = word & lower;
-        const unsigned pairs = even + ((word >> 8) & lower);
-        const unsigned carry = pairs << 16;
-        const unsigned both = (before & 0xffU) * 0x00010001U;
-        const unsigned odd_sums = pairs + carry + both;
-        before = odd_sums >> 16;
-        return ((even + carry + both) & lower) | (odd_sums & lower) << 8;
-    } else {
-        const unsigned first = word + before;
-        const unsigned second = (word >> 16) + first;
-        before = second;
-        return __byte_perm(first, second, 0x5410);
-    }
-}
-
-// The same for four words. In an exclusive scan a sum does not include the element itself.
-template <class T, scan_kind Kind>
-__device__ uint4 packed_scan(const uint4& word, T before)
-{
-    unsigned last = static_cast<std::make_unsigned_t<T>>(before);
-    const unsigned first = last << (32 - 8 * sizeof(T)); // where the element before a word is, seen from the word
-    uint4 sums;
-    sums.x = packed_scan<T>(word.x, last);
-    sums.y = packed_scan<T>(word.y, last);
-    sums.z = packed_scan<T>(word.z, last);
-    sums.w = packed_scan<T>(word.w, last);
-    if constexpr (Kind == scan_kind::exclusive) {
-        constexpr unsigned bits = 8 * sizeof(T);
-        sums.w = __funnelshift_l(sums.z, sums.w, bits);
-        sums.z = __funnelshift_l(sums.y, sums.z, bits);
-        sums.y = __funnelshift_l(sums.x, sums.y, bits);
-        sums.x = __funnelshift_l(first, sums.x, bits);
-    }
-    return sums;
-}
 
 // --- reduce ---------------------------------------------------------------------------------------------------------
 
@@ -114,6 +37,9 @@ __device__ auto vector_total(const lane_vector<T, Count>& vector, const Op& op)
     using partial = std::conditional_t<is_any_order<Op, Acc>, lane_accumulator_t<Op, Acc, T>, Acc>;
     if constexpr (!std::is_same_v<partial, Acc> && sizeof(T) == 1) {
         return add_bytes(vector.memory, partial{});
+    } else if constexpr (std::is_same_v<partial, Acc> && std::is_same_v<T, Acc> && is_packed<Op, Acc> &&
+                         sizeof(vector.memory) == sizeof(uint4)) {
+        return static_cast<Acc>(packed_total<T, Op>(vector.memory));
     } else {
         partial values[Count];
 #pragma unroll
@@ -139,8 +65,9 @@ template <int Elements, scan_kind Kind, class Acc, class Source, class Out, clas
 struct vector_scan {
     using element = std::iter_value_t<Source>;
     using result = std::iter_value_t<Out>;
-    // Whether sums of narrow integers are computed word by word.
-    static constexpr bool packed = is_packed<Op, Acc> && std::is_same_v<element, Acc> && std::is_same_v<result, Acc> &&
+    // Whether narrow integers are folded word by word.
+    static constexpr bool packed = is_packed<Op, element> && std::is_same_v<result, element> &&
+                                   std::is_same_v<Acc, word_accumulator_t<Op, element>> &&
                                    has_words<Elements, Source> && has_words<Elements, Out>;
     Op op;
     scan_start<Acc> start;
@@ -148,7 +75,7 @@ struct vector_scan {
     __device__ Acc total(const lane_vector<element, Elements>& vector) const
     {
         if constexpr (packed) {
-            return packed_total<Acc>(vector.memory);
+            return packed_total<element, Op>(vector.memory);
         } else {
             Acc values[Elements];
             convert_all(vector, values);
@@ -162,7 +89,7 @@ struct vector_scan {
                                                      const Acc& after, bool is_first) const
     {
         if constexpr (packed) {
-            return {packed_scan<Acc, Kind>(vector.memory, after_init(before))};
+            return {packed_scan<element, Kind, Op>(vector.memory, static_cast<element>(after_init(before)))};
         } else {
             Acc values[Elements];
             Acc folds[Elements + 1]; // before each element, and after the last

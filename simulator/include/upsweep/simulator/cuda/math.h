@@ -76,6 +76,22 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
     }
     return result;
 }
+// The minimum or maximum of the lower and of the upper halves, as numbers of type T.
+template <class T>
+unsigned __extremum_of_halves(unsigned a, unsigned b, bool is_minimum)
+{
+    unsigned result = 0;
+    for (unsigned i = 0; i < 32; i += 16) {
+        const T x = static_cast<T>(a >> i);
+        const T y = static_cast<T>(b >> i);
+        result |= static_cast<unsigned>(static_cast<unsigned short>((x < y) == is_minimum ? x : y)) << i;
+    }
+    return result;
+}
+inline unsigned __vmins2(unsigned a, unsigned b) { return __extremum_of_halves<short>(a, b, true); }
+inline unsigned __vmaxs2(unsigned a, unsigned b) { return __extremum_of_halves<short>(a, b, false); }
+inline unsigned __vminu2(unsigned a, unsigned b) { return __extremum_of_halves<unsigned short>(a, b, true); }
+inline unsigned __vmaxu2(unsigned a, unsigned b) { return __extremum_of_halves<unsigned short>(a, b, false); }
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift)
 {
     return static_cast<unsigned>((std::uint64_t{high} << 32 | low) << (shift & 31) >> 32);
