@@ -61,6 +61,8 @@ constexpr type_names names_of()
         return {"u8", "u1", UPSWEEP_U8};
     else if constexpr (std::same_as<T, std::int16_t>)
         return {"i16", "i2", UPSWEEP_I16};
+    else if constexpr (std::same_as<T, std::uint16_t>)
+        return {"u16", "u2", UPSWEEP_U16};
     else if constexpr (std::same_as<T, std::int32_t>)
         return {"i32", "i4", UPSWEEP_I32};
     else if constexpr (std::same_as<T, std::int64_t>)

@@ -15,6 +15,7 @@
 
 #include "contenders.hpp"
 #include "input.hpp"
+#include "program.hpp"
 #include "roof.hpp"
 
 namespace bench {
@@ -57,20 +58,6 @@ private:
     std::vector<double> counts_;
 };
 
-std::string output_of(const std::string& command)
-{
-    std::FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr)
-        throw std::runtime_error("cannot run " + command);
-    std::string output;
-    std::array<char, 4096> piece{};
-    while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), pipe))
-        output.append(piece.data(), size);
-    if (pclose(pipe) != 0)
-        throw std::runtime_error("failed: " + command);
-    return output;
-}
-
 // The last field of every line.
 std::vector<double> numbers_in(const std::string& output)
 {
@@ -81,21 +68,7 @@ std::vector<double> numbers_in(const std::string& output)
     return numbers;
 }
 
-// One pass over the bytes of a file, mapped anew as a command has to.
-std::size_t read_mapped(const number_file& file, int flags, const read_kernel& kernel)
-{
-    const std::size_t bytes = file.bytes();
-    const int descriptor = open(file.path().c_str(), O_RDONLY | O_CLOEXEC);
-    void* memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED | flags, descriptor, 0);
-    close(descriptor);
-    if (memory == MAP_FAILED)
-        throw std::runtime_error("cannot map " + file.path());
-    const std::size_t value = kernel.run({static_cast<const std::byte*>(memory), bytes});
-    munmap(memory, bytes);
-    return value;
-}
-
-// The same through buffers that stay in the caches.
+// One pass over the bytes of a file, through buffers that stay in the caches.
 std::size_t read_in_pieces(const number_file& file, const read_kernel& kernel)
 {
     constexpr std::size_t piece = std::size_t{256} << 10;
@@ -122,8 +95,8 @@ std::vector<contender> file_roofs(const number_file& file)
     };
     const read_kernel& halves = read_kernels().front();
     return {
-        roof("mapped", [&] { return read_mapped(file, 0, halves); }),
-        roof("mapped and populated", [&] { return read_mapped(file, MAP_POPULATE, halves); }),
+        roof("mapped", [&] { return halves.run(mapped_file(file.path()).bytes()); }),
+        roof("mapped and populated", [&] { return halves.run(mapped_file(file.path(), MAP_POPULATE).bytes()); }),
         roof("read in pieces", [&] { return read_in_pieces(file, halves); }),
     };
 }

@@ -20,7 +20,7 @@ struct alignas(Bytes) word {
 };
 
 template <class F>
-void with_word(std::size_t bytes, F f)
+auto with_word(std::size_t bytes, F f)
 {
     switch (bytes) {
     case 1: return f(word<1>{});
@@ -83,6 +83,18 @@ void collapse(const char* call, const char* name, std::span<const std::int64_t> 
     }
 }
 
+bool share_memory(const elements& a, const elements& b)
+{
+    if (a.count == 0 || b.count == 0)
+        return false;
+    return with_word(a.bytes(), [&]<class A>(A) {
+        const auto of_a = detail::footprint_of(words_of<A>(a), a.count);
+        return with_word(b.bytes(), [&]<class B>(B) {
+            return detail::overlap(of_a, detail::footprint_of(words_of<B>(b), b.count));
+        });
+    });
+}
+
 } // namespace
 
 bool elements::is_contiguous() const
@@ -141,32 +153,23 @@ void check_output(const char* call, const elements& in, const elements& out)
 {
     if (out.count == 0)
         return;
-    with_word(out.bytes(), [&]<class Out>(Out) {
-        const auto to = detail::footprint_of(words_of<Out>(out), out.count);
-        if (!out.is_contiguous() && detail::overlaps_itself(to))
-            throw refusal(UPSWEEP_OVERLAP, call, "strides of the output put two elements at the same place",
-                          "write to an array whose elements lie apart");
-        with_word(in.bytes(), [&]<class In>(In) {
-            const bool is_same =
-                in.data == out.data && in.dtype == out.dtype && in.extents == out.extents && in.strides == out.strides;
-            if (!is_same && detail::overlap(detail::footprint_of(words_of<In>(in), in.count), to))
-                throw refusal(UPSWEEP_OVERLAP, call, "input and output overlap without being the same array",
-                              "scan in place or into an array of its own");
-        });
-    });
+    const auto overlaps_itself = [&]<class Word>(Word) {
+        return detail::overlaps_itself(detail::footprint_of(words_of<Word>(out), out.count));
+    };
+    if (!out.is_contiguous() && with_word(out.bytes(), overlaps_itself))
+        throw refusal(UPSWEEP_OVERLAP, call, "strides of the output put two elements at the same place",
+                      "write to an array whose elements lie apart");
+    const bool is_same =
+        in.data == out.data && in.dtype == out.dtype && in.extents == out.extents && in.strides == out.strides;
+    if (!is_same && share_memory(in, out))
+        throw refusal(UPSWEEP_OVERLAP, call, "input and output overlap without being the same array",
+                      "scan in place or into an array of its own");
 }
 
 void check_apart(const char* call, const elements& in, const elements& out)
 {
-    if (in.count == 0 || out.count == 0)
-        return;
-    with_word(out.bytes(), [&]<class Out>(Out) {
-        const auto to = detail::footprint_of(words_of<Out>(out), out.count);
-        with_word(in.bytes(), [&]<class In>(In) {
-            if (detail::overlap(detail::footprint_of(words_of<In>(in), in.count), to))
-                throw refusal(UPSWEEP_OVERLAP, call, "input and output overlap", "write to an array of its own");
-        });
-    });
+    if (share_memory(in, out))
+        throw refusal(UPSWEEP_OVERLAP, call, "input and output overlap", "write to an array of its own");
 }
 
 void gather(const cpu& host, const elements& from, std::uint64_t first, std::uint64_t count, std::byte* to)

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
@@ -218,30 +219,24 @@ void count_at_once(const samples_and_counts& arrays, const counting<Bins>& what)
     if (is_on_gpu && are_counts_on_gpu && counter->count_on_gpu(samples.get(), counts, out_of_range))
         return;
     samples.feed(*counter);
-    // The counts, and behind them what is in no bin.
+    // What is counted is added on the host, wherever the counts lie.
+    const auto copy = [&](void* to, const void* from, std::size_t bytes) {
+        if (are_counts_on_gpu)
+            gpu::copy_and_wait(*where.gpu, to, from, bytes);
+        else
+            std::memcpy(to, from, bytes);
+    };
     std::vector<std::uint64_t> all(arrays.counts.count);
     std::vector<std::uint64_t> more(all.size());
-    outside before;
-    outside added;
-    counter->result(more, added);
-    if (are_counts_on_gpu) {
-        gpu::copy_and_wait(*where.gpu, all.data(), counts, all.size() * sizeof all[0]);
-        gpu::copy_and_wait(*where.gpu, &before, out_of_range, sizeof before);
-    } else {
-        std::copy_n(counts, all.size(), all.begin());
-        before = *out_of_range;
-    }
+    outside all_beside;
+    outside more_beside;
+    counter->result(more, more_beside);
+    copy(all.data(), counts, all.size() * sizeof all[0]);
+    copy(&all_beside, out_of_range, sizeof all_beside);
     std::ranges::transform(all, more, all.begin(), std::plus{});
-    before.below += added.below;
-    before.above += added.above;
-    before.nan += added.nan;
-    if (are_counts_on_gpu) {
-        gpu::copy_and_wait(*where.gpu, counts, all.data(), all.size() * sizeof all[0]);
-        gpu::copy_and_wait(*where.gpu, out_of_range, &before, sizeof before);
-    } else {
-        std::ranges::copy(all, counts);
-        *out_of_range = before;
-    }
+    all_beside += more_beside;
+    copy(counts, all.data(), all.size() * sizeof all[0]);
+    copy(out_of_range, &all_beside, sizeof all_beside);
 }
 
 } // namespace

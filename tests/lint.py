@@ -65,7 +65,7 @@ def units(build):
     seen = set()
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["directory"], entry["file"]).resolve()
-        if not path.is_relative_to(ROOT) or path.is_relative_to(build.parent):
+        if not path.is_relative_to(ROOT) or path.is_relative_to(build):
             continue
         source = str(path.relative_to(ROOT))
         if source in seen or (source.startswith(SKIPPED) and source not in KEPT):

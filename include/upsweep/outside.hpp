@@ -13,6 +13,14 @@ struct outside {
     std::uint64_t nan = 0;
 
     friend bool operator==(const outside&, const outside&) = default;
+
+    outside& operator+=(const outside& more)
+    {
+        below += more.below;
+        above += more.above;
+        nan += more.nan;
+        return *this;
+    }
 };
 
 namespace detail {

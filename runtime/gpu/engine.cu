@@ -91,9 +91,8 @@ void count_for_host(const device& gpu, std::span<std::uint64_t> counts, outside&
     count(std::span(on_gpu, counts.size()), reinterpret_cast<outside*>(on_gpu + counts.size()));
     copy_and_wait(gpu, counted.data(), on_gpu, bytes);
     std::ranges::transform(counts, std::span(counted).first(counts.size()), counts.begin(), std::plus{});
-    out_of_range.below += counted[counts.size()];
-    out_of_range.above += counted[counts.size() + 1];
-    out_of_range.nan += counted[counts.size() + 2];
+    const auto beside = std::span(counted).subspan(counts.size());
+    out_of_range += {beside[0], beside[1], beside[2]};
 }
 
 template <class Bins, class Count>
