@@ -151,6 +151,8 @@ def main():
             if complaint:
                 print(complaint, flush=True)
                 failed = True
+    if not checks:
+        sys.exit(f"{build} has no sources to check")
     return 1 if failed else 0
 
 
