@@ -18,9 +18,11 @@ std::string remedy_text(files::remedy help)
     case files::remedy::widen_dtype: return "; choose a wider type with --dtype";
     case files::remedy::floating_dtype: return "; read it with --dtype f64";
     case files::remedy::choose_column: return "; choose one with --column";
-    case files::remedy::give_column: return "; correct it, or give --column for a table";
+    case files::remedy::give_column:
+        return "; correct it, give --column for a table, or --missing if it stands for no value";
     case files::remedy::drop_separators: return "; remove thousands separators, or give --column for a table";
-    case files::remedy::skip_empty: return "; fill it, or give --skip-empty";
+    case files::remedy::tell_missing: return "; fill it, or leave out --missing none";
+    case files::remedy::tell_header: return "; give --header yes or no";
     case files::remedy::change_delimiter: return "; correct the line, or give another --delimiter";
     case files::remedy::change_written_dtype: return "; give --out-dtype f32, or name a .raw file";
     }

@@ -74,6 +74,8 @@ void run_samples(const histogram_options& options)
     const counter_ptr counter(created);
     measurement done = count_into(*counter, in, counts, outside);
     done.seconds += seconds_for_range;
+    if (!options.json)
+        in.tell_missing(done);
     report_samples(options, in, bins, counts, outside, done);
 }
 

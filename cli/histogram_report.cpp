@@ -172,6 +172,7 @@ void report_samples(const histogram_options& options, const inputs& in, const sa
         json_object object;
         object.add("command", "histogram");
         object.add("files", options.files);
+        in.add_table_to(object);
         object.add("dtype", upsweep_dtype_name(in.dtype()));
         object.add("count", done.count);
         object.add("bins", bins.count);

@@ -2,6 +2,7 @@
 #include "inputs.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include <fmt/core.h>
 
@@ -27,10 +28,21 @@ inputs inputs::open(const common_options& options)
     std::vector<std::unique_ptr<files::reader>> readers;
     for (const std::string& file : options.files) {
         readers.push_back(files::open(file, how));
-        if (readers.back()->dtype() != readers.front()->dtype())
-            throw failure(fmt::format("{}: holds {}, but {} holds {}; convert one with a.astype(...)",
-                                      readers.back()->name(), upsweep_dtype_name(readers.back()->dtype()),
-                                      readers.front()->name(), upsweep_dtype_name(readers.front()->dtype())));
+    }
+    // Numbers that are written out have the type of the others. Integers in one file and fractions in another are all f64.
+    const auto has_type_of_first = [&](const auto& r) { return r->dtype() == readers.front()->dtype(); };
+    if (!std::all_of(readers.begin(), readers.end(), has_type_of_first)) {
+        const auto is_array = [](const auto& r) { return !r->read_as(r->dtype()); };
+        const auto array = std::find_if(readers.begin(), readers.end(), is_array);
+        const upsweep_dtype dtype = array == readers.end() ? UPSWEEP_F64 : (*array)->dtype();
+        for (const auto& r : readers)
+            r->read_as(dtype);
+    }
+    for (const auto& r : readers) {
+        if (r->dtype() != readers.front()->dtype())
+            throw failure(fmt::format("{}: holds {}, but {} holds {}; convert one with a.astype(...)", r->name(),
+                                      upsweep_dtype_name(r->dtype()), readers.front()->name(),
+                                      upsweep_dtype_name(readers.front()->dtype())));
     }
     return inputs(std::move(readers));
 }
@@ -70,6 +82,27 @@ std::string inputs::name() const
     return readers_.size() == 1 ? first : fmt::format("{} and {} more", first, readers_.size() - 1);
 }
 
+void inputs::add_table_to(json_object& object) const
+{
+    const std::optional<files::table_layout> table = readers_.front()->table();
+    if (!table)
+        return;
+    object.add("delimiter", std::string(1, table->delimiter));
+    object.add("header", table->header);
+    if (table->header)
+        object.add("column", table->name);
+    else
+        object.add("column", std::uint64_t{table->column + 1});
+}
+
+void inputs::tell_missing(const measurement& done) const
+{
+    if (done.missing.value_or(0) == 0)
+        return;
+    fmt::print(stderr, "upsweep: {}: {} of {} records have no value and are left out\n", name(), grouped(*done.missing),
+               grouped(*done.missing + done.count));
+}
+
 context_ptr inputs::context(const common_options& options) const
 {
     const upsweep_place place = place_of(options);
@@ -93,13 +126,18 @@ measurement inputs::stream(const sink& take) const
     progress shown(total);
     measurement done;
     const stopwatch watch;
-    for (const auto& r : readers_)
+    for (const auto& r : readers_) {
+        if (r->table() && !done.missing)
+            done.missing = 0;
         r->read([&](const files::chunk& c) {
             take(r->name(), c.elements, c.count);
             done.count += c.count;
             done.bytes += c.bytes;
+            if (done.missing)
+                *done.missing += c.missing;
             shown.advance(c.bytes);
         });
+    }
     done.seconds = watch.seconds();
     return done;
 }

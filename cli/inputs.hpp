@@ -29,6 +29,10 @@ public:
     std::optional<std::uint64_t> count() const;
     // The file, or the first of several with the number of the others.
     std::string name() const;
+    // How a table is read: its delimiter, its column and whether it has a header. Nothing of other files.
+    void add_table_to(json_object& object) const;
+    // Tells on standard error, of tables, how many records have no value; nothing where it is none.
+    void tell_missing(const measurement& done) const;
     // Where the options say that the elements are to be folded, with as many threads as their taker should use.
     context_ptr context(const common_options& options) const;
 

@@ -60,12 +60,13 @@ Value value_of_name(const std::vector<std::pair<std::string, Value>>& names, con
 
 char delimiter_option(const std::string& text)
 {
-    const std::string delimiter = text == "tab" || text == "\\t" ? "\t" : text;
+    const std::string delimiter = text == "tab" || text == "\\t" ? "\t" : text == "space" ? " " : text;
     constexpr std::string_view meaningful = "\"\r\n+-.";
     const bool of_numbers = delimiter.size() == 1 && (std::isalnum(static_cast<unsigned char>(delimiter[0])) != 0);
     if (delimiter.size() != 1 || of_numbers || meaningful.find(delimiter[0]) != meaningful.npos)
-        throw usage_error(fmt::format("--delimiter: {} cannot separate fields; give one character such as ';', or tab",
-                                      files::in_quotes(text)));
+        throw usage_error(
+            fmt::format("--delimiter: {} cannot separate fields; give one character such as ';', or tab, or space",
+                        files::in_quotes(text)));
     return delimiter[0];
 }
 
@@ -78,7 +79,10 @@ void add_common_options(subcommand& command, common_options& options)
     command.add_option("--format", options.format, "npy, raw, text or csv (default: by extension, or content)")
         .group("Input")
         .type_name("FORMAT");
-    command.add_option("--dtype", options.dtype, "Type of raw elements, or of numbers in text (default: f64)")
+    command
+        .add_option("--dtype", options.dtype,
+                    "Type of raw elements, or of numbers in text (default: i64, u64 or\n"
+                    "f64, whichever has all of them)")
         .group("Input")
         .type_name("TYPE");
     command.add_option("--column", options.column, "Column of a CSV table: its position from 1, or its name")
@@ -86,17 +90,32 @@ void add_common_options(subcommand& command, common_options& options)
         .type_name("COLUMN");
     command
         .add_option("--delimiter", options.delimiter,
-                    "Between the fields of a CSV table (default: comma; tab for .tsv)")
+                    "Between the fields of a table: a character, tab, or space for runs\n"
+                    "of spaces (default: found in the first records)")
         .group("Input")
         .type_name("CHAR");
     command
         .add_option("--header", options.header,
-                    "Whether the first CSV record names the columns: yes, no, or\n"
-                    "auto (default), which is yes where its field is no number")
+                    "Whether the first record names the columns: yes, no, or auto\n"
+                    "(default), which is told by all fields of the first two")
         .group("Input")
         .type_name("WHEN");
-    command.add_flag("--skip-empty", options.skip_empty, "Pass over CSV records whose field is empty (default: error)")
-        .group("Input");
+    command
+        .add_option("--missing", options.missing,
+                    "Words for missing values, beside the usual ones (empty, NA, N/A,\n"
+                    "NULL, nan, -, ...): such records are passed over and counted;\n"
+                    "none: they are errors")
+        .group("Input")
+        .type_name("WORD,...");
+    command.add_option("--comment", options.comment, "Pass over lines of a table that begin with this: '#'")
+        .group("Input")
+        .type_name("TEXT");
+    command.add_option("--skip-lines", options.skip_lines, "Pass over so many lines before the table")
+        .group("Input")
+        .type_name("N");
+    command.add_option("--decimal", options.decimal, "The decimal point of a table: . (default) or ,")
+        .group("Input")
+        .type_name("CHAR");
 
     command.add_option("--target", options.target, "Where to run: auto (default), cpu or cuda")
         .group("Execution")
@@ -134,7 +153,17 @@ files::read_options read_options_of(const common_options& options)
     static const std::vector<std::pair<std::string, std::optional<bool>>> header_names = {
         {"auto", std::nullopt}, {"yes", true}, {"no", false}};
     result.csv.header = value_of_name(header_names, "--header", options.header);
-    result.csv.skip_empty = options.skip_empty;
+    if (options.missing == "none")
+        result.csv.missing.reset();
+    else if (!options.missing.empty())
+        *result.csv.missing += ',' + options.missing;
+    result.csv.comment = options.comment;
+    if (options.skip_lines != "0")
+        result.csv.skip_lines = count_option("--skip-lines", options.skip_lines, std::uint64_t{1} << 62);
+    static const std::vector<std::pair<std::string, char>> decimal_names = {{".", '.'}, {",", ','}};
+    result.csv.decimal = value_of_name(decimal_names, "--decimal", options.decimal);
+    if (result.csv.decimal == result.csv.delimiter)
+        throw usage_error("--decimal: a comma cannot be the --delimiter, too; give another one of them");
     result.threads = threads_of(options);
     return result;
 }

@@ -21,7 +21,10 @@ struct common_options {
     std::string column;
     std::string delimiter;
     std::string header = "auto";
-    bool skip_empty = false;
+    std::string missing;
+    std::string comment;
+    std::string skip_lines = "0";
+    std::string decimal = ".";
     std::string target = "auto";
     std::string threads_text;
     std::string gpu_memory;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "inputs.hpp"
+#include "integer_sum.hpp"
 #include "options.hpp"
 #include "report.hpp"
 #include "runtime_call.hpp"
@@ -29,36 +30,55 @@ void run_reduce(const reduce_options& options)
     upsweep_reducer* created = nullptr;
     check(upsweep_reducer_create(context.get(), op, in.dtype(), &created), in.name());
     const reducer_ptr reducer(created);
+    const bool is_integer_sum = op == UPSWEEP_PLUS && is_integer(in.dtype());
+    integer_sum sum(context.get(), in.dtype(),
+                    place_of(options) == UPSWEEP_CUDA ? integer_sum::piece_level_of_gpu
+                                                      : integer_sum::piece_level_of_cpu);
 
     const stopwatch watch;
     measurement done = in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
+        if (is_integer_sum)
+            return sum.feed(file, elements, count);
         const auto size = static_cast<std::int64_t>(count);
         const upsweep_array piece = upsweep_array_of(elements, in.dtype(), &size);
         check(upsweep_reducer_feed(reducer.get(), &piece), file);
     });
     scalar result{};
-    check(upsweep_reducer_result(reducer.get(), &result), in.name());
+    if (is_integer_sum)
+        result.u64 = sum.low();
+    else
+        check(upsweep_reducer_result(reducer.get(), &result), in.name());
     done.seconds = watch.seconds(); // a GPU is not done before
+    // A sum that 64 bits do not hold is told all the same.
+    const bool is_wider = is_integer_sum && !sum.fits();
+    const std::string text = is_wider ? sum.digits() : files::value_text(result_dtype, &result);
+    const std::string type = is_wider ? "i128" : upsweep_dtype_name(result_dtype);
 
+    if (!options.json)
+        in.tell_missing(done);
     if (options.json) {
         json_object object;
         object.add("command", "reduce");
         object.add("op", upsweep_op_name(op));
         object.add("files", options.files);
+        in.add_table_to(object);
         object.add("dtype", upsweep_dtype_name(in.dtype()));
         object.add("count", done.count);
-        object.add("result_dtype", upsweep_dtype_name(result_dtype));
-        object.add("result", result_dtype, &result);
+        object.add("result_dtype", type);
+        if (is_wider)
+            object.add_digits("result", text);
+        else
+            object.add("result", result_dtype, &result);
         object.add(done);
         print(object.text() + '\n');
     } else if (wants_table(options)) {
-        print(table({{options.op, files::value_text(result_dtype, &result)},
-                     {"type", upsweep_dtype_name(result_dtype)},
+        print(table({{options.op, text},
+                     {"type", type},
                      {"input", in.name()},
                      {"elements", fmt::format("{} x {}", grouped(done.count), upsweep_dtype_name(in.dtype()))},
                      {"time", fmt::format("{}, {}", seconds_text(done.seconds), rate_text(done))}}));
     } else {
-        print(files::value_text(result_dtype, &result) + '\n');
+        print(text + '\n');
     }
 }
 
@@ -71,8 +91,9 @@ void add_reduce(command_line& line)
     add_op_option(command, options->op);
     add_common_options(command, *options);
     command.footer(R"(Prints the bare value, and more about it on a terminal or with --verbose.
-Sums and products of integers are 64 bits wide, of f16 and bf16 they are f32. The bits of a
-floating-point result depend on the elements alone, never on the machine or the threads.
+Sums of integers are exact, however large; products are 64 bits wide; of f16 and bf16 they are
+f32. The bits of a floating-point result depend on the elements alone, never on the machine or
+the threads.
 Arrays of several dimensions are folded in C order, whichever way they are stored.
 
 Examples:

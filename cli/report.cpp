@@ -81,6 +81,13 @@ void json_object::add_member(std::string_view key, const Value& value)
     members_ += nlohmann::json(key).dump() + ':' + nlohmann::json(value).dump();
 }
 
+void json_object::add_digits(std::string_view key, const std::string& digits)
+{
+    if (!members_.empty())
+        members_ += ',';
+    members_ += nlohmann::json(key).dump() + ':' + digits;
+}
+
 void json_object::add(std::string_view key, const char* value) { add_member(key, value); }
 void json_object::add(std::string_view key, const std::string& value) { add_member(key, value); }
 void json_object::add(std::string_view key, bool value) { add_member(key, value); }
@@ -110,6 +117,8 @@ void json_object::add(std::string_view key, upsweep_dtype dtype, const void* val
 
 void json_object::add(const measurement& done)
 {
+    if (done.missing)
+        add("missing", *done.missing);
     add("seconds", done.seconds);
     add("bytes", done.bytes);
     add("gbps", done.seconds > 0 ? static_cast<double>(done.bytes) / done.seconds / 1e9 : 0.0);

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +22,9 @@ namespace upsweep::cli {
 
 // What a command did: how much, how long.
 struct measurement {
-    std::uint64_t count = 0; // elements
-    std::uint64_t bytes = 0; // read from the input, and written where an output was
+    std::uint64_t count = 0;                             // elements
+    std::uint64_t bytes = 0;                             // read from the input, and written where an output was
+    std::optional<std::uint64_t> missing = std::nullopt; // records without a value, of tables
     double seconds = 0;
 };
 
@@ -52,6 +54,8 @@ public:
     void add(std::string_view key, const std::vector<std::string>& values);
     void add(std::string_view key, const std::vector<std::uint64_t>& values);
     void add(std::string_view key, const std::vector<double>& values);
+    // An integer of any length.
+    void add_digits(std::string_view key, const std::string& digits);
     // A number, true or false; "nan", "inf" and "-inf", which JSON's numbers lack, as strings.
     void add(std::string_view key, upsweep_dtype dtype, const void* value);
     // The keys that all commands share.

@@ -101,6 +101,7 @@ void run_scan(const scan_options& options)
     summary.add("op", upsweep_op_name(op));
     summary.add("exclusive", options.exclusive);
     summary.add("files", options.files);
+    in.add_table_to(summary);
     summary.add("dtype", upsweep_dtype_name(in.dtype()));
     summary.add("out_dtype", upsweep_dtype_name(out_dtype));
 
@@ -122,6 +123,8 @@ void run_scan(const scan_options& options)
 
     const measurement done = scan_into(*writer, in, *scanner, out_dtype, buffer_bytes(place_of(options)));
     writer->finish();
+    if (!options.json)
+        in.tell_missing(done);
 
     json_object result = options.json && to_file ? summary : json_object();
     result.add("count", done.count);

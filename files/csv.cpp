@@ -2,7 +2,9 @@
 #include "csv.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -82,11 +84,25 @@ std::size_t blank_line(const char* p, const char* end)
     return end - p == 1 && *p == '\r' ? 1 : 0;
 }
 
+// The length of what stands at p and is no record: a blank line, or a comment.
+std::size_t no_record(const char* p, const char* end, std::string_view comment)
+{
+    if (const std::size_t length = blank_line(p, end))
+        return length;
+    const std::string_view rest(p, static_cast<std::size_t>(end - p));
+    if (comment.empty() || !rest.starts_with(comment))
+        return 0;
+    const std::size_t line = rest.find('\n');
+    return line == rest.npos ? rest.size() : line + 1;
+}
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
 std::string_view trimmed(std::string_view text)
 {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
+    while (!text.empty() && is_blank(text.front()))
         text.remove_prefix(1);
-    while (!text.empty() && (text.back() == ' ' || text.back() == '\t'))
+    while (!text.empty() && is_blank(text.back()))
         text.remove_suffix(1);
     return text;
 }
@@ -100,13 +116,50 @@ std::string column_list(const std::vector<std::string>& names)
     return names.size() > most ? list + ", ..." : list;
 }
 
-bool is_number(std::string_view text)
+// A number with another decimal point than ours.
+number_error parse_decimal(std::string_view token, char decimal, auto& value)
 {
-    double value = 0;
-    return parse_number(trimmed(text), value) == number_error::none;
+    const std::size_t point = decimal == '.' ? token.npos : token.find(decimal);
+    if (point == token.npos)
+        return parse_number(token, value);
+    std::string ours(token);
+    ours[point] = '.';
+    return token.find('.') == token.npos ? parse_number(ours, value) : number_error::malformed;
 }
 
-// The fields of the first record, quotes removed.
+bool is_number(std::string_view text, char decimal)
+{
+    double value = 0;
+    return parse_decimal(trimmed(text), decimal, value) == number_error::none;
+}
+
+// The field of a line of fields that runs of spaces separate.
+field read_word(const char* p, const char* end)
+{
+    field result;
+    while (p != end && is_blank(*p))
+        ++p;
+    const char* stop = p;
+    while (stop != end && !is_blank(*stop) && *stop != '\n')
+        ++stop;
+    result.content = std::string_view(p, static_cast<std::size_t>(stop - p));
+    while (stop != end && is_blank(*stop))
+        ++stop;
+    result.last = stop == end || *stop == '\n';
+    if (result.last && !result.content.empty() && result.content.back() == '\r')
+        result.content.remove_suffix(1);
+    result.next = stop == end ? end : stop + 1;
+    if (!result.last)
+        result.next = stop;
+    return result;
+}
+
+field read_field_of(const char* p, const char* end, char delimiter)
+{
+    return delimiter == ' ' ? read_word(p, end) : read_field(p, end, delimiter);
+}
+
+// The fields of a record, quotes removed.
 std::vector<std::string> split_record(const std::string& file, const place& where, std::string_view record,
                                       char delimiter)
 {
@@ -114,7 +167,7 @@ std::vector<std::string> split_record(const std::string& file, const place& wher
     const char* p = record.data();
     const char* const end = p + record.size();
     for (bool last = false; !last;) {
-        const field read = read_field(p, end, delimiter);
+        const field read = read_field_of(p, end, delimiter);
         if (read.fault != nullptr)
             throw failure(file, where, {read.fault});
         std::string text;
@@ -130,33 +183,110 @@ std::vector<std::string> split_record(const std::string& file, const place& wher
     return fields;
 }
 
-// What find_layout does once the blank lines are gone.
-csv_layout find_columns(const std::string& file, const place& where, std::string_view record,
-                        const csv_options& options)
+// How many fields the record at p has, and where the next one begins.
+std::pair<std::size_t, const char*> count_fields(const char* p, const char* end, char delimiter)
 {
-    const char delimiter = delimiter_of(options);
-    const std::vector<std::string> names = split_record(file, where, record, delimiter);
-    csv_layout layout{delimiter, options.skip_empty, names.size(), 0, false};
-    bool named = false;
+    for (std::size_t count = 1;; ++count) {
+        const field read = read_field_of(p, end, delimiter);
+        p = read.next;
+        if (read.last || read.fault != nullptr)
+            return {count, p};
+    }
+}
+
+std::string small_letters(std::string_view text)
+{
+    std::string small(text);
+    for (char& c : small)
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+    return small;
+}
+
+// What is in a field, as far as a header can be told by it.
+enum class content : std::uint8_t { word, number, nothing };
+
+content content_of(std::string_view text, const csv_layout& layout)
+{
+    const std::string_view token = trimmed(text);
+    if (token.empty() || layout.is_missing(token))
+        return content::nothing;
+    return is_number(token, layout.decimal) ? content::number : content::word;
+}
+
+// Whether the numbers of a record could be years that name columns: whole, from 1800 to 2100, each above the one before.
+bool are_years(const std::vector<std::string>& record, const csv_layout& layout)
+{
+    std::int64_t last = 0;
+    for (const std::string& text : record) {
+        if (content_of(text, layout) != content::number)
+            continue;
+        std::int64_t year = 0;
+        if (parse_number(trimmed(text), year) != number_error::none || year < 1800 || year > 2100 || year <= last)
+            return false;
+        last = year;
+    }
+    return last != 0;
+}
+
+enum class header_guess : std::uint8_t { yes, no, unknown };
+
+// Whether the first of two records names the columns, told by all their fields: it does where a word stands above a number. A
+// missing value is no word. Numbers name columns if they are years, which those below them are not.
+header_guess guess_header(const std::vector<std::string>& first, const std::vector<std::string>& second,
+                          const csv_layout& layout)
+{
+    bool has_number = false;
+    bool has_word = false;
+    for (std::size_t k = 0; k < first.size(); ++k) {
+        const content of_first = content_of(first[k], layout);
+        const content of_second = k < second.size() ? content_of(second[k], layout) : content::nothing;
+        if (of_first == content::word && of_second == content::number)
+            return header_guess::yes;
+        has_number |= of_first == content::number;
+        has_word |= of_first == content::word;
+    }
+    if (!has_number)
+        return has_word ? header_guess::yes : header_guess::no;
+    if (!second.empty() && are_years(first, layout) && !are_years(second, layout)) {
+        const auto numbers = std::count_if(first.begin(), first.end(), [&](const std::string& text) {
+            return content_of(text, layout) == content::number;
+        });
+        return numbers > 1 ? header_guess::yes : has_word ? header_guess::unknown : header_guess::no;
+    }
+    return header_guess::no;
+}
+
+// The position of the column that is asked for among those with these names, or for a lone one without being asked.
+std::size_t find_column(const std::string& file, const place& where, const std::vector<std::string>& names,
+                        const csv_options& options, bool& named)
+{
     if (!options.column) {
         if (names.size() > 1)
             throw failure(file, where,
                           {fmt::format("has {} columns: {}", names.size(), column_list(names)), remedy::choose_column});
-    } else {
-        // A position where the record is that long; otherwise a name, which may look like a number: a year, say.
-        std::uint64_t position = 0;
-        const bool is_position =
-            parse_number(*options.column, position) == number_error::none && position >= 1 && position <= names.size();
-        const auto name = std::find(names.begin(), names.end(), *options.column);
-        if (!is_position && (name == names.end() || options.header == false))
-            throw failure(file, where,
-                          {fmt::format("has no column {}; its {} columns are {}", in_quotes(*options.column),
-                                       names.size(), column_list(names))});
-        named = !is_position;
-        layout.column = is_position ? position - 1 : static_cast<std::size_t>(name - names.begin());
+        return 0;
     }
-    layout.header = named || options.header.value_or(!is_number(names[layout.column]));
-    return layout;
+    // A position where the record is that long; otherwise a name, which may look like a number: a year, say.
+    std::uint64_t position = 0;
+    if (parse_number(*options.column, position) == number_error::none && position >= 1 && position <= names.size())
+        return position - 1;
+    if (options.header == false)
+        throw failure(file, where,
+                      {fmt::format("has no column {}: without a header, {} columns have positions alone",
+                                   in_quotes(*options.column), names.size())});
+    const auto is_asked_for = [&](const std::string& name) { return trimmed(name) == trimmed(*options.column); };
+    const auto found = std::find_if(names.begin(), names.end(), is_asked_for);
+    if (found == names.end())
+        throw failure(file, where,
+                      {fmt::format("has no column {}; its {} columns are {}", in_quotes(*options.column), names.size(),
+                                   column_list(names))});
+    const auto another = std::find_if(found + 1, names.end(), is_asked_for);
+    if (another != names.end())
+        throw failure(file, where,
+                      {fmt::format("has several columns {}: {} and {}; give the position of one", in_quotes(*found),
+                                   found - names.begin() + 1, another - names.begin() + 1)});
+    named = true;
+    return static_cast<std::size_t>(found - names.begin());
 }
 
 // A record read with parse_csv's rules.
@@ -175,10 +305,17 @@ public:
     // Reads the next record and its value, if it has one. False at the end and at an error.
     bool next(parse_result& result, T*& out)
     {
-        while (const std::size_t length = blank_line(p_, end_))
+        while (const std::size_t length = no_record(p_, end_, layout_.comment))
             p_ += length;
         if (p_ == end_)
             return false;
+        if (layout_.delimiter == ' ') {
+            if (const field word = read_word(p_, end_); word.last && word.content.empty()) {
+                p_ = word.next;
+                return next(result, out);
+            }
+            return next_of_words(result, out);
+        }
 
         const char* const record = p_;
         const char* p = p_;
@@ -205,6 +342,27 @@ public:
     }
 
 private:
+    // The same where runs of spaces separate the fields. Only the column must be there.
+    bool next_of_words(parse_result& result, T*& out)
+    {
+        const char* const record = p_;
+        const char* p = p_;
+        std::size_t index = 0;
+        for (bool last = false; !last; ++index) {
+            const field read = read_word(p, end_);
+            if (index == layout_.column && !read_value(result, p, read, out))
+                return false;
+            p = read.next;
+            last = read.last;
+        }
+        if (index <= layout_.column)
+            return fault(result, record,
+                         {fmt::format("{} fields, and column {} is asked for", index, layout_.column + 1),
+                          remedy::change_delimiter});
+        p_ = p;
+        return true;
+    }
+
     // The short way for a field that is nothing but a plain number. A line feed at plain_end_ stops the digits.
     bool read_plain(const char*& p, bool& last, T& value) const
     {
@@ -228,12 +386,13 @@ private:
     bool read_value(parse_result& result, const char* p, const field& read, T*& out)
     {
         const std::string_view token = trimmed(read.content);
-        if (token.empty()) {
-            if (layout_.skip_empty)
-                return true;
-            return fault(result, p, {fmt::format("column {} is empty", layout_.column + 1), remedy::skip_empty});
+        if (layout_.is_missing(token)) {
+            ++result.missing;
+            return true;
         }
-        result.error = parse_number(token, *out);
+        if (token.empty())
+            return fault(result, p, {fmt::format("column {} is empty", layout_.column + 1), remedy::tell_missing});
+        result.error = parse_decimal(token, layout_.decimal, *out);
         if (result.error != number_error::none) {
             result.token = token;
             p_ = token.data();
@@ -259,32 +418,129 @@ private:
 
 } // namespace
 
-csv_layout find_layout(const std::string& file, std::string_view first_record, const csv_options& options)
+bool csv_layout::is_missing(std::string_view token) const
 {
-    std::size_t blank = 0;
-    const char* const end = first_record.data() + first_record.size();
-    while (const std::size_t length = blank_line(first_record.data() + blank, end))
-        blank += length;
-    const place where{.line = count_new_lines(first_record.substr(0, blank)) + 1};
-    return find_columns(file, where, first_record.substr(blank), options);
+    // Nearly all fields are numbers, and no word for what is missing begins with a digit above 1.
+    if (!may_be_missing || (!token.empty() && token.front() >= '2' && token.front() <= '9'))
+        return false;
+    if (token.empty())
+        return missing.front().empty();
+    constexpr std::size_t longest = 32;
+    return token.size() <= longest && std::find(missing.begin(), missing.end(), small_letters(token)) != missing.end();
 }
 
-std::size_t first_record_length(std::string_view text, char delimiter)
+std::size_t length_of_lines(std::string_view text, std::uint64_t lines)
+{
+    std::size_t length = 0;
+    for (; lines > 0 && length < text.size(); --lines) {
+        const std::size_t end = text.find('\n', length);
+        length = end == text.npos ? text.size() : end + 1;
+    }
+    return length;
+}
+
+char find_delimiter(std::string_view text, const csv_options& options)
+{
+    if (options.delimiter)
+        return *options.delimiter;
+    constexpr std::size_t most_records = 50;
+    // Of those that fit, the first: commas stand in numbers and prose, too.
+    for (const char delimiter : {'\t', ';', '|', ',', ' '}) {
+        const char* p = text.data();
+        const char* const end = p + text.size();
+        std::size_t fields = 0;
+        bool fits = true;
+        for (std::size_t k = 0; k < most_records && fits; ++k) {
+            while (const std::size_t length = no_record(p, end, options.comment))
+                p += length;
+            if (p == end)
+                break;
+            const auto [count, next] = count_fields(p, end, delimiter);
+            const bool is_cut_off = next == end && k != 0;
+            // In a table that a program prints, the header may have a word more, and the last field several.
+            if (fields == 0)
+                fields = count;
+            else if (!is_cut_off)
+                fits = count == fields || (delimiter == ' ' && count > 1 && count + 1 >= fields);
+            p = next;
+        }
+        if (fits && fields > 1)
+            return delimiter;
+    }
+    return ',';
+}
+
+csv_layout find_layout(const std::string& file, std::string_view text, std::uint64_t line, const csv_options& options)
+{
+    csv_layout layout;
+    layout.comment = options.comment;
+    layout.decimal = options.decimal;
+    layout.delimiter = find_delimiter(text, options);
+    layout.may_be_missing = options.missing.has_value();
+    if (layout.may_be_missing) {
+        std::string_view rest = *options.missing;
+        for (std::size_t comma = 0; comma != rest.npos; rest.remove_prefix(std::min(rest.size(), comma + 1))) {
+            comma = rest.find(',');
+            const std::string word = small_letters(trimmed(rest.substr(0, comma)));
+            layout.missing.insert(word.empty() ? layout.missing.begin() : layout.missing.end(), word);
+        }
+    }
+
+    const char* p = text.data();
+    const char* const end = p + text.size();
+    const auto next_record = [&] {
+        while (const std::size_t length = no_record(p, end, layout.comment))
+            p += length;
+        const char* const begin = p;
+        p = count_fields(p, end, layout.delimiter).second;
+        return std::string_view(begin, static_cast<std::size_t>(p - begin));
+    };
+    const std::string_view first = next_record();
+    const place where{.line =
+                          line + count_new_lines(text.substr(0, static_cast<std::size_t>(first.data() - text.data())))};
+    if (first.empty()) {
+        if (options.column)
+            throw failure(file, where,
+                          {fmt::format("has no records, and so no column {}", in_quotes(*options.column))});
+        return layout;
+    }
+    const std::vector<std::string> names = split_record(file, where, first, layout.delimiter);
+    layout.columns = names.size();
+    bool named = false;
+    layout.column = find_column(file, where, names, options, named);
+    if (named || options.header) {
+        layout.header = named || *options.header;
+    } else {
+        const std::string_view second = next_record();
+        const header_guess guess = guess_header(
+            names, second.empty() ? std::vector<std::string>() : split_record(file, where, second, layout.delimiter),
+            layout);
+        if (guess == header_guess::unknown)
+            throw failure(file, where,
+                          {fmt::format("may be the names of the columns, or values: {}", column_list(names)),
+                           remedy::tell_header});
+        layout.header = guess == header_guess::yes;
+    }
+    if (layout.header)
+        layout.name = names[layout.column];
+    return layout;
+}
+
+std::size_t first_record_length(std::string_view text, const csv_layout& layout)
 {
     const char* p = text.data();
     const char* const end = p + text.size();
-    while (const std::size_t length = blank_line(p, end))
+    while (const std::size_t length = no_record(p, end, layout.comment))
         p += length;
-    for (bool last = p == end; !last;) {
-        const field read = read_field(p, end, delimiter);
-        p = read.next;
-        last = read.last || read.fault != nullptr;
-    }
+    if (p != end)
+        p = count_fields(p, end, layout.delimiter).second;
     return static_cast<std::size_t>(p - text.data());
 }
 
-std::size_t cut_after_record(std::string_view text, char delimiter)
+std::size_t cut_after_record(std::string_view text, const csv_layout& layout)
 {
+    if (layout.delimiter == ' ')
+        return text.rfind('\n') + 1; // npos is -1
     std::size_t records_end = 0;
     std::size_t position = 0;
     for (;;) {
@@ -295,8 +551,10 @@ std::size_t cut_after_record(std::string_view text, char delimiter)
         if (quote == text.size())
             return records_end;
         position = quote + 1;
-        const bool opens = quote == 0 || text[quote - 1] == delimiter || text[quote - 1] == '\n';
+        const bool opens = quote == 0 || text[quote - 1] == layout.delimiter || text[quote - 1] == '\n';
         if (!opens)
+            continue;
+        if (!layout.comment.empty() && text.substr(text.rfind('\n', quote) + 1).starts_with(layout.comment))
             continue;
         const char* const end = text.data() + text.size();
         const char* const closing = find_closing_quote(text.data() + quote, end);

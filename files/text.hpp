@@ -13,6 +13,7 @@ namespace upsweep::files {
 // What became of a chunk of text.
 struct parse_result {
     std::uint64_t count = 0;     // values written
+    std::uint64_t missing = 0;   // records of a table without a value
     std::uint64_t new_lines = 0; // in the text, up to the error
     number_error error = number_error::none;
     std::string_view token; // what the error is about, a part of the text

@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include <fmt/core.h>
@@ -40,20 +41,26 @@ private:
 
 struct text_chunk {
     std::string_view text;
-    bool first = false;         // of the file
     std::vector<char> own_text; // of an input that is not mapped
     byte_buffer values;
     parse_result parsed;
 };
 
+// Numbers are integers until one is met that is none.
+constexpr upsweep_dtype types_of_integers[] = {UPSWEEP_I64, UPSWEEP_U64};
+
 class text_reader final : public reader {
 public:
     text_reader(std::unique_ptr<byte_input> input, const read_options& options, bool csv)
-        : input_(std::move(input)), dtype_(options.dtype.value_or(UPSWEEP_F64)), threads_(options.threads), csv_(csv),
-          csv_options_(options.csv)
+        : input_(std::move(input)), dtype_(options.dtype.value_or(UPSWEEP_F64)), is_dtype_found_(!options.dtype),
+          threads_(options.threads), csv_(csv)
     {
+        const std::string_view front = input_->peek(byte_order_mark.size());
+        skipped_bytes_ = front == byte_order_mark ? front.size() : 0;
         if (csv_)
-            read_layout();
+            read_layout(options.csv);
+        if (is_dtype_found_)
+            dtype_ = find_dtype();
     }
 
     const std::string& name() const override { return input_->name(); }
@@ -69,51 +76,121 @@ public:
         return input_->content().size();
     }
 
+    std::optional<table_layout> table() const override
+    {
+        if (!csv_)
+            return std::nullopt;
+        return table_layout{layout_.delimiter, layout_.columns, layout_.column, layout_.name, layout_.header};
+    }
+
+    bool read_as(upsweep_dtype dtype) override
+    {
+        if (is_dtype_found_)
+            dtype_ = dtype;
+        return is_dtype_found_;
+    }
+
     void read(const sink& take) override
     {
-        position_ = 0;
-        at_begin_ = true;
-        at_end_ = false;
-        carried_.clear();
-        std::uint64_t line = 1;
-        const auto consume = [&](const text_chunk& c) {
+        std::uint64_t line = 1 + skipped_lines_;
+        std::uint64_t more_bytes = skipped_bytes_; // which the first chunk was read for, too
+        for_each_chunk([&](const text_chunk& c) {
             line += c.parsed.new_lines;
             if (c.parsed.error != number_error::none)
                 report(c.parsed, line);
-            take({c.values.data(), c.parsed.count, c.text.size()});
-        };
-        run_pipeline<text_chunk>(
-            threads_, [&](text_chunk& c) { return produce(c); }, [&](text_chunk& c) { parse(c); }, consume);
+            take({c.values.data(), c.parsed.count, c.text.size() + more_bytes, c.parsed.missing});
+            more_bytes = 0;
+        });
     }
 
 private:
-    // The first record tells the columns. It is seen again by read(), which skips it if it is a header.
-    void read_layout()
+    // What the lines before the table and its first records tell. read() begins behind the header.
+    void read_layout(const csv_options& options)
     {
         std::string_view front;
-        std::size_t length = 0;
+        std::size_t before = 0;
         for (std::size_t wanted = chunk_bytes;; wanted *= 4) {
-            front = without_mark(input_->peek(wanted));
-            length = first_record_length(front, delimiter_of(csv_options_));
-            if (length < front.size() || front.size() + byte_order_mark.size() < wanted)
+            front = input_->peek(wanted);
+            const bool is_all = front.size() < wanted;
+            front.remove_prefix(std::min(skipped_bytes_, front.size()));
+            before = length_of_lines(front, options.skip_lines);
+            layout_.delimiter = find_delimiter(front.substr(before), options);
+            layout_.comment = options.comment;
+            if (is_all || before + first_record_length(front.substr(before), layout_) < front.size())
                 break;
             if (wanted > longest_record)
                 throw failure(name(), {.line = 1}, {"the first record does not end; a closing quote is missing"});
         }
-        if (!front.empty())
-            layout_ = find_layout(name(), front.substr(0, length), csv_options_);
+        const std::string_view table = front.substr(before);
+        layout_ = find_layout(name(), table, count_new_lines(front.substr(0, before)) + 1, options);
+        const std::size_t header = layout_.header ? first_record_length(table, layout_) : 0;
+        skipped_bytes_ += before + header;
+        skipped_lines_ = count_new_lines(front.substr(0, before + header));
     }
 
-    static std::string_view without_mark(std::string_view text)
+    // The narrowest of i64, u64 and f64 that has all numbers. A mapping is read through up to the first that is no integer; of what is
+    // read once, its beginning must do.
+    upsweep_dtype find_dtype()
     {
-        if (text.substr(0, byte_order_mark.size()) == byte_order_mark)
-            text.remove_prefix(byte_order_mark.size());
-        return text;
+        for (const upsweep_dtype dtype : types_of_integers) {
+            dtype_ = dtype;
+            const parse_result found = input_->is_mapped() ? first_error() : parsed_front();
+            if (found.error == number_error::none)
+                return dtype;
+            const bool is_last = dtype == std::end(types_of_integers)[-1];
+            if (found.error != number_error::out_of_range)
+                return UPSWEEP_F64;
+            if (is_last)
+                break;
+        }
+        // Integers, one of which fits neither.
+        return UPSWEEP_I64;
+    }
+
+    parse_result first_error()
+    {
+        struct stopped {};
+        parse_result found;
+        try {
+            for_each_chunk([&](const text_chunk& c) {
+                if (c.parsed.error != number_error::none) {
+                    found = c.parsed;
+                    throw stopped();
+                }
+            });
+        } catch (const stopped&) {
+        }
+        return found;
+    }
+
+    parse_result parsed_front()
+    {
+        std::string_view front = input_->peek(chunk_bytes);
+        const bool is_all = front.size() < chunk_bytes;
+        front.remove_prefix(std::min(skipped_bytes_, front.size()));
+        text_chunk c;
+        c.text = is_all ? front : front.substr(0, cut(front));
+        parse(c);
+        return c.parsed;
+    }
+
+    template <class Take>
+    void for_each_chunk(const Take& take)
+    {
+        position_ = skipped_bytes_;
+        at_end_ = false;
+        carried_.clear();
+        if (!input_->is_mapped()) {
+            std::vector<char> skipped(skipped_bytes_);
+            (void)input_->read(skipped.data(), skipped.size());
+        }
+        run_pipeline<text_chunk>(
+            threads_, [&](text_chunk& c) { return produce(c); }, [&](text_chunk& c) { parse(c); }, take);
     }
 
     std::size_t cut(std::string_view text) const
     {
-        return csv_ ? cut_after_record(text, layout_.delimiter) : cut_after_space(text);
+        return csv_ ? cut_after_record(text, layout_) : cut_after_space(text);
     }
 
     bool produce(text_chunk& c)
@@ -122,8 +199,6 @@ private:
             next_of_mapping(c);
         else
             next_of_stream(c);
-        c.first = at_begin_;
-        at_begin_ = false;
         return !c.text.empty();
     }
 
@@ -175,42 +250,36 @@ private:
                           {fmt::format("a record of more than {} bytes; a closing quote is missing", window)});
     }
 
-    void parse(text_chunk& c)
+    void parse(text_chunk& c) const
     {
-        std::string_view text = c.text;
-        std::uint64_t skipped_lines = 0;
-        if (c.first) {
-            text = without_mark(text);
-            if (csv_ && layout_.header) {
-                const std::size_t header = first_record_length(text, layout_.delimiter);
-                skipped_lines = count_new_lines(text.substr(0, header));
-                text.remove_prefix(header);
-            }
-        }
         with_type(dtype_, [&]<class T>(std::type_identity<T>) {
-            c.values.reserve(most_numbers(text.size()) * sizeof(T));
+            c.values.reserve(most_numbers(c.text.size()) * sizeof(T));
             T* const values = reinterpret_cast<T*>(c.values.data());
-            c.parsed = csv_ ? parse_csv(text, layout_, values) : parse_text(text, values);
+            c.parsed = csv_ ? parse_csv(c.text, layout_, values) : parse_text(c.text, values);
         });
-        c.parsed.new_lines += skipped_lines;
     }
 
     [[noreturn]] void report(const parse_result& parsed, std::uint64_t line) const
     {
         const bool about_number = parsed.other.reason.empty();
-        throw failure(name(), {.line = line},
-                      about_number ? number_problem(parsed.error, parsed.token, dtype_) : parsed.other);
+        problem what = about_number ? number_problem(parsed.error, parsed.token, dtype_) : parsed.other;
+        // Nobody has asked for integers.
+        if (about_number && is_dtype_found_ && parsed.error == number_error::out_of_range && dtype_ != UPSWEEP_F64)
+            what = {fmt::format("{} does not fit 64 bits beside the other integers", in_quotes(parsed.token)),
+                    remedy::floating_dtype};
+        throw failure(name(), {.line = line}, what);
     }
 
     std::unique_ptr<byte_input> input_;
     upsweep_dtype dtype_;
+    bool is_dtype_found_;
     int threads_;
     bool csv_;
-    csv_options csv_options_;
     csv_layout layout_;
+    std::size_t skipped_bytes_ = 0; // before the first number or record
+    std::uint64_t skipped_lines_ = 0;
     std::size_t position_ = 0;  // in a mapping
     std::vector<char> carried_; // of a stream: the beginning of the next chunk
-    bool at_begin_ = true;
     bool at_end_ = false;
 };
 

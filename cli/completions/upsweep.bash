@@ -3,7 +3,7 @@
 _upsweep()
 {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
-    local common="--help --format --dtype --column --delimiter --header --skip-empty --target --threads --gpu-memory --json --verbose"
+    local common="--help --format --dtype --column --delimiter --header --missing --comment --skip-lines --decimal --target --threads --gpu-memory --json --verbose"
     local types="bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64"
     local words=
     COMPREPLY=()
@@ -18,8 +18,10 @@ _upsweep()
         --dtype | --out-dtype) words=$types ;;
         --header) words="auto yes no" ;;
         --target) words="auto cpu cuda" ;;
-        --delimiter) words="tab" ;;
-        --column | --threads | --gpu-memory | --init | --bins | --range | --edges | --group) return ;;
+        --delimiter) words="tab space" ;;
+        --missing) words="none" ;;
+        --decimal) words=". ," ;;
+        --column | --comment | --skip-lines | --threads | --gpu-memory | --init | --bins | --range | --edges | --group) return ;;
     esac
     if [[ -n $words ]]; then
         COMPREPLY=($(compgen -W "$words" -- "$word"))

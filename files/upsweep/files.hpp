@@ -39,7 +39,8 @@ enum class remedy : std::uint8_t {
     choose_column,        // name one of several columns
     give_column,          // correct the number; or name a column, if this is a table
     drop_separators,      // 1,234: remove thousands separators; or name a column, if this is a table
-    skip_empty,           // pass over records whose field is empty
+    tell_missing,         // fill the field; or say which words stand for a value that is missing
+    tell_header,          // say whether the first record names the columns
     change_delimiter,     // correct the line, or name another delimiter
     change_written_dtype, // write another type, or another format than .npy
 };
@@ -81,22 +82,44 @@ private:
 
 enum class file_format : std::uint8_t { npy, raw, text, csv };
 
+// The words that pandas takes for missing values, and "-"; capital letters or not.
+inline constexpr std::string_view usual_missing_words =
+    ",#n/a,#n/a n/a,#na,-1.#ind,-1.#qnan,-nan,1.#ind,1.#qnan,<na>,n/a,na,nan,none,null,-";
+
 struct csv_options {
-    // Otherwise a tab for .tsv and a comma for the rest.
+    // Between fields; a space stands for runs of spaces and tabs. Otherwise a tab for .tsv, and for the rest what cuts the first
+    // records into the same number of fields: a tab, a semicolon, a bar, a comma, or runs of spaces.
     std::optional<char> delimiter = {};
-    // Pass over records whose field is empty, instead of failing.
-    bool skip_empty = false;
     // A position from 1, or a name; may be left out where there is only one.
     std::optional<std::string> column = {};
-    // Whether the first record names the columns; otherwise found out.
+    // Whether the first record names the columns; otherwise found out from the first two.
     std::optional<bool> header = {};
+    // Words, separated by commas, that stand in a field without a value; "" is one where the list begins with a comma or is empty.
+    // Such records are passed over, and counted. Nothing: every record has a value.
+    std::optional<std::string> missing = std::string(usual_missing_words);
+    // Lines that begin with this are passed over; nothing: none are.
+    std::string comment = {};
+    // So many lines before the table are passed over.
+    std::uint64_t skip_lines = 0;
+    // The decimal point.
+    char decimal = '.';
+};
+
+// How a table was read.
+struct table_layout {
+    char delimiter = ','; // a space for runs of spaces and tabs
+    std::size_t columns = 1;
+    std::size_t column = 0; // from 0
+    std::string name = {};  // of the column, where there is a header
+    bool header = false;
 };
 
 // How to read a file, as far as it is known.
 struct read_options {
     // Otherwise found by the extension, or by the first bytes.
     std::optional<file_format> format = {};
-    // Of raw elements, unless the extension names it; of the numbers in a text, or else f64.
+    // Of raw elements, unless the extension names it; of the numbers in a text, which otherwise are i64 if all are integers
+    // that fit, else u64 if all fit that, else f64.
     std::optional<upsweep_dtype> dtype = {};
     csv_options csv = {};
     // 0: all cores.
@@ -107,7 +130,8 @@ struct read_options {
 struct chunk {
     const void* elements = nullptr;
     std::uint64_t count = 0;
-    std::uint64_t bytes = 0; // of the file that were read for them
+    std::uint64_t bytes = 0;   // of the file that were read for them
+    std::uint64_t missing = 0; // records of a table without a value, among them
 };
 
 // The elements of a file. A mapped file must not become shorter while it is read: that is a signal, SIGBUS.
@@ -126,8 +150,13 @@ public:
     // How many elements read() will give, and how many bytes it will read for them, where these are known beforehand.
     virtual std::optional<std::uint64_t> count() const = 0;
     virtual std::optional<std::uint64_t> bytes() const = 0;
+    // Of a table alone.
+    virtual std::optional<table_layout> table() const { return std::nullopt; }
     // Whether read() may be called again.
     virtual bool rereadable() const = 0;
+    // Reads numbers that are written out as elements of another type from now on; only where their type was found, and not asked
+    // for. Returns whether it does.
+    virtual bool read_as(upsweep_dtype) { return false; }
     // Whether the other cores turn bytes into elements while a chunk is taken, so that one thread should take it.
     virtual bool keeps_cores_busy() const = 0;
 

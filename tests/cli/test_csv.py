@@ -38,7 +38,11 @@ class Column(CommandTest):
         table = "country,2019,2020\nnorway,5,6\n"
         self.assertEqual(self.column(table, "--column", "2020"), [6])
         self.assertEqual(self.column(table, "--column", "3", "--header", "yes"), [6])
-        self.assertEqual(self.column(table.replace("norway,5", "1,5"), "--column", "3"), [2020, 6])
+        self.assertEqual(self.column(table, "--column", "3"), [6])
+        self.assertEqual(self.column(table.replace("norway,5", "1,5"), "--column", "3"), [6])
+        self.assertEqual(self.column("2019,2020\n1.5,2.5\n", "--column", "2"), [2.5])
+        self.assertEqual(self.column("2019\n2020\n2021\n"), [2019, 2020, 2021])
+        self.assertEqual(self.column("norway,5,6\nsweden,7,8\n", "--column", "3"), [6, 8])
         self.assertEqual(self.column("1\n2\n", "--header", "no"), [1, 2])
 
     def test_line_ends_and_blank_lines(self):
@@ -71,14 +75,72 @@ class Column(CommandTest):
 
     def test_empty_fields(self):
         table = 'a,b\n1,2\n,3\n"",4\n  ,5\n6,\n'
-        self.assertEqual(self.column(table, "--column", "a", "--skip-empty"), [1, 6])
+        self.assertEqual(self.column(table, "--column", "a"), [1, 6])
         self.write("t.csv", table)
-        self.assert_fails(1, "reduce", "--column", "a", "t.csv", tells=["t.csv: line 3: column 1 is empty", "--skip-empty"])
-        self.assert_fails(1, "reduce", "--column", "b", "t.csv", tells=["t.csv: line 6: column 2 is empty"])
+        none = ["reduce", "--missing", "none", "t.csv", "--column"]
+        self.assert_fails(1, *none, "a", tells=["t.csv: line 3: column 1 is empty", "--missing"])
+        self.assert_fails(1, *none, "b", tells=["t.csv: line 6: column 2 is empty"])
+
+    def test_missing_values_are_counted(self):
+        words = ["", "NA", "N/A", "null", "NULL", "nan", "NaN", "-", "None", "#N/A", "<NA>", '""', '"NA"']
+        table = "a,b\n" + "".join(f"{k},{word}\n{k},{k}.5\n" for k, word in enumerate(words))
+        self.write("t.csv", table)
+        expected = sum(k + 0.5 for k in range(len(words)))
+        result = self.json("reduce", "--column", "b", "t.csv")
+        self.assertEqual((result["result"], result["count"], result["missing"]), (expected, len(words), len(words)))
+        self.assertEqual(self.json("reduce", "--column", "a", "t.csv")["missing"], 0)
+        process = self.run_command("reduce", "--column", "b", "t.csv")
+        self.assertEqual((process.returncode, float(process.out)), (0, expected))
+        self.assertIn(f"{len(words)} of {2 * len(words)} records have no value", process.err.decode())
+        for verb in (["scan"], ["histogram", "--bins", "3"]):
+            self.assertEqual(self.json(*verb, "--column", "b", "t.csv")["missing"], len(words))
+        self.write("t.csv", "a,b\n1,?\n2,x\n3,4\n")
+        self.assert_fails(1, "reduce", "--column", "b", "t.csv", tells=["line 2: '?' is not a number", "--missing"])
+        self.assertEqual(self.json("reduce", "--column", "b", "--missing", "?,X", "t.csv")["missing"], 2)
+        # A missing first value is no header.
+        self.assertEqual(self.column("NA\n1\n2\n"), [1, 2])
+        self.assertEqual(self.column("NA,1\n3,2\n", "--column", "2"), [1, 2])
+
+    def test_delimiters_are_found(self):
+        for delimiter in (";", "\t", "|", ","):
+            table = "name,x,y\napple,1,2.5\npear,3,4.5\n".replace(",", delimiter)
+            self.assertEqual(self.column(table, "--column", "y"), [2.5, 4.5])
+            self.write("t.csv", table)
+            self.assertEqual(self.json("reduce", "--column", "x", "t.csv")["delimiter"], delimiter)
+        self.assertEqual(self.column('note;x\n"a, b";1\n"c, d";2\n', "--column", "x"), [1, 2])
+        self.assertEqual(self.column("x;y\n1,5;2,25\n3,5;4\n", "--column", "y", "--decimal", ","), [2.25, 4])
+        df = ("Filesystem     1K-blocks     Used Available Use% Mounted on\n"
+              "/dev/root       30298176 12345678  17952498  41% /\n"
+              "tmpfs            8123456        0   8123456   0% /dev/shm\n")
+        self.assertEqual(self.column(df, "--column", "Used"), [12345678, 0])
+        self.assertEqual(self.column(df, "--column", "1K-blocks"), [30298176, 8123456])
+        ps = "  PID TTY      %CPU CMD\n    1 ?         0.5 /sbin/init splash\n   77 pts/0    1.5 sh -c x y\n"
+        self.assertEqual(self.column(ps, "--column", "%CPU"), [0.5, 1.5])
+        self.assertEqual(self.column(ps, "--column", "PID"), [1, 77])
+
+    def test_comments_and_lines_before_the_table(self):
+        table = 'Report of "x\nmade by hand, today\n# units: kg\na,b\n1,2\n# a "quoted, note\n3,4\n'
+        self.assertEqual(self.column(table, "--skip-lines", "2", "--comment", "#", "--column", "b"), [2, 4])
+        self.write("t.csv", table + "5,x\n")
+        self.assert_fails(1, "reduce", "--skip-lines", "2", "--comment", "#", "--column", "b", "t.csv", tells=["line 8: 'x'"])
+
+    def test_integers_stay_integers(self):
+        self.write("t.csv", "x\n9007199254740993\n10000000000000000\n")
+        self.assertEqual(self.output("reduce", "t.csv"), "19007199254740993\n")
+        self.assertEqual(self.output("reduce", "--op", "min", "t.csv"), "9007199254740993\n")
+        self.assertEqual(self.json("reduce", "t.csv")["dtype"], "i64")
+        self.write("u.csv", "x\n18446744073709551615\n18446744073709551615\n")
+        result = self.json("reduce", "u.csv")
+        self.assertEqual((result["result"], result["dtype"], result["result_dtype"]), (2 * (2**64 - 1), "u64", "i128"))
+        self.write("f.csv", "x\n1\n0.5\n")
+        self.assertEqual(self.output("reduce", "f.csv"), "1.5\n")
+        self.assertEqual(self.output("reduce", "t.csv", "f.csv"), "19007199254740992\n".replace("19007199254740992", repr(19007199254740993 + 1.5).rstrip("0").rstrip(".")))
 
     def test_a_table_without_records(self):
         self.assertEqual(self.column("a,b\n", "--column", "b"), [])
-        self.assertEqual(self.column("", "--column", "b"), [])
+        self.write("t.csv", "")
+        self.assert_fails(1, "reduce", "--column", "b", "t.csv", tells=["t.csv: line 1: has no records", "'b'"])
+        self.assertEqual(self.column("NA\n"), [])
 
     def test_a_large_table_with_everything(self):
         draw = random.Random(11)
@@ -122,8 +184,10 @@ class Refusing(CommandTest):
         self.refuse("a,b\n1,2\n", "no column 'c'", "'a', 'b'", options=("--column", "c"))
         self.refuse("a,b\n1,2\n", "no column '3'", options=("--column", "3"))
         self.refuse("a,b\n1,2\n", "no column '0'", options=("--column", "0"))
-        self.refuse("a;b\n1;2\n", "no column 'b'", "'a;b'", options=("--column", "b"))
-        self.refuse("a,b\n1,2\n", "no column 'b'", options=("--column", "b", "--header", "no"))
+        self.refuse("a;b\n1;2\n", "no column 'b'", "'a;b'", options=("--column", "b", "--delimiter", ","))
+        self.refuse("a,b\n1,2\n", "no column 'b'", "positions alone", options=("--column", "b", "--header", "no"))
+        self.refuse("x,y,x\n1,2,3\n", "several columns 'x': 1 and 3", options=("--column", "x"))
+        self.refuse("norway,2019\nsweden,5\n", "may be the names of the columns", "--header", options=("--column", "2"))
         self.refuse(",".join(f"c{i}" for i in range(50)), "50 columns", "...")
 
     def test_records_of_another_length(self):
@@ -131,7 +195,7 @@ class Refusing(CommandTest):
         self.refuse("a,b\n1,2\n1,234,5\n", "line 3: 3 fields where the first record has 2", options=("--column", "a"))
 
     def test_what_is_no_number(self):
-        self.refuse("a,b\n1,x\n2,NA\n", "line 2: 'x' is not a number", options=("--column", "b"))
+        self.refuse("a,b\n1,x\n2,3\n", "line 2: 'x' is not a number", options=("--column", "b"))
         self.refuse('a,b\n1,"1,234"\n', "line 2: '1,234'", "thousands separators", options=("--column", "b"))
         self.refuse("a\n1\n1e400\n", "line 3: '1e400' does not fit f64")
         self.refuse('n,a\n"two\nlines",1\n"two\nlines",x\n', "line 5: 'x'", options=("--column", "a"))

@@ -111,7 +111,10 @@ std::vector<T> elements_of(reader& in, std::uint64_t* bytes = nullptr)
 template <class T>
 std::vector<T> elements_of(const std::string& path, const read_options& options = {})
 {
-    return elements_of<T>(*open(path, options));
+    const std::unique_ptr<reader> in = open(path, options);
+    if (std::is_same_v<T, double>)
+        in->read_as(UPSWEEP_F64); // whatever the text looks like
+    return elements_of<T>(*in);
 }
 
 // The failure that a call ends in.

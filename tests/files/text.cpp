@@ -143,6 +143,39 @@ TEST_F(csv, of_nothing)
     EXPECT_TRUE(elements_of<double>(write("t.csv", "")).empty());
     EXPECT_TRUE(elements_of<double>(write("t.csv", "a,b\n"), column("b")).empty());
     EXPECT_EQ(elements_of<double>(write("t.csv", "1")), std::vector{1.0});
+    EXPECT_TRUE(elements_of<double>(write("t.csv", "NA\n\"\"\n")).empty());
+}
+
+TEST_F(csv, types_are_found)
+{
+    const auto found = [&](const std::string& content) {
+        const upsweep_dtype from_file = open(write("t.csv", content))->dtype();
+        pipe_of pipe(content);
+        read_options csv;
+        csv.format = file_format::csv;
+        EXPECT_EQ(open(pipe.path(), csv)->dtype(), from_file) << content;
+        return from_file;
+    };
+    EXPECT_EQ(found("x\n1\n-2\nNA\n9007199254740993\n"), UPSWEEP_I64);
+    EXPECT_EQ(found("x\n1\n18446744073709551615\n"), UPSWEEP_U64);
+    EXPECT_EQ(found("x\n1\n18446744073709551615\n0.5\n"), UPSWEEP_F64);
+    EXPECT_EQ(found("x\n1\n1e3\n"), UPSWEEP_F64);
+    const failure both = failure_of([&] {
+        return elements_of<std::int64_t>(write("t.csv", "x\n-1\n2\n18446744073709551615\n"));
+    });
+    EXPECT_EQ(both.where().line, 4U);
+    EXPECT_EQ(both.help(), remedy::floating_dtype);
+
+    // A fraction in the last of many chunks.
+    std::string content;
+    while (content.size() < 2'000'000)
+        content += "123456\n";
+    EXPECT_EQ(open(write("a.txt", content))->dtype(), UPSWEEP_I64);
+    EXPECT_EQ(open(write("a.txt", content + "0.5\n"))->dtype(), UPSWEEP_F64);
+    pipe_of pipe(content + "0.5\n");
+    const failure late = failure_of([&] { return elements_of<std::int64_t>(pipe.path()); });
+    EXPECT_EQ(late.reason(), "'0.5' is not an integer");
+    EXPECT_EQ(late.help(), remedy::floating_dtype);
 }
 
 TEST_F(csv, delimiters_follow_the_extension)
@@ -163,7 +196,13 @@ TEST_F(csv, that_is_wrong_tells_the_remedy)
     EXPECT_EQ(error("\na,b\n1,2\n").help(), remedy::choose_column);
     EXPECT_EQ(error("\na,b\n1,2\n").where().line, 2U);
     EXPECT_EQ(error("a,b\n1,2\n", column("c")).reason(), "has no column 'c'; its 2 columns are 'a', 'b'");
-    EXPECT_EQ(error("a,b\n1,\n", column("b")).help(), remedy::skip_empty);
+    EXPECT_EQ(error("a,b\n1,\n2,x\n", column("b")).where().line, 3U);
+    read_options b = column("b");
+    b.csv.missing.reset();
+    EXPECT_EQ(error("a,b\n1,\n", b).help(), remedy::tell_missing);
+    EXPECT_EQ(error("a,2000\nb,5\n", column("2")).help(), remedy::tell_header);
+    EXPECT_NE(error("a,b,a\n1,2,3\n", column("a")).reason().find("1 and 3"), std::string::npos);
+    EXPECT_NE(error("", column("a")).reason().find("no records"), std::string::npos);
     EXPECT_EQ(error("a,b\n1,2\n3\n", column("a")).help(), remedy::change_delimiter);
     EXPECT_EQ(error("a,b\n1,2\n3\n", column("a")).where().line, 3U);
     EXPECT_EQ(error("a,b\n1,\"2\n", column("b")).where().line, 2U);

@@ -13,24 +13,33 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size < 3)
         return 0;
     const std::vector<char> bytes(data + 3, data + size);
-    const std::string_view text(bytes.data(), bytes.size());
+    const std::string_view all(bytes.data(), bytes.size());
 
     files::csv_options options;
-    options.delimiter = ",;\t|"[data[0] % 4];
-    options.skip_empty = data[0] & 4;
+    if (data[0] & 32)
+        options.delimiter = ",;\t| "[data[0] % 5];
+    if (data[0] & 4)
+        options.missing.reset();
+    if (data[1] & 8)
+        options.comment = "#";
+    options.decimal = data[1] & 16 ? ',' : '.';
+    options.skip_lines = data[1] >> 5;
     if (data[0] & 8)
         options.header = data[0] & 16;
     if (data[1] % 8 != 0)
         options.column = data[1] % 8 == 7 ? "name" : std::to_string(data[1] % 8);
-    const std::size_t first = files::first_record_length(text, files::delimiter_of(options));
-    if (first > text.size())
+    const std::size_t before = files::length_of_lines(all, options.skip_lines);
+    if (before > all.size())
         std::abort();
+    const std::string_view text = all.substr(before);
     files::csv_layout layout;
     try {
-        layout = files::find_layout("fuzzed", text.substr(0, first), options);
+        layout = files::find_layout("fuzzed", text, 1, options);
     } catch (const files::failure&) {
         return 0;
     }
+    if (files::first_record_length(text, layout) > text.size())
+        std::abort();
     if (layout.column >= layout.columns)
         std::abort();
 
@@ -40,8 +49,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (block.count > whole.size())
         std::abort();
 
-    const std::size_t cut = files::cut_after_record(
-        text.substr(0, text.empty() ? 0 : std::size_t{data[2]} * 3 % text.size()), layout.delimiter);
+    const std::size_t cut =
+        files::cut_after_record(text.substr(0, text.empty() ? 0 : std::size_t{data[2]} * 3 % text.size()), layout);
     const files::parse_result front = files::parse_csv(text.substr(0, cut), layout, pieces.data());
     files::parse_result back;
     if (front.error == files::number_error::none)
@@ -50,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const files::problem& other = front.error != files::number_error::none ? front.other : back.other;
     if (error != block.error || other.reason != block.other.reason || front.count + back.count != block.count)
         std::abort();
-    if (front.new_lines + back.new_lines != block.new_lines)
+    if (front.new_lines + back.new_lines != block.new_lines || front.missing + back.missing != block.missing)
         std::abort();
     if (std::memcmp(whole.data(), pieces.data(), block.count * sizeof(double)) != 0)
         std::abort();
