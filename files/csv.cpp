@@ -133,16 +133,30 @@ bool is_number(std::string_view text, char decimal)
     return parse_decimal(trimmed(text), decimal, value) == number_error::none;
 }
 
-// The field of a line of fields that runs of spaces separate.
+// Behind the quote that ends the word at p, which begins with one and ends in its line; null where it does not.
+const char* end_of_quoted_word(const char* p, const char* end)
+{
+    if (p == end || *p != '"')
+        return nullptr;
+    for (const char* q = p + 1; q != end && *q != '\n'; ++q)
+        if (*q == '"' && (q + 1 == end || is_blank(q[1]) || q[1] == '\n' || q[1] == '\r'))
+            return q + 1;
+    return nullptr;
+}
+
+// The field of a line of fields that runs of spaces separate. A word in quotes may have spaces in it.
 field read_word(const char* p, const char* end)
 {
     field result;
     while (p != end && is_blank(*p))
         ++p;
-    const char* stop = p;
-    while (stop != end && !is_blank(*stop) && *stop != '\n')
+    const char* stop = end_of_quoted_word(p, end);
+    result.quoted = stop != nullptr;
+    for (stop = result.quoted ? stop : p; stop != end && !is_blank(*stop) && *stop != '\n';)
         ++stop;
     result.content = std::string_view(p, static_cast<std::size_t>(stop - p));
+    if (result.quoted)
+        result.content = result.content.substr(1, result.content.rfind('"') - 1);
     while (stop != end && is_blank(*stop))
         ++stop;
     result.last = stop == end || *stop == '\n';
@@ -256,6 +270,31 @@ header_guess guess_header(const std::vector<std::string>& first, const std::vect
     return header_guess::no;
 }
 
+// The position that this is, from 1, where the record is that long; 0 otherwise: a name may look like a number, a year, say.
+std::size_t position_of(const std::string& column, std::size_t columns)
+{
+    std::uint64_t position = 0;
+    return parse_number(column, position) == number_error::none && position <= columns ? position : 0;
+}
+
+// Whether all records from p on, as far as they are seen, have a field more than the first one.
+bool has_names_of_rows(const char* p, const char* end, std::size_t columns, const csv_layout& layout)
+{
+    constexpr int most_records = 50;
+    int seen = 0;
+    for (; seen < most_records; ++seen) {
+        while (const std::size_t length = no_record(p, end, layout.comment))
+            p += length;
+        if (p == end)
+            break;
+        const auto [count, next] = count_fields(p, end, layout.delimiter);
+        if (count != columns + 1)
+            return next == end && seen > 1; // which may be cut off
+        p = next;
+    }
+    return seen > 0;
+}
+
 // The position of the column that is asked for among those with these names, or for a lone one without being asked.
 std::size_t find_column(const std::string& file, const place& where, const std::vector<std::string>& names,
                         const csv_options& options, bool& named)
@@ -266,9 +305,7 @@ std::size_t find_column(const std::string& file, const place& where, const std::
                           {fmt::format("has {} columns: {}", names.size(), column_list(names)), remedy::choose_column});
         return 0;
     }
-    // A position where the record is that long; otherwise a name, which may look like a number: a year, say.
-    std::uint64_t position = 0;
-    if (parse_number(*options.column, position) == number_error::none && position >= 1 && position <= names.size())
+    if (const std::size_t position = position_of(*options.column, names.size()))
         return position - 1;
     if (options.header == false)
         throw failure(file, where,
@@ -504,7 +541,17 @@ csv_layout find_layout(const std::string& file, std::string_view text, std::uint
                           {fmt::format("has no records, and so no column {}", in_quotes(*options.column))});
         return layout;
     }
-    const std::vector<std::string> names = split_record(file, where, first, layout.delimiter);
+    std::vector<std::string> names = split_record(file, where, first, layout.delimiter);
+    // R leaves out the name of the first column, which has the names of the rows.
+    if (options.header != false && has_names_of_rows(p, end, names.size(), layout)) {
+        if (layout.delimiter != ' ' || first.find('"') != first.npos)
+            names.insert(names.begin(), std::string());
+        else if (options.column && position_of(*options.column, names.size()) == 0)
+            throw failure(file, where,
+                          {fmt::format("every record has {} fields where the first one has {}; give the position of "
+                                       "the column",
+                                       names.size() + 1, names.size())});
+    }
     layout.columns = names.size();
     bool named = false;
     layout.column = find_column(file, where, names, options, named);

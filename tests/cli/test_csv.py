@@ -118,6 +118,17 @@ class Column(CommandTest):
         self.assertEqual(self.column(ps, "--column", "%CPU"), [0.5, 1.5])
         self.assertEqual(self.column(ps, "--column", "PID"), [1, 77])
 
+    def test_names_of_rows(self):
+        r = '"a","b"\n"1",10,0.5\n"2",20,0.25\n'
+        for table in (r, r.replace(",", " ")):
+            self.assertEqual(self.column(table, "--column", "a"), [10, 20])
+            self.assertEqual(self.column(table, "--column", "b"), [0.5, 0.25])
+            self.assertEqual(self.column(table, "--column", "1"), [1, 2])
+        self.assertEqual(self.column('"first name" "x"\n"a b" 3\n', "--column", "x"), [3])
+        self.write("t.csv", "PID CMD\n1 2 x\n3 4 y\n")
+        self.assert_fails(1, "reduce", "--column", "PID", "t.csv", tells=["every record has 3 fields", "position"])
+        self.assertEqual(self.output("reduce", "--column", "1", "t.csv"), "4\n")
+
     def test_comments_and_lines_before_the_table(self):
         table = 'Report of "x\nmade by hand, today\n# units: kg\na,b\n1,2\n# a "quoted, note\n3,4\n'
         self.assertEqual(self.column(table, "--skip-lines", "2", "--comment", "#", "--column", "b"), [2, 4])
