@@ -1,8 +1,12 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "command_line.hpp"
 
+#include <cerrno>
+#include <iostream>
+
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <upsweep/files.hpp>
 #include <upsweep/runtime.h>
 
 #include "failure.hpp"
@@ -96,8 +100,12 @@ int command_line::run(int argc, char** argv)
     } catch (const CLI::RuntimeError& error) {
         return error.get_exit_code(); // the laboratory found something, and has said what
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0)
-            return app_->exit(error); // --help or --version
+        if (error.get_exit_code() == 0) { // --help or --version
+            const int status = app_->exit(error);
+            if (!std::cout.flush())
+                throw files::system_failure("standard output", "cannot be written", errno);
+            return status;
+        }
         if (app_->get_subcommands().empty() && !app_->remaining().empty())
             throw usage_error(app_->remaining().front() + " is no command; see upsweep --help");
         throw usage_error(fmt::format("{}; see {} --help", error.what(), name_of_subcommand(*app_)));

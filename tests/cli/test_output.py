@@ -50,6 +50,30 @@ class Output(CommandTest):
             self.assertEqual(process.returncode, 1, arguments)
             self.assertIn("standard output: cannot be written", message)
 
+    def test_streams_that_are_closed(self):
+        def run(*arguments, closed, stdin=subprocess.DEVNULL):
+            def close():
+                for descriptor in closed:
+                    os.close(descriptor)
+            process = self.start(*arguments, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=close)
+            return process.communicate()[1].decode(), process.returncode
+
+        self.write("numbers", "1 2 3")
+        for closed in ([1], [1, 2], [0, 1], [0], [0, 1, 2]):
+            with self.subTest(closed=closed):
+                self.write("q", "old")
+                self.assertEqual(run("scan", "numbers", "-o", "q", closed=closed), ("", 0))
+                with open(self.path("q")) as file:
+                    self.assertEqual(file.read(), "1\n3\n6\n")
+        for arguments in (["reduce", "numbers"], ["scan", "numbers"], ["scan", "numbers", "-o", "-"], ["--help"], ["info"],
+                          ["scan", "--json", "numbers", "-o", "q"], ["histogram", "numbers"]):
+            message, status = run(*arguments, closed=[1])
+            self.assertEqual(status, 1, arguments)
+            self.assertIn("standard output: cannot be written", message)
+        message, status = run("reduce", "-", closed=[0])
+        self.assertEqual(status, 1)
+        self.assertIn("standard input: cannot be read", message)
+
     def test_signals(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             process = self.start("scan", "-", "-o", "old.npy", stdin=subprocess.PIPE)
