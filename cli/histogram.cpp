@@ -26,6 +26,27 @@ sample_range range_of_samples(const inputs& in)
     return find_sample_range(in);
 }
 
+// The file for the counts, if one is asked for: opened before anything is counted, so that a name under which it cannot
+// be written is told at once.
+std::unique_ptr<files::writer> counts_writer(const std::string& output, std::uint64_t bins)
+{
+    if (output.empty())
+        return nullptr;
+    try {
+        return files::create(output, UPSWEEP_U64, bins);
+    } catch (const files::failure& error) {
+        throw failure(error.what()); // without the remedy of another type, which counts do not have
+    }
+}
+
+void write_counts(files::writer* writer, const std::vector<std::uint64_t>& counts)
+{
+    if (writer == nullptr)
+        return;
+    writer->append(counts.data(), counts.size());
+    writer->finish();
+}
+
 // Counts all elements.
 measurement count_into(upsweep_counter& counter, const inputs& in, std::vector<std::uint64_t>& counts,
                        upsweep_outside& outside)
@@ -62,6 +83,7 @@ void run_samples(const histogram_options& options)
         seconds_for_range = watch.seconds();
     }
     check_memory(bins.count);
+    const auto writer = counts_writer(options.output, bins.count);
     std::vector<std::uint64_t> counts(bins.count);
     upsweep_outside outside{};
     upsweep_counter* created = nullptr;
@@ -74,6 +96,7 @@ void run_samples(const histogram_options& options)
     const counter_ptr counter(created);
     measurement done = count_into(*counter, in, counts, outside);
     done.seconds += seconds_for_range;
+    write_counts(writer.get(), counts);
     report_samples(options, in, bins, counts, outside, done);
 }
 
@@ -85,12 +108,14 @@ void run_letters(const histogram_options& options)
     const inputs in = inputs::open_as_bytes(options);
     constexpr std::uint64_t letters = 26;
     std::vector<std::uint64_t> counts((letters + group - 1) / group);
+    const auto writer = counts_writer(options.output, counts.size());
     upsweep_outside outside{};
     upsweep_counter* created = nullptr;
     const context_ptr context = in.context(options);
     check(upsweep_counter_create_letters(context.get(), group, &created), in.name());
     const counter_ptr counter(created);
     const measurement done = count_into(*counter, in, counts, outside);
+    write_counts(writer.get(), counts);
     report_letters(options, in, counts, outside.below, done);
 }
 
@@ -112,7 +137,7 @@ void add_histogram(command_line& line)
     command.add_option("--group", options->group, "How many letters share a bin (default: 4: a-d, e-h, ...)")
         .type_name("N")
         .needs(text);
-    command.add_option("-o,--output", options->output, "File for the counts (u64): .npy, .raw, .bin, otherwise text")
+    command.add_option("-o,--output", options->output, "File for the counts: .npy, .u64, .raw, .bin, otherwise text")
         .type_name("OUT");
     add_common_options(command, *options);
     command.footer(R"(A bin holds its lower bound, not its upper one, which belongs to the next; the last bin holds

@@ -42,13 +42,6 @@ std::string letters_label(std::uint64_t bin, std::uint64_t group)
     return first == last ? std::string(1, first) : fmt::format("{}-{}", first, last);
 }
 
-void write_counts(const std::string& output, const std::vector<std::uint64_t>& counts)
-{
-    const auto writer = files::create(output, UPSWEEP_U64, counts.size());
-    writer->append(counts.data(), counts.size());
-    writer->finish();
-}
-
 // Bars of as many bins as fit the screen; neighbours share a row where there are more. `label` names the bins
 // [first, last).
 template <class Label>
@@ -164,8 +157,6 @@ void check_memory(std::uint64_t bins)
 void report_samples(const histogram_options& options, const inputs& in, const sample_bins& bins,
                     const std::vector<std::uint64_t>& counts, const upsweep_outside& outside, const measurement& done)
 {
-    if (!options.output.empty())
-        write_counts(options.output, counts);
     const std::vector<named_count> apart = {{"below", outside.below}, {"above", outside.above}, {"nan", outside.nan}};
 
     if (options.json) {
@@ -206,8 +197,6 @@ void report_samples(const histogram_options& options, const inputs& in, const sa
 void report_letters(const histogram_options& options, const inputs& in, const std::vector<std::uint64_t>& counts,
                     std::uint64_t others, const measurement& done)
 {
-    if (!options.output.empty())
-        write_counts(options.output, counts);
     const std::uint64_t group = group_option(options);
     if (options.json) {
         std::vector<std::string> groups;

@@ -44,7 +44,7 @@ void check_memory(std::uint64_t bins);
 // How many letters share a bin.
 [[nodiscard]] std::uint64_t group_option(const histogram_options& options);
 
-// Writes the counts to the output that the options ask for, and prints them as these say.
+// Prints the counts as the options say.
 void report_samples(const histogram_options& options, const inputs& in, const sample_bins& bins,
                     const std::vector<std::uint64_t>& counts, const upsweep_outside& outside, const measurement& done);
 void report_letters(const histogram_options& options, const inputs& in, const std::vector<std::uint64_t>& counts,

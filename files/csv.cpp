@@ -103,7 +103,9 @@ std::string column_list(const std::vector<std::string>& names)
 bool is_number(std::string_view text)
 {
     double value = 0;
-    return parse_number(trimmed(text), value) == number_error::none;
+    bool flag = false;
+    return parse_number(trimmed(text), value) == number_error::none ||
+           parse_number(trimmed(text), flag) == number_error::none;
 }
 
 // The fields of the first record, quotes removed.

@@ -86,6 +86,41 @@ class Output(CommandTest):
             self.assertEqual(process.wait(), -number)
             self.assert_old_stays()
 
+    def test_what_is_written_is_read_back(self):
+        types = {"bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2", "u32": "u4",
+                 "u64": "u8", "f16": "f2", "bf16": None, "f32": "f4", "f64": "f8"}
+        numpys = {"f64": "float64", "u16": "uint16", "bf16": "bfloat16"}
+        for dtype, code in types.items():
+            values = "1 0 1" if dtype == "bool" else "3 1.5 7.25" if dtype[0] in "fb" else "3 1 7"
+            self.write("numbers", values)
+            printed = self.output("scan", "--op", "max", "--dtype", dtype, "numbers")
+            last = printed.split()[-1]
+            tells_type = ["npy", dtype, dtype.upper(), "NPY", *([numpys[dtype].title()] if dtype in numpys else [])]
+            for extension in (*tells_type, "raw", "bin", "BIN", "txt", "csv", "TSV", "dat", ""):
+                if dtype == "bf16" and extension.lower() == "npy":
+                    continue
+                name = f"out.{extension}".rstrip(".")
+                with self.subTest(dtype=dtype, name=name):
+                    self.output("scan", "--op", "max", "--dtype", dtype, "numbers", "-o", name)
+                    options = [] if extension in tells_type else ["--dtype", dtype]
+                    result = self.json("reduce", "--op", "max", *options, name)
+                    self.assertEqual((result["dtype"], result["count"]), (dtype, len(values.split())))
+                    self.assertEqual(self.output("reduce", "--op", "max", *options, name).strip(), last)
+                    self.assertEqual(self.output("scan", "--op", "max", *options, name), printed)
+        self.output("histogram", "--range", "0:8", "--bins", "2", "numbers", "-o", "counts.u64")
+        self.assertEqual(self.json("scan", "--op", "max", "counts.u64")["values"], [2, 2])
+
+    def test_names_that_promise_something_else(self):
+        for name in ("s.u8", "s.U8", "s.uint8"):
+            self.assert_fails(1, "scan", "-", "-o", name, stdin="1 2", tells=[f"{name}: ", "u8", "f64", f"--out-dtype {name[2:].lower()}", ".f64"])
+        self.assert_fails(1, "histogram", "--range", "0:1", "-", "-o", "c.i64", stdin="1 2", tells=["c.i64: ", "u64"])
+        for end in ("gz", "zst", "xz", "bz2", "GZ"):
+            self.assert_fails(1, "scan", "-", "-o", f"s.npy.{end}", stdin="1", tells=["compressed", "write s.npy and compress it"])
+            self.assert_fails(1, "histogram", "--range", "0:1", "-", "-o", f"s.{end}", stdin="1", tells=[f"s.{end}: ", "compressed"])
+        for end in ("npz", "parquet", "feather", "Parquet"):
+            self.assert_fails(1, "scan", "-", "-o", f"s.{end}", stdin="1", tells=[f"s.{end}: ", "not written", ".npy"])
+        self.assertEqual(os.listdir(self.folder), ["old.npy"])
+
     def test_in_place(self):
         array = np.random.default_rng(1).normal(size=2_000_000)
         self.write("a.npy", array)
