@@ -56,8 +56,6 @@ Value value_of_name(const std::vector<std::pair<std::string, Value>>& names, con
     throw usage_error(fmt::format("{}: {} is unknown; give one of {}", option, files::in_quotes(name), known));
 }
 
-// 0 for all cores.
-
 char delimiter_option(const std::string& text)
 {
     const std::string delimiter = text == "tab" || text == "\\t" ? "\t" : text;
@@ -118,6 +116,11 @@ void add_common_options(subcommand& command, common_options& options)
 void add_op_option(subcommand& command, std::string& op)
 {
     command.add_option("--op", op, "sum (default), product, min, max, and, or, xor, all or any").type_name("OP");
+}
+
+void add_out_dtype_option(subcommand& command, std::string& out_dtype, const std::string& help)
+{
+    command.add_option("--out-dtype", out_dtype, help).type_name("TYPE");
 }
 
 files::read_options read_options_of(const common_options& options)
@@ -201,6 +204,11 @@ upsweep_dtype dtype_option(const std::string& option, const std::string& name)
         return *dtype;
     throw usage_error(
         fmt::format("{}: {} is unknown; give one of {}", option, files::in_quotes(name), files::dtype_names));
+}
+
+std::optional<upsweep_dtype> out_dtype_option(const std::string& name)
+{
+    return name.empty() ? std::nullopt : std::optional(dtype_option("--out-dtype", name));
 }
 
 double number_option(const std::string& option, std::string_view text)
