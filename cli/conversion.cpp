@@ -34,6 +34,7 @@ void convert_elements(upsweep_dtype from, const void* in, upsweep_dtype to, void
 upsweep_dtype folded_dtype(upsweep_op op, upsweep_dtype in, upsweep_dtype out, const std::string& name)
 {
     upsweep_dtype result{};
+    check(upsweep_reduce_dtype(op, in, &result), name);
     check(upsweep_reduce_dtype(op, out, &result), name);
     if (is_floating(in) && !is_floating(out) && out != UPSWEEP_BOOL)
         throw failure(fmt::format("{}: a result of type {} cannot hold elements of type {}; choose a floating-point "

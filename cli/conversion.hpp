@@ -12,7 +12,7 @@ namespace upsweep::cli {
 
 // The type to which a reduce converts its elements so that its result, converted to `out` once more, is the last value
 // of a scan of the same elements with results of type `out`. Throws a failure that begins with `name` where there is no
-// such scan: the operator is not defined for `out`, or floating-point numbers would become integers.
+// such scan: the operator is not defined for one of the types, or floating-point numbers would become integers.
 [[nodiscard]] upsweep_dtype folded_dtype(upsweep_op op, upsweep_dtype in, upsweep_dtype out, const std::string& name);
 
 // Gives elements of one type to `take` as elements of another, piece by piece and in order.
