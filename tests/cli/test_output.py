@@ -75,7 +75,8 @@ class Output(CommandTest):
         self.assertIn("standard input: cannot be read", message)
 
     def test_signals(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM, signal.SIGXCPU,
+                       signal.SIGUSR1, signal.SIGUSR2):
             process = self.start("scan", "-", "-o", "old.npy", stdin=subprocess.PIPE)
             process.stdin.write(b"1\n" * 1_000_000)
             process.stdin.flush()
@@ -138,6 +139,15 @@ class Output(CommandTest):
         self.assertEqual(stat.S_IMODE(os.stat(self.path("old.npy")).st_mode), 0o640)
         self.output("scan", "-", "-o", "new.npy", stdin="1 2", umask=0o027)
         self.assertEqual(stat.S_IMODE(os.stat(self.path("new.npy")).st_mode), 0o640)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root may give files away")
+    def test_the_owner_stays(self):
+        os.chown(self.path("old.npy"), 12345, 23456)
+        for mode in (0o600, 0o4755, 0o2664):
+            os.chmod(self.path("old.npy"), mode)
+            self.output("scan", "-", "-o", "old.npy", stdin="1 2")
+            status = os.stat(self.path("old.npy"))
+            self.assertEqual((status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)), (12345, 23456, mode))
 
     def test_places_that_cannot_be_written(self):
         self.assert_fails(1, "scan", "-", "-o", "nowhere/a.npy", stdin="1", tells=["nowhere/a.npy: cannot be written", "No such file"])
