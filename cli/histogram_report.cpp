@@ -84,7 +84,7 @@ void note_samples_apart(const inputs& in, const std::vector<named_count>& apart)
         if (group.count > 0)
             note += fmt::format("{}{} {}", note.empty() ? "" : ", ", group.count, group.name);
     if (!note.empty())
-        std::fputs(fmt::format("upsweep: {}: in no bin: {}\n", in.name(), note).c_str(), stderr);
+        std::fputs(fmt::format("upsweep: {}: in no bin: {}\n", files::escaped(in.name()), note).c_str(), stderr);
 }
 
 } // namespace

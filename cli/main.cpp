@@ -19,12 +19,9 @@ constexpr int data_failed = 1;
 constexpr int usage_failed = 2;
 
 // Errors are one line, whatever a library's message or a file's name may hold.
-int complain(int status, std::string message)
+int complain(int status, const std::string& message)
 {
-    for (char& c : message)
-        if (c == '\n' || c == '\r')
-            c = ' ';
-    std::fputs(("upsweep: " + message + "\n").c_str(), stderr);
+    std::fputs(("upsweep: " + upsweep::files::escaped(message) + "\n").c_str(), stderr);
     return status;
 }
 

@@ -76,7 +76,10 @@ private:
 // "FILE: what failed: the system's reason", for the value that errno had.
 [[nodiscard]] failure system_failure(const std::string& file, std::string_view what, int error_number);
 
-// Text of the user's data, fit for an error message: quoted, shortened, control characters escaped.
+// The name of a file, say, fit for a line on a terminal: control characters, and bytes that are not UTF-8, as \x1b.
+[[nodiscard]] std::string escaped(std::string_view text);
+
+// Text of the user's data, fit for an error message: the same, in quotes and shortened.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 // --- readers ------------------------------------------------------------------------------------------------------
