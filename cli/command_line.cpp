@@ -21,6 +21,20 @@ std::string name_of_subcommand(const CLI::App& app)
     return chosen.empty() ? "upsweep" : "upsweep " + chosen.front()->get_name();
 }
 
+// An empty value is what a shell makes of a variable that is not set, and means nothing anywhere.
+std::string refuse_empty(const std::string& value) { return value.empty() ? "the value is empty; give one" : ""; }
+
+// What begins like an option and is none, wherever it stands. CLI11 would rather tell what is missing than what it did
+// not understand.
+void refuse_unknown_option(const CLI::App& app)
+{
+    for (const CLI::App* const chosen : app.get_subcommands())
+        for (const std::string& word : chosen->remaining())
+            if (word.size() > 1 && word.front() == '-')
+                throw usage_error(
+                    fmt::format("{0} is no option of {1}; see {1} --help", word, name_of_subcommand(app)));
+}
+
 } // namespace
 
 option& option::group(const std::string& name)
@@ -55,12 +69,12 @@ option& option::needs(const option& other)
 
 option subcommand::add_option(const std::string& names, std::string& value, const std::string& help)
 {
-    return option(of_->add_option(names, value, help));
+    return option(of_->add_option(names, value, help)->check(refuse_empty));
 }
 
 option subcommand::add_option(const std::string& names, std::vector<std::string>& values, const std::string& help)
 {
-    return option(of_->add_option(names, values, help));
+    return option(of_->add_option(names, values, help)->check(refuse_empty));
 }
 
 option subcommand::add_flag(const std::string& names, bool& value, const std::string& help)
@@ -108,6 +122,7 @@ int command_line::run(int argc, char** argv)
         }
         if (app_->get_subcommands().empty() && !app_->remaining().empty())
             throw usage_error(app_->remaining().front() + " is no command; see upsweep --help");
+        refuse_unknown_option(*app_);
         throw usage_error(fmt::format("{}; see {} --help", error.what(), name_of_subcommand(*app_)));
     }
 }
