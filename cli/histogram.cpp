@@ -28,12 +28,12 @@ sample_range range_of_samples(const inputs& in)
 
 // The file for the counts, if one is asked for: opened before anything is counted, so that a name under which it cannot
 // be written is told at once.
-std::unique_ptr<files::writer> counts_writer(const std::string& output, std::uint64_t bins)
+std::unique_ptr<files::writer> counts_writer(const histogram_options& options, std::uint64_t bins)
 {
-    if (output.empty())
+    if (options.output.empty())
         return nullptr;
     try {
-        return files::create(output, UPSWEEP_U64, bins);
+        return files::create(options.output, UPSWEEP_U64, bins);
     } catch (const files::failure& error) {
         throw failure(error.what()); // without the remedy of another type, which counts do not have
     }
@@ -62,9 +62,16 @@ measurement count_into(upsweep_counter& counter, const inputs& in, std::vector<s
     return done;
 }
 
-void run_samples(const histogram_options& options)
+void check_options(const histogram_options& options)
 {
     check_where(options);
+    if (options.json && options.output == "-")
+        throw usage_error("--output: the counts and --json would both go to standard output; leave out one of them");
+}
+
+void run_samples(const histogram_options& options)
+{
+    check_options(options);
     const auto limit = limit_threads(options);
     sample_bins bins;
     bins.count = count_option("--bins", options.bins, std::numeric_limits<std::uint64_t>::max());
@@ -83,7 +90,7 @@ void run_samples(const histogram_options& options)
         seconds_for_range = watch.seconds();
     }
     check_memory(bins.count);
-    const auto writer = counts_writer(options.output, bins.count);
+    const auto writer = counts_writer(options, bins.count);
     std::vector<std::uint64_t> counts(bins.count);
     upsweep_outside outside{};
     upsweep_counter* created = nullptr;
@@ -102,13 +109,13 @@ void run_samples(const histogram_options& options)
 
 void run_letters(const histogram_options& options)
 {
-    check_where(options);
+    check_options(options);
     const auto limit = limit_threads(options);
     const std::uint64_t group = group_option(options);
     const inputs in = inputs::open_as_bytes(options);
     constexpr std::uint64_t letters = 26;
     std::vector<std::uint64_t> counts((letters + group - 1) / group);
-    const auto writer = counts_writer(options.output, counts.size());
+    const auto writer = counts_writer(options, counts.size());
     upsweep_outside outside{};
     upsweep_counter* created = nullptr;
     const context_ptr context = in.context(options);

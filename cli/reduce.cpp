@@ -54,7 +54,7 @@ void run_reduce(const reduce_options& options)
     if (options.json) {
         json_object object;
         object.add("command", "reduce");
-        object.add("op", upsweep_op_name(op));
+        object.add("op", options.op);
         object.add("files", options.files);
         object.add("dtype", upsweep_dtype_name(in.dtype()));
         object.add("count", done.count);

@@ -97,7 +97,7 @@ void run_scan(const scan_options& options)
     const bool preview = options.output.empty() && !options.json && is_terminal(STDOUT_FILENO);
     json_object summary;
     summary.add("command", "scan");
-    summary.add("op", upsweep_op_name(op));
+    summary.add("op", options.op);
     summary.add("exclusive", options.exclusive);
     summary.add("files", options.files);
     summary.add("dtype", upsweep_dtype_name(in.dtype()));

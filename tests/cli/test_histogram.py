@@ -94,6 +94,10 @@ class Samples(CommandTest):
         with open(self.path("counts")) as file:
             self.assertEqual(file.read(), "1\n2\n0\n1\n")
 
+    def test_counts_and_json_on_standard_output(self):
+        for arguments in (["--range", "0:4"], ["--text"]):
+            self.assert_fails(2, "histogram", *arguments, "--json", "-o", "-", "-", stdin="0", tells=["--output", "--json"])
+
     def test_many_bins(self):
         array = np.random.default_rng(2).integers(0, 2**20, size=300_000).astype("u4")
         self.write("a.npy", array)

@@ -1,10 +1,11 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """upsweep reduce: every operator and type to the bit, and what is printed."""
 import json
+import os
 import unittest
 
 import numpy as np
-from command import CommandTest, fold_order
+from command import CommandTest, fold_order, npy_bytes
 from test_npy import DTYPES, samples
 
 NAMES = {"sum": "plus", "product": "multiplies", "min": "minimum", "max": "maximum", "and": "bit_and", "or": "bit_or",
@@ -96,8 +97,22 @@ class Reduce(CommandTest):
         self.assertEqual(list(json.loads(text)), ["command", "op", "files", "dtype", "count", "result_dtype", "result",
                                                   "seconds", "bytes", "gbps"])
         result = json.loads(text)
-        self.assertEqual((result["command"], result["op"], result["files"]), ("reduce", "plus", ["a.npy"]))
+        self.assertEqual((result["command"], result["op"], result["files"]), ("reduce", "sum", ["a.npy"]))
         self.assertEqual((result["count"], result["bytes"], result["result"]), (10, 40, 45))
+
+    def test_json_of_names_and_narrow_floats(self):
+        for code in ("f2", "f4", "f8"):
+            for value, text in ((0.1, "0.1"), (-0.0, "-0.0"), (5, "5.0")):
+                self.write("a.npy", np.array([value], code))
+                self.assertIn(f'"result":{text},', self.output("reduce", "--op", "max", "--json", "a.npy"))
+        for name in ("sum", "plus", "any"):
+            self.assertEqual(self.json("reduce", "--op", name, "a.npy")["op"], name)
+            self.assertEqual(self.json("scan", "--op", name, "a.npy")["op"], name)
+        strange = b"a\xff\x1b\n.npy"
+        with open(os.path.join(os.fsencode(self.folder), strange), "wb") as file:
+            file.write(npy_bytes(np.arange(3)))
+        for arguments in (["reduce"], ["scan"], ["scan", "-o", b"out\xff.npy"], ["histogram"]):
+            self.assertEqual(self.json(*arguments, strange)["files"], ["a\ufffd\x1b\n.npy"])
 
     def test_verbose_tells_more(self):
         self.write("a.npy", np.arange(100_000, dtype="i4"))
