@@ -150,7 +150,12 @@ csv_layout find_columns(const std::string& file, const place& where, std::string
         const bool is_position =
             parse_number(*options.column, position) == number_error::none && position >= 1 && position <= names.size();
         const auto name = std::find(names.begin(), names.end(), *options.column);
-        if (!is_position && (name == names.end() || options.header == false))
+        if (!is_position && options.header == false)
+            throw failure(file, where,
+                          {fmt::format("has no column {}: without a header its {} columns have positions, from 1 on, "
+                                       "and no names",
+                                       in_quotes(*options.column), names.size())});
+        if (!is_position && name == names.end())
             throw failure(file, where,
                           {fmt::format("has no column {}; its {} columns are {}", in_quotes(*options.column),
                                        names.size(), column_list(names))});

@@ -123,7 +123,7 @@ class Refusing(CommandTest):
         self.refuse("a,b\n1,2\n", "no column '3'", options=("--column", "3"))
         self.refuse("a,b\n1,2\n", "no column '0'", options=("--column", "0"))
         self.refuse("a;b\n1;2\n", "no column 'b'", "'a;b'", options=("--column", "b"))
-        self.refuse("a,b\n1,2\n", "no column 'b'", options=("--column", "b", "--header", "no"))
+        self.refuse("a,b\n1,2\n", "no column 'b'", "2 columns have positions", "no names", options=("--column", "b", "--header", "no"))
         self.refuse(",".join(f"c{i}" for i in range(50)), "50 columns", "...")
 
     def test_records_of_another_length(self):
