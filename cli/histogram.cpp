@@ -2,6 +2,8 @@
 #include "command.hpp"
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -18,12 +20,24 @@ namespace upsweep::cli {
 
 namespace {
 
-sample_range range_of_samples(const inputs& in)
+// A file of no bytes is not mapped, so that it looks like a pipe; some files under /proc tell that they have none.
+bool is_empty_file(const std::string& path)
 {
-    if (!in.rereadable())
-        throw failure(in.name() +
-                      ": the range of what comes through a pipe is not known beforehand; give --range LO:HI");
-    return find_sample_range(in);
+    const std::string opened = path == "-" ? "/dev/stdin" : path;
+    std::error_code unknown;
+    return std::filesystem::is_regular_file(opened, unknown) &&
+           std::ifstream(opened).peek() == std::ifstream::traits_type::eof();
+}
+
+sample_range range_of_samples(const histogram_options& options, const inputs& in)
+{
+    if (in.rereadable())
+        return find_sample_range(in);
+    for (const std::string& file : options.files)
+        if (is_empty_file(file))
+            throw failure((file == "-" ? "standard input" : file) +
+                          ": the file is empty, so it has no least and no greatest sample; give --range LO:HI");
+    throw failure(in.name() + ": the range of what comes through a pipe is not known beforehand; give --range LO:HI");
 }
 
 // The file for the counts, if one is asked for: opened before anything is counted, so that a name under which it cannot
@@ -86,20 +100,23 @@ void run_samples(const histogram_options& options)
     double seconds_for_range = 0;
     if (options.edges.empty() && options.range.empty()) {
         const stopwatch watch;
-        bins.range = range_of_samples(in);
+        bins.range = range_of_samples(options, in);
         seconds_for_range = watch.seconds();
     }
     check_memory(bins.count);
+    // Bounds that are f32 have NumPy 2 compute the edges in f32, those of the user in f64.
+    std::vector<double> edges = bins.edges;
+    if (options.edges.empty() && options.range.empty() && in.dtype() == UPSWEEP_F32)
+        edges = take_single_edges(bins);
     const auto writer = counts_writer(options, bins.count);
     std::vector<std::uint64_t> counts(bins.count);
     upsweep_outside outside{};
     upsweep_counter* created = nullptr;
     const context_ptr context = in.context(options);
-    check(
-        bins.edges.empty()
-            ? upsweep_counter_create_even(context.get(), in.dtype(), bins.range.lo, bins.range.hi, bins.count, &created)
-            : upsweep_counter_create_edges(context.get(), in.dtype(), bins.edges.data(), bins.edges.size(), &created),
-        in.name());
+    check(edges.empty() ? upsweep_counter_create_even(context.get(), in.dtype(), bins.range.lo, bins.range.hi,
+                                                      bins.count, &created)
+                        : upsweep_counter_create_edges(context.get(), in.dtype(), edges.data(), edges.size(), &created),
+          in.name());
     const counter_ptr counter(created);
     measurement done = count_into(*counter, in, counts, outside);
     done.seconds += seconds_for_range;

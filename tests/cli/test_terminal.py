@@ -86,6 +86,7 @@ class Terminal(CommandTest):
             self.assertIn("1,000 bins, ", shown)
             merged = int(shown.split("1,000 bins, ")[1].split()[0])
             counts = [int(bar.split(")")[-1].split("]")[-1].split()[0].replace(",", "")) for bar in self.bars(shown)]
+            self.assertEqual(f"and {1000 % merged} in the last" in shown, 1000 % merged != 0, shown)
             expected = [int(((array >= k) & (array < k + merged)).sum()) for k in range(0, 1000, merged)]
             self.assertEqual(counts, expected)
 
