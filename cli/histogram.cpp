@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include <fmt/core.h>

@@ -37,11 +37,11 @@ const std::vector<std::pair<std::string, upsweep_op>> op_names = {
     {"logical_or", UPSWEEP_LOGICAL_OR},
 };
 
-// NumPy's names with a size in bytes, but for those that are ours with a size in bits: i8 and u8 are integers of 8 bits.
+// NumPy's names with a size in bytes, but for those that are ours with one in bits: i8 and u8 are integers of 8 bits.
 const std::vector<std::pair<std::string_view, upsweep_dtype>> numpy_names = {
     {"b1", UPSWEEP_BOOL}, {"i1", UPSWEEP_I8},  {"i2", UPSWEEP_I16}, {"i4", UPSWEEP_I32}, {"u1", UPSWEEP_U8},
     {"u2", UPSWEEP_U16},  {"u4", UPSWEEP_U32}, {"f2", UPSWEEP_F16}, {"f4", UPSWEEP_F32}, {"f8", UPSWEEP_F64}};
-// These are told apart by the byte order before them.
+// Those are NumPy's where a byte order stands before them.
 const std::vector<std::pair<std::string_view, upsweep_dtype>> numpy_names_after_order = {{"i8", UPSWEEP_I64},
                                                                                          {"u8", UPSWEEP_U64}};
 

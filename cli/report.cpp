@@ -28,8 +28,8 @@ std::string scaled(double value, double step, const std::vector<std::string>& un
     return fmt::format("{:.{}f} {}", value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, units[unit]);
 }
 
-// The fewest digits that tell the value of its type: 0.1 of an f32, which as an f64 has 17. A floating-point number shows
-// that it is one, and keeps the sign of its zero: 5.0, -0.0.
+// The fewest digits that tell the value of its type: 0.1 of an f32, which as an f64 has 17. A floating-point number
+// shows that it is one, and keeps the sign of its zero: 5.0, -0.0.
 template <class Float>
 std::string json_number(Float finite)
 {

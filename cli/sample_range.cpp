@@ -53,6 +53,7 @@ sample_range extremes_of(const void* elements, std::uint64_t count)
     return {static_cast<double>(found.lo), static_cast<double>(found.hi)};
 }
 
+// In the type of the edges, since GCC 12 at -O2 leaves out a conversion of two bounds to float and back.
 template <class Float>
 sample_range half_unit_around(Float value)
 {

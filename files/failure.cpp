@@ -64,8 +64,8 @@ std::string in_quotes(std::string_view text)
 {
     constexpr std::size_t longest = 40;
     std::size_t length = std::min(text.size(), longest);
-    // The cut is not inside of a UTF-8 sequence.
-    while (length < text.size() && length > 0 && is_continuation(text[length]))
+    // The cut is not inside of a UTF-8 sequence, which has up to three bytes after its first.
+    for (int back = 0; back < 3 && length < text.size() && is_continuation(text[length]); ++back)
         --length;
     return '\'' + escaped(text.substr(0, length)) + (length < text.size() ? "...'" : "'");
 }
