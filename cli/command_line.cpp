@@ -1,8 +1,12 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "command_line.hpp"
 
+#include <cerrno>
+#include <iostream>
+
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <upsweep/files.hpp>
 #include <upsweep/runtime.h>
 
 #include "failure.hpp"
@@ -15,6 +19,20 @@ std::string name_of_subcommand(const CLI::App& app)
 {
     const auto chosen = app.get_subcommands();
     return chosen.empty() ? "upsweep" : "upsweep " + chosen.front()->get_name();
+}
+
+// An empty value is what a shell makes of a variable that is not set, and means nothing anywhere.
+std::string refuse_empty(const std::string& value) { return value.empty() ? "the value is empty; give one" : ""; }
+
+// What begins like an option and is none, wherever it stands. CLI11 would rather tell what is missing than what it did
+// not understand.
+void refuse_unknown_option(const CLI::App& app)
+{
+    for (const CLI::App* const chosen : app.get_subcommands())
+        for (const std::string& word : chosen->remaining())
+            if (word.size() > 1 && word.front() == '-')
+                throw usage_error(
+                    fmt::format("{0} is no option of {1}; see {1} --help", word, name_of_subcommand(app)));
 }
 
 } // namespace
@@ -51,12 +69,12 @@ option& option::needs(const option& other)
 
 option subcommand::add_option(const std::string& names, std::string& value, const std::string& help)
 {
-    return option(of_->add_option(names, value, help));
+    return option(of_->add_option(names, value, help)->check(refuse_empty));
 }
 
 option subcommand::add_option(const std::string& names, std::vector<std::string>& values, const std::string& help)
 {
-    return option(of_->add_option(names, values, help));
+    return option(of_->add_option(names, values, help)->check(refuse_empty));
 }
 
 option subcommand::add_flag(const std::string& names, bool& value, const std::string& help)
@@ -96,10 +114,15 @@ int command_line::run(int argc, char** argv)
     } catch (const CLI::RuntimeError& error) {
         return error.get_exit_code(); // the laboratory found something, and has said what
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0)
-            return app_->exit(error); // --help or --version
+        if (error.get_exit_code() == 0) { // --help or --version
+            const int status = app_->exit(error);
+            if (!std::cout.flush())
+                throw files::system_failure("standard output", "cannot be written", errno);
+            return status;
+        }
         if (app_->get_subcommands().empty() && !app_->remaining().empty())
             throw usage_error(app_->remaining().front() + " is no command; see upsweep --help");
+        refuse_unknown_option(*app_);
         throw usage_error(fmt::format("{}; see {} --help", error.what(), name_of_subcommand(*app_)));
     }
 }

@@ -1,12 +1,15 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "failure.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 namespace upsweep::cli {
 
 namespace {
 
 // The end of a message, if there is something to add.
-std::string remedy_text(files::remedy help)
+std::string remedy_text(files::remedy help, const std::string& file = {})
 {
     switch (help) {
     case files::remedy::none: break;
@@ -15,6 +18,7 @@ std::string remedy_text(files::remedy help)
     case files::remedy::give_dtype: return "; give --dtype for raw elements";
     case files::remedy::check_dtype: return "; check --dtype";
     case files::remedy::leave_out_dtype: return "; leave out --dtype, or convert with a.astype(...)";
+    case files::remedy::distrust_extension: return "; leave out --dtype, or give --format raw if the name is wrong";
     case files::remedy::widen_dtype: return "; choose a wider type with --dtype";
     case files::remedy::floating_dtype: return "; read it with --dtype f64";
     case files::remedy::choose_column: return "; choose one with --column";
@@ -25,13 +29,18 @@ std::string remedy_text(files::remedy help)
     case files::remedy::tell_header: return "; give --header yes or no";
     case files::remedy::change_delimiter: return "; correct the line, or give another --delimiter";
     case files::remedy::change_written_dtype: return "; give --out-dtype f32, or name a .raw file";
+    case files::remedy::write_promised_dtype: {
+        std::string dtype = file.substr(file.rfind('.') + 1);
+        std::transform(dtype.begin(), dtype.end(), dtype.begin(), [](unsigned char c) { return std::tolower(c); });
+        return ", or give --out-dtype " + dtype;
+    }
     }
     return {};
 }
 
 } // namespace
 
-std::string message_of(const files::failure& error) { return error.what() + remedy_text(error.help()); }
+std::string message_of(const files::failure& error) { return error.what() + remedy_text(error.help(), error.file()); }
 std::string message_of(const files::problem& problem) { return problem.reason + remedy_text(problem.help); }
 
 } // namespace upsweep::cli

@@ -2,8 +2,12 @@
 #include "command.hpp"
 
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include <fmt/core.h>
@@ -18,12 +22,45 @@ namespace upsweep::cli {
 
 namespace {
 
-sample_range range_of_samples(const inputs& in)
+// A file of no bytes is not mapped, so that it looks like a pipe; some files under /proc tell that they have none.
+bool is_empty_file(const std::string& path)
 {
-    if (!in.rereadable())
-        throw failure(in.name() +
-                      ": the range of what comes through a pipe is not known beforehand; give --range LO:HI");
-    return find_sample_range(in);
+    const std::string opened = path == "-" ? "/dev/stdin" : path;
+    std::error_code unknown;
+    return std::filesystem::is_regular_file(opened, unknown) &&
+           std::ifstream(opened).peek() == std::ifstream::traits_type::eof();
+}
+
+sample_range range_of_samples(const histogram_options& options, const inputs& in)
+{
+    if (in.rereadable())
+        return find_sample_range(in);
+    for (const std::string& file : options.files)
+        if (is_empty_file(file))
+            throw failure((file == "-" ? "standard input" : file) +
+                          ": the file is empty, so it has no least and no greatest sample; give --range LO:HI");
+    throw failure(in.name() + ": the range of what comes through a pipe is not known beforehand; give --range LO:HI");
+}
+
+// The file for the counts, if one is asked for: opened before anything is counted, so that a name under which it cannot
+// be written is told at once.
+std::unique_ptr<files::writer> counts_writer(const histogram_options& options, std::uint64_t bins)
+{
+    if (options.output.empty())
+        return nullptr;
+    try {
+        return files::create(options.output, UPSWEEP_U64, bins);
+    } catch (const files::failure& error) {
+        throw failure(error.what()); // without the remedy of another type, which counts do not have
+    }
+}
+
+void write_counts(files::writer* writer, const std::vector<std::uint64_t>& counts)
+{
+    if (writer == nullptr)
+        return;
+    writer->append(counts.data(), counts.size());
+    writer->finish();
 }
 
 // Counts all elements.
@@ -41,9 +78,16 @@ measurement count_into(upsweep_counter& counter, const inputs& in, std::vector<s
     return done;
 }
 
-void run_samples(const histogram_options& options)
+void check_options(const histogram_options& options)
 {
     check_where(options);
+    if (options.json && options.output == "-")
+        throw usage_error("--output: the counts and --json would both go to standard output; leave out one of them");
+}
+
+void run_samples(const histogram_options& options)
+{
+    check_options(options);
     const auto limit = limit_threads(options);
     sample_bins bins;
     bins.count = count_option("--bins", options.bins, std::numeric_limits<std::uint64_t>::max());
@@ -58,41 +102,48 @@ void run_samples(const histogram_options& options)
     double seconds_for_range = 0;
     if (options.edges.empty() && options.range.empty()) {
         const stopwatch watch;
-        bins.range = range_of_samples(in);
+        bins.range = range_of_samples(options, in);
         seconds_for_range = watch.seconds();
     }
     check_memory(bins.count);
+    // Bounds that are f32 have NumPy 2 compute the edges in f32, those of the user in f64.
+    std::vector<double> edges = bins.edges;
+    if (options.edges.empty() && options.range.empty() && in.dtype() == UPSWEEP_F32)
+        edges = take_single_edges(bins);
+    const auto writer = counts_writer(options, bins.count);
     std::vector<std::uint64_t> counts(bins.count);
     upsweep_outside outside{};
     upsweep_counter* created = nullptr;
     const context_ptr context = in.context(options);
-    check(
-        bins.edges.empty()
-            ? upsweep_counter_create_even(context.get(), in.dtype(), bins.range.lo, bins.range.hi, bins.count, &created)
-            : upsweep_counter_create_edges(context.get(), in.dtype(), bins.edges.data(), bins.edges.size(), &created),
-        in.name());
+    check(edges.empty() ? upsweep_counter_create_even(context.get(), in.dtype(), bins.range.lo, bins.range.hi,
+                                                      bins.count, &created)
+                        : upsweep_counter_create_edges(context.get(), in.dtype(), edges.data(), edges.size(), &created),
+          in.name());
     const counter_ptr counter(created);
     measurement done = count_into(*counter, in, counts, outside);
     done.seconds += seconds_for_range;
     if (!options.json)
         in.tell_missing(done);
+    write_counts(writer.get(), counts);
     report_samples(options, in, bins, counts, outside, done);
 }
 
 void run_letters(const histogram_options& options)
 {
-    check_where(options);
+    check_options(options);
     const auto limit = limit_threads(options);
     const std::uint64_t group = group_option(options);
     const inputs in = inputs::open_as_bytes(options);
     constexpr std::uint64_t letters = 26;
     std::vector<std::uint64_t> counts((letters + group - 1) / group);
+    const auto writer = counts_writer(options, counts.size());
     upsweep_outside outside{};
     upsweep_counter* created = nullptr;
     const context_ptr context = in.context(options);
     check(upsweep_counter_create_letters(context.get(), group, &created), in.name());
     const counter_ptr counter(created);
     const measurement done = count_into(*counter, in, counts, outside);
+    write_counts(writer.get(), counts);
     report_letters(options, in, counts, outside.below, done);
 }
 
@@ -114,7 +165,7 @@ void add_histogram(command_line& line)
     command.add_option("--group", options->group, "How many letters share a bin (default: 4: a-d, e-h, ...)")
         .type_name("N")
         .needs(text);
-    command.add_option("-o,--output", options->output, "File for the counts (u64): .npy, .raw, .bin, otherwise text")
+    command.add_option("-o,--output", options->output, "File for the counts: .npy, .u64, .raw, .bin, otherwise text")
         .type_name("OUT");
     add_common_options(command, *options);
     command.footer(R"(A bin holds its lower bound, not its upper one, which belongs to the next; the last bin holds

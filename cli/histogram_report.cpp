@@ -28,11 +28,24 @@ constexpr std::size_t lines_around_bars = 8;
 std::string edge_text(const sample_bins& bins, std::uint64_t k, upsweep_dtype dtype)
 {
     std::string text;
-    if (bins.edges.empty() && (dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16 || dtype == UPSWEEP_F32))
+    if (bins.edges.empty() && is_narrow_float(dtype))
         files::append_value(text, static_cast<float>(bins.edge(k)));
     else
         files::append_value(text, bins.edge(k));
     return text;
+}
+
+// Edge k of `count` bins by NumPy's linspace, as in the library.
+template <class Float>
+Float even_edge(Float lo, Float hi, std::uint64_t count, std::uint64_t k)
+{
+    if (k == count)
+        return hi;
+    const Float width = hi - lo;
+    const auto bins = static_cast<Float>(count);
+    const Float step = width / bins;
+    const auto index = static_cast<Float>(k);
+    return (step == 0 ? index / bins * width : index * step) + lo;
 }
 
 std::string letters_label(std::uint64_t bin, std::uint64_t group)
@@ -40,13 +53,6 @@ std::string letters_label(std::uint64_t bin, std::uint64_t group)
     const char first = static_cast<char>('a' + bin * group);
     const char last = static_cast<char>('a' + std::min<std::uint64_t>(bin * group + group, 26) - 1);
     return first == last ? std::string(1, first) : fmt::format("{}-{}", first, last);
-}
-
-void write_counts(const std::string& output, const std::vector<std::uint64_t>& counts)
-{
-    const auto writer = files::create(output, UPSWEEP_U64, counts.size());
-    writer->append(counts.data(), counts.size());
-    writer->finish();
 }
 
 // Bars of as many bins as fit the screen; neighbours share a row where there are more. `label` names the bins
@@ -66,9 +72,12 @@ std::string bars(const std::vector<std::uint64_t>& counts, const Label& label)
         drawn.push_back({label(first, last), sum});
     }
     std::string text = bar_plot(drawn, size.columns, locale_is_utf8());
-    if (merged > 1)
-        text += fmt::format("{} bins, {} to a row; all of them with --json, or through a pipe\n",
-                            grouped(counts.size()), merged);
+    if (merged > 1) {
+        const std::uint64_t in_last = counts.size() - (drawn.size() - 1) * merged;
+        text +=
+            fmt::format("{} bins, {} to a row{}; all of them with --json, or through a pipe\n", grouped(counts.size()),
+                        merged, in_last < merged ? fmt::format(" and {} in the last", in_last) : "");
+    }
     return text;
 }
 
@@ -91,7 +100,7 @@ void note_samples_apart(const inputs& in, const std::vector<named_count>& apart)
         if (group.count > 0)
             note += fmt::format("{}{} {}", note.empty() ? "" : ", ", group.count, group.name);
     if (!note.empty())
-        std::fputs(fmt::format("upsweep: {}: in no bin: {}\n", in.name(), note).c_str(), stderr);
+        std::fputs(fmt::format("upsweep: {}: in no bin: {}\n", files::escaped(in.name()), note).c_str(), stderr);
 }
 
 } // namespace
@@ -100,13 +109,25 @@ double sample_bins::edge(std::uint64_t k) const
 {
     if (!edges.empty())
         return edges[k];
-    if (k == count)
-        return range.hi;
-    // NumPy's linspace, as in the library.
-    const double width = range.hi - range.lo;
-    const double step = width / static_cast<double>(count);
-    const auto index = static_cast<double>(k);
-    return (step == 0 ? index / static_cast<double>(count) * width : index * step) + range.lo;
+    if (single)
+        return even_edge(static_cast<float>(range.lo), static_cast<float>(range.hi), count, k);
+    return even_edge(range.lo, range.hi, count, k);
+}
+
+std::vector<double> take_single_edges(sample_bins& bins)
+{
+    sample_bins single = bins;
+    single.single = true;
+    std::vector<double> edges(bins.count + 1);
+    bool same = true;
+    for (std::uint64_t k = 0; k <= bins.count; ++k) {
+        edges[k] = single.edge(k);
+        if (!std::isfinite(edges[k]) || (k > 0 && edges[k] <= edges[k - 1]))
+            return {};
+        same = same && static_cast<float>(edges[k]) == static_cast<float>(bins.edge(k));
+    }
+    bins.single = true;
+    return same ? std::vector<double>() : edges;
 }
 
 std::uint64_t group_option(const histogram_options& options)
@@ -164,8 +185,6 @@ void check_memory(std::uint64_t bins)
 void report_samples(const histogram_options& options, const inputs& in, const sample_bins& bins,
                     const std::vector<std::uint64_t>& counts, const upsweep_outside& outside, const measurement& done)
 {
-    if (!options.output.empty())
-        write_counts(options.output, counts);
     const std::vector<named_count> apart = {{"below", outside.below}, {"above", outside.above}, {"nan", outside.nan}};
 
     if (options.json) {
@@ -176,10 +195,12 @@ void report_samples(const histogram_options& options, const inputs& in, const sa
         object.add("dtype", upsweep_dtype_name(in.dtype()));
         object.add("count", done.count);
         object.add("bins", bins.count);
-        if (bins.edges.empty())
-            object.add("range", std::vector{bins.range.lo, bins.range.hi});
-        else
+        if (!bins.edges.empty())
             object.add("edges", bins.edges);
+        else if (options.range.empty() && is_narrow_float(in.dtype()))
+            object.add("range", std::vector{static_cast<float>(bins.range.lo), static_cast<float>(bins.range.hi)});
+        else
+            object.add("range", std::vector{bins.range.lo, bins.range.hi});
         object.add("counts", counts);
         for (const named_count& group : apart)
             object.add(group.name, group.count);
@@ -207,8 +228,6 @@ void report_samples(const histogram_options& options, const inputs& in, const sa
 void report_letters(const histogram_options& options, const inputs& in, const std::vector<std::uint64_t>& counts,
                     std::uint64_t others, const measurement& done)
 {
-    if (!options.output.empty())
-        write_counts(options.output, counts);
     const std::uint64_t group = group_option(options);
     if (options.json) {
         std::vector<std::string> groups;

@@ -29,10 +29,15 @@ struct sample_bins {
     std::uint64_t count = 0;
     sample_range range;
     std::vector<double> edges;
+    bool single = false; // whether the edges of a range are computed in f32
 
     // Edge k: the lower bound of bin k, the upper bound of bin k - 1 (docs/histogram.md).
     double edge(std::uint64_t k) const;
 };
+
+// Has the edges of a range computed in f32, where they ascend. Returns them, or nothing where they are those of f64,
+// rounded to f32: the library finds these bins faster.
+[[nodiscard]] std::vector<double> take_single_edges(sample_bins& bins);
 
 // LO:HI and A,B,...; these throw usage_error, as for bounds that are not ascending or not finite.
 [[nodiscard]] sample_range range_option(std::string_view text);
@@ -44,7 +49,7 @@ void check_memory(std::uint64_t bins);
 // How many letters share a bin.
 [[nodiscard]] std::uint64_t group_option(const histogram_options& options);
 
-// Writes the counts to the output that the options ask for, and prints them as these say.
+// Prints the counts as the options say.
 void report_samples(const histogram_options& options, const inputs& in, const sample_bins& bins,
                     const std::vector<std::uint64_t>& counts, const upsweep_outside& outside, const measurement& done);
 void report_letters(const histogram_options& options, const inputs& in, const std::vector<std::uint64_t>& counts,

@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include <algorithm>
 #include <cctype>
 
 #include <fmt/core.h>
@@ -36,6 +37,34 @@ const std::vector<std::pair<std::string, upsweep_op>> op_names = {
     {"logical_or", UPSWEEP_LOGICAL_OR},
 };
 
+// NumPy's names with a size in bytes, but for those that are ours with one in bits: i8 and u8 are integers of 8 bits.
+const std::vector<std::pair<std::string_view, upsweep_dtype>> numpy_names = {
+    {"b1", UPSWEEP_BOOL}, {"i1", UPSWEEP_I8},  {"i2", UPSWEEP_I16}, {"i4", UPSWEEP_I32}, {"u1", UPSWEEP_U8},
+    {"u2", UPSWEEP_U16},  {"u4", UPSWEEP_U32}, {"f2", UPSWEEP_F16}, {"f4", UPSWEEP_F32}, {"f8", UPSWEEP_F64}};
+// Those are NumPy's where a byte order stands before them.
+const std::vector<std::pair<std::string_view, upsweep_dtype>> numpy_names_after_order = {{"i8", UPSWEEP_I64},
+                                                                                         {"u8", UPSWEEP_U64}};
+
+// f8, <f8, |b1.
+std::optional<upsweep_dtype> dtype_of_numpy_name(const std::string& option, const std::string& name)
+{
+    const bool ordered = !name.empty() && std::string_view("<>=|").find(name.front()) != std::string_view::npos;
+    const std::string_view rest = std::string_view(name).substr(ordered ? 1 : 0);
+    const auto found_in = [rest](const auto& names) -> std::optional<upsweep_dtype> {
+        const auto it = std::find_if(names.begin(), names.end(), [&](const auto& n) { return n.first == rest; });
+        return it == names.end() ? std::nullopt : std::optional(it->second);
+    };
+    std::optional<upsweep_dtype> dtype = found_in(numpy_names);
+    if (!dtype && ordered)
+        dtype = found_in(numpy_names_after_order);
+    if (dtype && name.front() == '>' && upsweep_dtype_size(*dtype) > 1)
+        throw usage_error(
+            fmt::format("{}: {} is big-endian, which .npy files alone may be, as they tell it themselves; "
+                        "swap the bytes first, with a.astype('<{}')",
+                        option, files::in_quotes(name), rest));
+    return dtype;
+}
+
 using files::file_format;
 const std::vector<std::pair<std::string, file_format>> format_names = {
     {"npy", file_format::npy}, {"raw", file_format::raw}, {"text", file_format::text}, {"csv", file_format::csv}};
@@ -55,8 +84,6 @@ Value value_of_name(const std::vector<std::pair<std::string, Value>>& names, con
     }
     throw usage_error(fmt::format("{}: {} is unknown; give one of {}", option, files::in_quotes(name), known));
 }
-
-// 0 for all cores.
 
 char delimiter_option(const std::string& text)
 {
@@ -137,6 +164,11 @@ void add_common_options(subcommand& command, common_options& options)
 void add_op_option(subcommand& command, std::string& op)
 {
     command.add_option("--op", op, "sum (default), product, min, max, and, or, xor, all or any").type_name("OP");
+}
+
+void add_out_dtype_option(subcommand& command, std::string& out_dtype, const std::string& help)
+{
+    command.add_option("--out-dtype", out_dtype, help).type_name("TYPE");
 }
 
 files::read_options read_options_of(const common_options& options)
@@ -228,8 +260,15 @@ upsweep_dtype dtype_option(const std::string& option, const std::string& name)
 {
     if (const auto dtype = files::dtype_of_name(name))
         return *dtype;
+    if (const auto dtype = dtype_of_numpy_name(option, name))
+        return *dtype;
     throw usage_error(
         fmt::format("{}: {} is unknown; give one of {}", option, files::in_quotes(name), files::dtype_names));
+}
+
+std::optional<upsweep_dtype> out_dtype_option(const std::string& name)
+{
+    return name.empty() ? std::nullopt : std::optional(dtype_option("--out-dtype", name));
 }
 
 double number_option(const std::string& option, std::string_view text)

@@ -34,6 +34,7 @@ struct common_options {
 
 void add_common_options(subcommand& command, common_options& options);
 void add_op_option(subcommand& command, std::string& op);
+void add_out_dtype_option(subcommand& command, std::string& out_dtype, const std::string& help);
 
 // These throw usage_error.
 [[nodiscard]] files::read_options read_options_of(const common_options& options);
@@ -46,6 +47,8 @@ void add_op_option(subcommand& command, std::string& op);
 [[nodiscard]] std::optional<std::uint64_t> gpu_memory_of(const common_options& options);
 [[nodiscard]] upsweep_op op_of_name(const std::string& name);
 [[nodiscard]] upsweep_dtype dtype_option(const std::string& option, const std::string& name);
+// Nothing where the option was not given.
+[[nodiscard]] std::optional<upsweep_dtype> out_dtype_option(const std::string& name);
 // Whether --target, --threads and --gpu-memory make sense, which is told before what is wrong with the files.
 void check_where(const common_options& options);
 // A count from 1 to `most`.

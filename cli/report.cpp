@@ -28,6 +28,16 @@ std::string scaled(double value, double step, const std::vector<std::string>& un
     return fmt::format("{:.{}f} {}", value, value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, units[unit]);
 }
 
+// The fewest digits that tell the value of its type: 0.1 of an f32, which as an f64 has 17. A floating-point number
+// shows that it is one, and keeps the sign of its zero: 5.0, -0.0.
+template <class Float>
+std::string json_number(Float finite)
+{
+    std::string text;
+    files::append_value(text, finite);
+    return text.find_first_of(".e") == text.npos ? text + ".0" : text;
+}
+
 } // namespace
 
 std::string grouped(std::uint64_t number)
@@ -69,24 +79,25 @@ std::string table(const std::vector<std::pair<std::string, std::string>>& rows)
         width = std::max(width, name.size());
     std::string text;
     for (const auto& [name, value] : rows)
-        text += fmt::format("{:<{}}  {}\n", name, width, value);
+        text += fmt::format("{:<{}}  {}\n", name, width, files::escaped(value));
     return text;
+}
+
+void json_object::add_literal(std::string_view key, const std::string& literal)
+{
+    if (!members_.empty())
+        members_ += ',';
+    members_ += nlohmann::json(key).dump() + ':' + literal;
 }
 
 template <class Value>
 void json_object::add_member(std::string_view key, const Value& value)
 {
-    if (!members_.empty())
-        members_ += ',';
-    members_ += nlohmann::json(key).dump() + ':' + nlohmann::json(value).dump();
+    // JSON is UTF-8. A byte of a file's name that is not becomes U+FFFD.
+    add_literal(key, nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-void json_object::add_digits(std::string_view key, const std::string& digits)
-{
-    if (!members_.empty())
-        members_ += ',';
-    members_ += nlohmann::json(key).dump() + ':' + digits;
-}
+void json_object::add_digits(std::string_view key, const std::string& digits) { add_literal(key, digits); }
 
 void json_object::add(std::string_view key, const char* value) { add_member(key, value); }
 void json_object::add(std::string_view key, const std::string& value) { add_member(key, value); }
@@ -96,6 +107,14 @@ void json_object::add(std::string_view key, double value) { add_member(key, valu
 void json_object::add(std::string_view key, const std::vector<std::string>& values) { add_member(key, values); }
 void json_object::add(std::string_view key, const std::vector<std::uint64_t>& values) { add_member(key, values); }
 void json_object::add(std::string_view key, const std::vector<double>& values) { add_member(key, values); }
+
+void json_object::add(std::string_view key, const std::vector<float>& values)
+{
+    std::string literal;
+    for (const float value : values)
+        literal += (literal.empty() ? '[' : ',') + json_number(value);
+    add_literal(key, literal.empty() ? "[]" : literal + ']');
+}
 
 void json_object::add(std::string_view key, upsweep_dtype dtype, const void* value)
 {
@@ -108,10 +127,10 @@ void json_object::add(std::string_view key, upsweep_dtype dtype, const void* val
             add_member(key, std::int64_t{typed});
         else if constexpr (std::is_integral_v<T>)
             add(key, std::uint64_t{typed});
-        else if (const double number = convert<double>(typed); std::isfinite(number))
-            add(key, number);
-        else
+        else if (!std::isfinite(convert<double>(typed)))
             add(key, files::value_text(dtype, value));
+        else
+            add_literal(key, json_number(typed));
     });
 }
 

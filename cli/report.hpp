@@ -39,7 +39,8 @@ private:
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// Two columns, the names padded to one width.
+// Two columns, the names padded to one width. In the values, which may be names of files, control characters are
+// escaped.
 [[nodiscard]] std::string table(const std::vector<std::pair<std::string, std::string>>& rows);
 
 // A JSON object as it is written down, key after key. The library that knows JSON takes seconds to compile, so
@@ -54,6 +55,7 @@ public:
     void add(std::string_view key, const std::vector<std::string>& values);
     void add(std::string_view key, const std::vector<std::uint64_t>& values);
     void add(std::string_view key, const std::vector<double>& values);
+    void add(std::string_view key, const std::vector<float>& values);
     // An integer of any length.
     void add_digits(std::string_view key, const std::string& digits);
     // A number, true or false; "nan", "inf" and "-inf", which JSON's numbers lack, as strings.
@@ -65,6 +67,7 @@ public:
     const std::string& members() const { return members_; }
 
 private:
+    void add_literal(std::string_view key, const std::string& literal);
     template <class Value>
     void add_member(std::string_view key, const Value& value);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/core.h>
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_reduce.h>
 
@@ -52,6 +53,14 @@ sample_range extremes_of(const void* elements, std::uint64_t count)
     return {static_cast<double>(found.lo), static_cast<double>(found.hi)};
 }
 
+// In the type of the edges, since GCC 12 at -O2 leaves out a conversion of two bounds to float and back.
+template <class Float>
+sample_range half_unit_around(Float value)
+{
+    constexpr Float half = 0.5;
+    return {value - half, value + half};
+}
+
 } // namespace
 
 sample_range find_sample_range(const inputs& in)
@@ -70,9 +79,16 @@ sample_range find_sample_range(const inputs& in)
     });
     if (range.lo > range.hi)
         throw failure(in.name() + ": no samples to take a range from; give --range LO:HI");
-    if (range.lo == range.hi)
-        return {range.lo - 0.5, range.hi + 0.5};
-    return range;
+    if (range.lo != range.hi)
+        return range;
+    const sample_range wider =
+        is_narrow_float(in.dtype()) ? half_unit_around(static_cast<float>(range.lo)) : half_unit_around(range.lo);
+    if (wider.lo == wider.hi)
+        throw failure(
+            fmt::format("{}: all samples are {}, where half a unit to either side is less than a rounding; give "
+                        "--range LO:HI",
+                        in.name(), range.lo));
+    return wider;
 }
 
 } // namespace upsweep::cli

@@ -77,8 +77,7 @@ void run_scan(const scan_options& options)
     const upsweep_op op = op_of_name(options.op);
     check_where(options);
     const auto limit = limit_threads(options);
-    const std::optional<upsweep_dtype> wanted =
-        options.out_dtype.empty() ? std::nullopt : std::optional(dtype_option("--out-dtype", options.out_dtype));
+    const std::optional<upsweep_dtype> wanted = out_dtype_option(options.out_dtype);
     const inputs in = inputs::open(options);
 
     // As wide as the result of a reduce, so that a running sum of small integers does not wrap unasked.
@@ -98,7 +97,7 @@ void run_scan(const scan_options& options)
     const bool preview = options.output.empty() && !options.json && is_terminal(STDOUT_FILENO);
     json_object summary;
     summary.add("command", "scan");
-    summary.add("op", upsweep_op_name(op));
+    summary.add("op", options.op);
     summary.add("exclusive", options.exclusive);
     summary.add("files", options.files);
     in.add_table_to(summary);
@@ -152,10 +151,11 @@ void add_scan(command_line& line)
     command.add_flag("--exclusive", options->exclusive, "Leave the element itself out of its prefix");
     command.add_option("--init", options->init, "A value before the first element").type_name("VALUE");
     command
-        .add_option("-o,--output", options->output, "File for the values: .npy, .raw, .bin, otherwise text; - prints")
+        .add_option("-o,--output", options->output,
+                    "File for the values: .npy, raw for .raw, .bin, .f32, .i64, ...,\n"
+                    "otherwise text; - prints")
         .type_name("OUT");
-    command.add_option("--out-dtype", options->out_dtype, "Type of the values (default: what reduce would give)")
-        .type_name("TYPE");
+    add_out_dtype_option(command, options->out_dtype, "Type of the values (default: what reduce would give)");
     add_common_options(command, *options);
     command.footer(R"(Without -o the values are printed, one a line; on a terminal the first and the last of them.
 OUT appears whole or not at all, and may be one of the inputs. Arrays of several dimensions

@@ -33,7 +33,7 @@ extern "C" void end_by_bus_error(int)
 void install_signal_handlers()
 {
     struct sigaction action {};
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2}) {
         // A signal that the parent had us ignore (nohup) stays ignored.
         if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN)
             continue;

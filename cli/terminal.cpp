@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "terminal.hpp"
 
+#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
@@ -8,6 +9,7 @@
 #include <locale.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <upsweep/files.hpp>
 
 namespace upsweep::cli {
 
@@ -15,9 +17,11 @@ namespace {
 
 std::size_t from_environment(const char* name, std::size_t otherwise)
 {
+    constexpr std::uint64_t most = 65535; // which a terminal can tell of itself
     const char* const text = std::getenv(name);
-    const long value = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
-    return value > 0 ? static_cast<std::size_t>(value) : otherwise;
+    std::uint64_t value = 0;
+    const bool possible = text != nullptr && files::parse_number(text, value) == files::number_error::none;
+    return possible && value > 0 && value <= most ? static_cast<std::size_t>(value) : otherwise;
 }
 
 } // namespace

@@ -130,7 +130,9 @@ number_error parse_decimal(std::string_view token, char decimal, auto& value)
 bool is_number(std::string_view text, char decimal)
 {
     double value = 0;
-    return parse_decimal(trimmed(text), decimal, value) == number_error::none;
+    bool flag = false;
+    return parse_decimal(trimmed(text), decimal, value) == number_error::none ||
+           parse_number(trimmed(text), flag) == number_error::none;
 }
 
 // Behind the quote that ends the word at p, which begins with one and ends in its line; null where it does not.

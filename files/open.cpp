@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include "dtype.hpp"
+#include "extension.hpp"
 #include "npy.hpp"
 #include "readers.hpp"
 #include "text.hpp"
@@ -10,27 +12,6 @@
 namespace upsweep::files {
 
 namespace {
-
-std::string_view extension_of(std::string_view path)
-{
-    const std::size_t slash = path.rfind('/');
-    const std::string_view file = slash == path.npos ? path : path.substr(slash + 1);
-    const std::size_t dot = file.rfind('.');
-    return dot == file.npos || dot == 0 ? std::string_view() : file.substr(dot + 1);
-}
-
-std::optional<file_format> format_of_extension(std::string_view extension)
-{
-    if (extension == "npy")
-        return file_format::npy;
-    if (extension == "csv" || extension == "tsv")
-        return file_format::csv;
-    if (extension == "txt")
-        return file_format::text;
-    if (extension == "raw" || extension == "bin" || dtype_of_name(extension))
-        return file_format::raw;
-    return std::nullopt;
-}
 
 // Numbers written out have no control characters but white space.
 bool looks_like_text(std::string_view front)
@@ -59,7 +40,7 @@ file_format find_format(byte_input& input, std::string_view path, const read_opt
 std::unique_ptr<reader> open(const std::string& path, const read_options& options)
 {
     auto input = std::make_unique<byte_input>(path);
-    const std::string_view extension = extension_of(path);
+    const std::string extension = extension_of(path);
     const file_format format = find_format(*input, path, options);
     if (options.csv.column && format != file_format::csv)
         throw failure(input->name(), {},
@@ -76,7 +57,13 @@ std::unique_ptr<reader> open(const std::string& path, const read_options& option
     }
     case file_format::raw: break;
     }
-    const std::optional<upsweep_dtype> dtype = options.dtype ? options.dtype : dtype_of_name(extension);
+    const std::optional<upsweep_dtype> promised = dtype_of_name(extension);
+    const std::optional<upsweep_dtype> dtype = options.dtype ? options.dtype : promised;
+    // Where raw elements are asked for in so many words, the name tells nothing.
+    if (promised && dtype != promised && !options.format)
+        throw failure(input->name(), {},
+                      {fmt::format("holds {} by its name, not {}", dtype_name(*promised), dtype_name(*dtype)),
+                       remedy::distrust_extension});
     if (!dtype)
         throw failure(input->name(), {}, {"is neither .npy nor text", remedy::give_dtype});
     return read_raw(std::move(input), *dtype, options.threads);

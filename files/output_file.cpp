@@ -59,7 +59,16 @@ output_file::output_file(const std::string& path) : name_(path == "-" ? "standar
         throw system_failure(name_, "cannot be written", reason);
     }
     listed_.emplace(temporary_);
-    ::fchmod(descriptor_, exists ? status.st_mode & 07777 : permissions_of_new_file());
+    if (!exists) {
+        ::fchmod(descriptor_, permissions_of_new_file());
+        return;
+    }
+    // What takes the place of a file belongs to the file's owner and group, as far as the user may give it to them; the
+    // bits that lend their rights go with them. A change of owner clears those, so it comes first.
+    const bool same_owner = ::fchown(descriptor_, status.st_uid, status.st_gid) == 0;
+    const bool same_group = same_owner || ::fchown(descriptor_, static_cast<uid_t>(-1), status.st_gid) == 0;
+    const mode_t lent = (same_owner ? S_ISUID : 0U) | (same_group ? S_ISGID : 0U) | S_ISVTX;
+    ::fchmod(descriptor_, status.st_mode & (0777U | lent));
 }
 
 output_file::~output_file()

@@ -1,7 +1,12 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include <fmt/core.h>
 #include <upsweep/files.hpp>
 
 #include "dtype.hpp"
+#include "extension.hpp"
 #include "npy.hpp"
 #include "output_file.hpp"
 
@@ -9,9 +14,18 @@ namespace upsweep::files {
 
 namespace {
 
-bool has_extension(std::string_view path, std::string_view extension)
+// Numbers under a name that promises a format that is not written would be found out by whoever reads them.
+void refuse_foreign(const std::string& path, std::string_view extension)
 {
-    return path.size() > extension.size() && path.substr(path.size() - extension.size()) == extension;
+    static constexpr std::array<std::string_view, 6> compressed = {"gz", "zst", "xz", "bz2", "lz4", "zip"};
+    static constexpr std::array<std::string_view, 6> foreign = {"npz", "parquet", "feather", "arrow", "h5", "hdf5"};
+    if (std::find(compressed.begin(), compressed.end(), extension) != compressed.end())
+        throw failure(path, {},
+                      {fmt::format("compressed files are not written; write {} and compress it",
+                                   path.substr(0, path.size() - extension.size() - 1))});
+    if (std::find(foreign.begin(), foreign.end(), extension) != foreign.end())
+        throw failure(path, {},
+                      {fmt::format(".{} files are not written; name a .npy file, or .txt for text", extension)});
 }
 
 // The bytes of the elements, after a header for .npy.
@@ -82,10 +96,17 @@ private:
 
 std::unique_ptr<writer> create(const std::string& path, upsweep_dtype dtype, std::optional<std::uint64_t> count)
 {
-    if (has_extension(path, ".npy"))
-        return std::make_unique<binary_writer>(path, dtype, true, count);
-    if (has_extension(path, ".raw") || has_extension(path, ".bin"))
-        return std::make_unique<binary_writer>(path, dtype, false, count);
+    const std::string extension = extension_of(path);
+    refuse_foreign(path, extension);
+    const std::optional<upsweep_dtype> promised = dtype_of_name(extension);
+    if (promised && dtype != promised)
+        throw failure(path, {},
+                      {fmt::format("the name promises {}, the values are {}; name it .{}", dtype_name(*promised),
+                                   dtype_name(dtype), dtype_name(dtype)),
+                       remedy::write_promised_dtype});
+    const std::optional<file_format> format = format_of_extension(extension);
+    if (format == file_format::npy || format == file_format::raw)
+        return std::make_unique<binary_writer>(path, dtype, format == file_format::npy, count);
     return std::make_unique<text_writer>(path, dtype);
 }
 

@@ -29,7 +29,7 @@ _upsweep()
     fi
     if [[ $word == -* ]]; then
         case $command in
-            reduce) words="$common --op" ;;
+            reduce) words="$common --op --out-dtype" ;;
             scan) words="$common --op --exclusive --init --output --out-dtype" ;;
             histogram) words="$common --bins --range --edges --text --group --output" ;;
             info) words="--help --json" ;;

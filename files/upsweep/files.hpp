@@ -34,6 +34,7 @@ enum class remedy : std::uint8_t {
     give_dtype,           // name the type of raw elements
     check_dtype,          // name another type, whose size divides that of the file
     leave_out_dtype,      // a .npy file tells its type, which is another one
+    distrust_extension,   // the name tells another type; or name raw as the format
     widen_dtype,          // read into a type that holds larger numbers
     floating_dtype,       // read into a floating-point type
     choose_column,        // name one of several columns
@@ -43,6 +44,7 @@ enum class remedy : std::uint8_t {
     tell_header,          // say whether the first record names the columns
     change_delimiter,     // correct the line, or name another delimiter
     change_written_dtype, // write another type, or another format than .npy
+    write_promised_dtype, // or write the type that the name promises
 };
 
 struct problem {
@@ -75,7 +77,10 @@ private:
 // "FILE: what failed: the system's reason", for the value that errno had.
 [[nodiscard]] failure system_failure(const std::string& file, std::string_view what, int error_number);
 
-// Text of the user's data, fit for an error message: quoted, shortened, control characters escaped.
+// The name of a file, say, fit for a line on a terminal: control characters, and bytes that are not UTF-8, as \x1b.
+[[nodiscard]] std::string escaped(std::string_view text);
+
+// Text of the user's data, fit for an error message: the same, in quotes and shortened.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 // --- readers ------------------------------------------------------------------------------------------------------
@@ -184,8 +189,9 @@ public:
     virtual void finish() = 0;
 };
 
-// .npy, and raw for .raw and .bin; otherwise text, one value a line. "-" is standard output. `count` is needed where a
-// .npy file cannot be written over (a pipe); otherwise it may be unknown.
+// The extension chooses, as for open(): .npy, raw for .raw, .bin and the names of types, otherwise text, one value a
+// line. Fails where it promises another type, or a format that is not written (.npz, .gz, .parquet, ...). "-" is
+// standard output. `count` is needed where a .npy file cannot be written over (a pipe); otherwise it may be unknown.
 [[nodiscard]] std::unique_ptr<writer> create(const std::string& path, upsweep_dtype dtype,
                                              std::optional<std::uint64_t> count = std::nullopt);
 

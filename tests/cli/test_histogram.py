@@ -7,6 +7,14 @@ from command import CommandTest
 from test_npy import DTYPES, samples
 
 
+def single_edges(array, bins):
+    """The edges that NumPy 2 has for samples of f32 where it finds the range: np.linspace in f32."""
+    lo, hi = array.min(), array.max()
+    edges = np.arange(bins + 1, dtype="f4") * ((hi - lo) / np.float32(bins)) + lo
+    edges[-1] = hi
+    return edges
+
+
 class Samples(CommandTest):
     def counts(self, *arguments, **keywords):
         return self.json("histogram", *arguments, **keywords)
@@ -19,11 +27,35 @@ class Samples(CommandTest):
             self.write("a.npy", array)
             with self.subTest(dtype=dtype):
                 numbers = array.astype("u1") if code == "?" else array
-                expected, edges = np.histogram(numbers, 20)
+                expected, edges = np.histogram(numbers, single_edges(array, 20) if code == "f4" else 20)
                 result = self.counts("--bins", "20", "a.npy")
                 self.assertEqual(result["counts"], expected.tolist())
-                np.testing.assert_array_equal(result["range"], [edges[0], edges[-1]])
+                np.testing.assert_array_equal(np.array(result["range"], edges.dtype), [edges[0], edges[-1]])
                 self.assertEqual([result[k] for k in ("below", "above", "nan")], [0, 0, 0])
+
+    def test_samples_of_f32_have_edges_computed_in_f32(self):
+        draw = np.random.default_rng(12)
+        differ = 0
+        for bins in (1, 2, 3, 7, 10, 49, 1000):
+            for lo, hi in ((0, 1), (-3.3, 7.7), (0.1, 0.7), (1e-30, 1e30), (100, 100.01)):
+                array = draw.uniform(lo, hi, size=2000).astype("f4")
+                edges = single_edges(array, bins)
+                if bins == 1000 and (np.diff(edges) <= 0).any():
+                    continue
+                array = np.concatenate([array, edges, *(np.nextafter(edges[1:-1], np.float32(side)) for side in (-np.inf, np.inf))])
+                self.write("a.npy", array)
+                with self.subTest(bins=bins, lo=lo, hi=hi):
+                    expected = np.histogram(array, edges)[0]
+                    result = self.counts("--bins", str(bins), "a.npy")
+                    self.assertEqual(result["counts"], expected.tolist())
+                    printed = np.array(self.output("histogram", "--bins", str(bins), "a.npy").split()[0::3], "f4")
+                    np.testing.assert_array_equal(printed, edges[:-1])
+                    self.assertEqual(result["range"], [float(str(edges[0])), float(str(edges[-1]))])
+                    differ += (np.linspace(float(edges[0]), float(edges[-1]), bins + 1).astype("f4") != edges).any()
+                    if np.__version__ >= "2":
+                        np.testing.assert_array_equal(np.histogram(array, bins)[1], edges)
+                        self.assertEqual(np.histogram(array, bins)[0].tolist(), expected.tolist())
+        self.assertGreater(differ, 5)
 
     def test_a_range(self):
         array = samples("f8", 50_000)
@@ -51,6 +83,11 @@ class Samples(CommandTest):
 
     def test_the_range_of_the_samples(self):
         self.assertEqual(self.counts_of([5, 5, 5])["range"], [4.5, 5.5])
+        for value, code in ((1e17, "f8"), (-1e17, "f8"), (1e17, "f4"), (3e7, "f4"), (2**60, "i8"), (2**60, "u8")):
+            self.write("a.npy", np.full(4, value, code))
+            self.assert_fails(1, "histogram", "a.npy", tells=["a.npy: all samples are ", "--range LO:HI"])
+        self.write("a.npy", np.full(4, 0.1, "f4"))
+        self.assertEqual(self.counts("a.npy")["range"], [-0.4, 0.6])
         self.assertEqual(self.counts_of([1, np.nan, 3])["range"], [1, 3])
         self.assertEqual(self.counts_of([1, np.nan, 3])["nan"], 1)
         self.write("1.npy", np.arange(10.0))
@@ -78,6 +115,14 @@ class Samples(CommandTest):
     def test_a_pipe_needs_a_range(self):
         self.assert_fails(1, "histogram", "-", stdin="1 2 3", tells=["standard input: ", "pipe", "--range LO:HI"])
 
+    def test_an_empty_file_has_no_range(self):
+        self.write("empty", "")
+        self.write("a.txt", "1 2")
+        for arguments in (["empty"], ["a.txt", "empty"], ["--dtype", "f32", "--format", "raw", "empty"]):
+            self.assert_fails(1, "histogram", *arguments, tells=["empty: the file is empty", "--range"])
+        with open(self.path("empty"), "rb") as file:
+            self.assert_fails(1, "histogram", "-", stdin=file, tells=["standard input: the file is empty", "--range"])
+
     def test_lines_for_programs(self):
         process = self.run_command("histogram", "--range", "0:1", "--bins", "4", "-", stdin="0 .1 .3 .8 1 2 -5 nan nan")
         self.assertEqual(process.out.decode(), "0\t0.25\t2\n0.25\t0.5\t1\n0.5\t0.75\t0\n0.75\t1\t2\n")
@@ -93,6 +138,10 @@ class Samples(CommandTest):
         self.output("histogram", "--range", "0:4", "--bins", "4", "-", "-o", "counts", stdin="0 1 1 3")
         with open(self.path("counts")) as file:
             self.assertEqual(file.read(), "1\n2\n0\n1\n")
+
+    def test_counts_and_json_on_standard_output(self):
+        for arguments in (["--range", "0:4"], ["--text"]):
+            self.assert_fails(2, "histogram", *arguments, "--json", "-o", "-", "-", stdin="0", tells=["--output", "--json"])
 
     def test_many_bins(self):
         array = np.random.default_rng(2).integers(0, 2**20, size=300_000).astype("u4")

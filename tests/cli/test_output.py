@@ -50,8 +50,33 @@ class Output(CommandTest):
             self.assertEqual(process.returncode, 1, arguments)
             self.assertIn("standard output: cannot be written", message)
 
+    def test_streams_that_are_closed(self):
+        def run(*arguments, closed, stdin=subprocess.DEVNULL):
+            def close():
+                for descriptor in closed:
+                    os.close(descriptor)
+            process = self.start(*arguments, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=close)
+            return process.communicate()[1].decode(), process.returncode
+
+        self.write("numbers", "1 2 3")
+        for closed in ([1], [1, 2], [0, 1], [0], [0, 1, 2]):
+            with self.subTest(closed=closed):
+                self.write("q", "old")
+                self.assertEqual(run("scan", "numbers", "-o", "q", closed=closed), ("", 0))
+                with open(self.path("q")) as file:
+                    self.assertEqual(file.read(), "1\n3\n6\n")
+        for arguments in (["reduce", "numbers"], ["scan", "numbers"], ["scan", "numbers", "-o", "-"], ["--help"], ["info"],
+                          ["scan", "--json", "numbers", "-o", "q"], ["histogram", "numbers"]):
+            message, status = run(*arguments, closed=[1])
+            self.assertEqual(status, 1, arguments)
+            self.assertIn("standard output: cannot be written", message)
+        message, status = run("reduce", "-", closed=[0])
+        self.assertEqual(status, 1)
+        self.assertIn("standard input: cannot be read", message)
+
     def test_signals(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGALRM, signal.SIGXCPU,
+                       signal.SIGUSR1, signal.SIGUSR2):
             process = self.start("scan", "-", "-o", "old.npy", stdin=subprocess.PIPE)
             process.stdin.write(b"1\n" * 1_000_000)
             process.stdin.flush()
@@ -61,6 +86,41 @@ class Output(CommandTest):
             process.stdin.close()
             self.assertEqual(process.wait(), -number)
             self.assert_old_stays()
+
+    def test_what_is_written_is_read_back(self):
+        types = {"bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2", "u32": "u4",
+                 "u64": "u8", "f16": "f2", "bf16": None, "f32": "f4", "f64": "f8"}
+        numpys = {"f64": "float64", "u16": "uint16", "bf16": "bfloat16"}
+        for dtype, code in types.items():
+            values = "1 0 1" if dtype == "bool" else "3 1.5 7.25" if dtype[0] in "fb" else "3 1 7"
+            self.write("numbers", values)
+            printed = self.output("scan", "--op", "max", "--dtype", dtype, "numbers")
+            last = printed.split()[-1]
+            tells_type = ["npy", dtype, dtype.upper(), "NPY", *([numpys[dtype].title()] if dtype in numpys else [])]
+            for extension in (*tells_type, "raw", "bin", "BIN", "txt", "csv", "TSV", "dat", ""):
+                if dtype == "bf16" and extension.lower() == "npy":
+                    continue
+                name = f"out.{extension}".rstrip(".")
+                with self.subTest(dtype=dtype, name=name):
+                    self.output("scan", "--op", "max", "--dtype", dtype, "numbers", "-o", name)
+                    options = [] if extension in tells_type else ["--dtype", dtype]
+                    result = self.json("reduce", "--op", "max", *options, name)
+                    self.assertEqual((result["dtype"], result["count"]), (dtype, len(values.split())))
+                    self.assertEqual(self.output("reduce", "--op", "max", *options, name).strip(), last)
+                    self.assertEqual(self.output("scan", "--op", "max", *options, name), printed)
+        self.output("histogram", "--range", "0:8", "--bins", "2", "numbers", "-o", "counts.u64")
+        self.assertEqual(self.json("scan", "--op", "max", "counts.u64")["values"], [2, 2])
+
+    def test_names_that_promise_something_else(self):
+        for name in ("s.u8", "s.U8", "s.uint8"):
+            self.assert_fails(1, "scan", "-", "-o", name, stdin="1.5 2", tells=[f"{name}: ", "u8", "f64", f"--out-dtype {name[2:].lower()}", ".f64"])
+        self.assert_fails(1, "histogram", "--range", "0:1", "-", "-o", "c.i64", stdin="1 2", tells=["c.i64: ", "u64"])
+        for end in ("gz", "zst", "xz", "bz2", "GZ"):
+            self.assert_fails(1, "scan", "-", "-o", f"s.npy.{end}", stdin="1", tells=["compressed", "write s.npy and compress it"])
+            self.assert_fails(1, "histogram", "--range", "0:1", "-", "-o", f"s.{end}", stdin="1", tells=[f"s.{end}: ", "compressed"])
+        for end in ("npz", "parquet", "feather", "Parquet"):
+            self.assert_fails(1, "scan", "-", "-o", f"s.{end}", stdin="1", tells=[f"s.{end}: ", "not written", ".npy"])
+        self.assertEqual(os.listdir(self.folder), ["old.npy"])
 
     def test_in_place(self):
         array = np.random.default_rng(1).normal(size=2_000_000)
@@ -80,6 +140,15 @@ class Output(CommandTest):
         self.output("scan", "-", "-o", "new.npy", stdin="1 2", umask=0o027)
         self.assertEqual(stat.S_IMODE(os.stat(self.path("new.npy")).st_mode), 0o640)
 
+    @unittest.skipIf(os.geteuid() != 0, "only root may give files away")
+    def test_the_owner_stays(self):
+        os.chown(self.path("old.npy"), 12345, 23456)
+        for mode in (0o600, 0o4755, 0o2664):
+            os.chmod(self.path("old.npy"), mode)
+            self.output("scan", "-", "-o", "old.npy", stdin="1 2")
+            status = os.stat(self.path("old.npy"))
+            self.assertEqual((status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)), (12345, 23456, mode))
+
     def test_places_that_cannot_be_written(self):
         self.assert_fails(1, "scan", "-", "-o", "nowhere/a.npy", stdin="1", tells=["nowhere/a.npy: cannot be written", "No such file"])
         self.assert_fails(1, "scan", "-", "-o", ".", stdin="1", tells=[".: is a directory"])
@@ -98,7 +167,7 @@ class Output(CommandTest):
         self.assertEqual(reader.communicate()[0], b"")
 
     def test_the_header_is_numpys(self):
-        self.output("scan", "-", "-o", "new.npy", stdin="1 2 3")
+        self.output("scan", "-", "-o", "new.npy", stdin="1 2 3.5")
         with open(self.path("new.npy"), "rb") as file:
             content = file.read()
         self.assertEqual(len(content), 128 + 24)

@@ -29,6 +29,15 @@ class Raw(CommandTest):
         self.write("a.int16", np.arange(10, dtype="i2").tobytes())
         self.assertEqual(self.output("reduce", "a.int16"), "45\n")
 
+    def test_a_dtype_that_differs_from_the_extension(self):
+        self.write("a.f32", np.arange(10, dtype="f4").tobytes())
+        for arguments in (["reduce"], ["scan"], ["histogram"]):
+            self.assert_fails(1, *arguments, "--dtype", "f64", "a.f32",
+                              tells=["a.f32: holds f32 by its name, not f64", "leave out --dtype", "--format raw"])
+        self.assertEqual(self.output("reduce", "--dtype", "f32", "a.f32"), "45\n")
+        self.assertEqual(self.json("reduce", "--format", "raw", "--dtype", "f64", "a.f32")["count"], 5)
+        self.assertEqual(self.json("histogram", "--text", "a.f32")["count"], 40)
+
     def test_content_that_is_no_text_needs_a_dtype(self):
         content = np.arange(10, dtype="i4").tobytes()
         self.write("a", content)

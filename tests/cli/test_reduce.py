@@ -1,10 +1,11 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """upsweep reduce: every operator and type to the bit, and what is printed."""
 import json
+import os
 import unittest
 
 import numpy as np
-from command import CommandTest, fold_order
+from command import CommandTest, fold_order, npy_bytes
 from test_npy import DTYPES, samples
 
 NAMES = {"sum": "plus", "product": "multiplies", "min": "minimum", "max": "maximum", "and": "bit_and", "or": "bit_or",
@@ -41,6 +42,43 @@ class Reduce(CommandTest):
         results = {self.output("reduce", "--threads", str(n), "a.npy") for n in (1, 2, 3, 7)}
         self.assertEqual(len(results), 1)
 
+    def test_out_dtype_gives_the_last_value_of_a_scan(self):
+        for dtype, code in DTYPES.items():
+            array = samples(code, 3001)
+            if np.dtype(code).kind == "f":
+                array = (np.sign(array) * (1 + np.abs(array) % 2**-4)).astype(code)
+            self.write("a.npy", array)
+            for out in DTYPES:
+                for name in ("sum", "product", "min", "xor", "any"):
+                    with self.subTest(dtype=dtype, out=out, op=name):
+                        arguments = ["--op", name, "--out-dtype", out, "a.npy"]
+                        scan = self.run_command("scan", *arguments, "-o", "last.npy")
+                        if scan.returncode == 0:
+                            result = self.json("reduce", *arguments)
+                            self.assertEqual(result["result_dtype"], out)
+                            last = np.load(self.path("last.npy"))[-1:]
+                            value = float(result["result"]) if isinstance(result["result"], str) else result["result"]
+                            if np.isnan(last):  # of any sign
+                                self.assertEqual(result["result"], "nan")
+                            else:
+                                self.assertEqual(np.array([value], last.dtype).tobytes(), last.tobytes())
+                        else:
+                            self.assert_fails(1, "reduce", *arguments, tells="a.npy: ")
+
+    def test_out_dtype_is_the_type_of_the_fold(self):
+        array = np.random.default_rng(7).random(3_000_001).astype("f4")
+        self.write("a.npy", array)
+        expected = f"{fold_order.reduce(array.astype('f8'), 'plus', 'f64')[0]!r}\n"
+        for threads in ("1", "2", "5"):
+            self.assertEqual(self.output("reduce", "--out-dtype", "f64", "--threads", threads, "a.npy"), expected)
+        self.assertEqual(self.output("reduce", "--out-dtype", "f64", "--format", "raw", "--dtype", "f32", "-",
+                                     stdin=array.tobytes()), expected)
+        self.assertEqual(self.output("reduce", "--out-dtype", "u8", "--dtype", "i64", "-", stdin="300 -1"), "43\n")
+        self.assertEqual(float(self.output("reduce", "--out-dtype", "bf16", "-", stdin="256 1 1 1")), 260)
+        self.assert_fails(1, "reduce", "--out-dtype", "i64", "a.npy", tells=["a.npy: ", "i64", "f32", "floating-point"])
+        self.assert_fails(1, "reduce", "--op", "and", "--out-dtype", "f64", "--dtype", "i64", "-", stdin="1", tells="bit_and")
+        self.assert_fails(2, "reduce", "--out-dtype", "c8", "a.npy", tells="--out-dtype: 'c8'")
+
     def test_what_is_printed_reads_back(self):
         for dtype, code in (("f32", "f4"), ("f64", "f8"), ("f16", "f2")):
             for value in (0.1, 1 / 3, 1e-7, 6.1e-5, 12345.678, 1e4, -0.0):
@@ -64,8 +102,22 @@ class Reduce(CommandTest):
         self.assertEqual(list(json.loads(text)), ["command", "op", "files", "dtype", "count", "result_dtype", "result",
                                                   "seconds", "bytes", "gbps"])
         result = json.loads(text)
-        self.assertEqual((result["command"], result["op"], result["files"]), ("reduce", "plus", ["a.npy"]))
+        self.assertEqual((result["command"], result["op"], result["files"]), ("reduce", "sum", ["a.npy"]))
         self.assertEqual((result["count"], result["bytes"], result["result"]), (10, 40, 45))
+
+    def test_json_of_names_and_narrow_floats(self):
+        for code in ("f2", "f4", "f8"):
+            for value, text in ((0.1, "0.1"), (-0.0, "-0.0"), (5, "5.0")):
+                self.write("a.npy", np.array([value], code))
+                self.assertIn(f'"result":{text},', self.output("reduce", "--op", "max", "--json", "a.npy"))
+        for name in ("sum", "plus", "any"):
+            self.assertEqual(self.json("reduce", "--op", name, "a.npy")["op"], name)
+            self.assertEqual(self.json("scan", "--op", name, "a.npy")["op"], name)
+        strange = b"a\xff\x1b\n.npy"
+        with open(os.path.join(os.fsencode(self.folder), strange), "wb") as file:
+            file.write(npy_bytes(np.arange(3)))
+        for arguments in (["reduce"], ["scan"], ["scan", "-o", b"out\xff.npy"], ["histogram"]):
+            self.assertEqual(self.json(*arguments, strange)["files"], ["a\ufffd\x1b\n.npy"])
 
     def test_verbose_tells_more(self):
         self.write("a.npy", np.arange(100_000, dtype="i4"))

@@ -86,6 +86,7 @@ class Terminal(CommandTest):
             self.assertIn("1,000 bins, ", shown)
             merged = int(shown.split("1,000 bins, ")[1].split()[0])
             counts = [int(bar.split(")")[-1].split("]")[-1].split()[0].replace(",", "")) for bar in self.bars(shown)]
+            self.assertEqual(f"and {1000 % merged} in the last" in shown, 1000 % merged != 0, shown)
             expected = [int(((array >= k) & (array < k + merged)).sum()) for k in range(0, 1000, merged)]
             self.assertEqual(counts, expected)
 
@@ -95,6 +96,22 @@ class Terminal(CommandTest):
         self.assertLessEqual(max(map(len, shown.splitlines())), 90)  # the note on merged bins may be longer than the bars
         self.assertLessEqual(max(map(len, self.bars(shown))), 50)
         self.assertLess(len(shown.splitlines()), 12)
+
+    def test_columns_that_cannot_be(self):
+        self.write("a.npy", np.arange(1000))
+        for columns in ("99999999999", "-5", "0", "wide", "80x", "", "1e2"):
+            shown = self.on_terminal("histogram", "a.npy", columns=60, env={"COLUMNS": columns})
+            self.assertEqual(max(map(len, self.bars(shown))), 60, columns)
+
+    def test_names_are_escaped(self):
+        name = "a\x1b[31m\nb.npy"
+        self.write(name, np.arange(10.0))
+        for arguments in (["reduce"], ["histogram"], ["scan", "-o", "\x1b[2J.npy"]):
+            shown = self.on_terminal(*arguments, name)
+            self.assertNotIn("\x1b", shown)
+            self.assertRegex(shown, r"(?m)^input +a\\x1b\[31m\\x0ab.npy$")
+        shown = self.on_terminal("histogram", "--range", "0:1", "-o", "counts", name, stream="stderr")
+        self.assertTrue(shown.startswith("upsweep: a\\x1b[31m\\x0ab.npy: in no bin"), shown)
 
     def test_samples_apart_are_in_the_table(self):
         self.write("a.npy", np.array([0, 0.5, 2, np.nan, np.nan]))

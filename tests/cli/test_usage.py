@@ -29,8 +29,38 @@ class Usage(CommandTest):
             with self.subTest(arguments=arguments):
                 self.assert_fails(2, *arguments, tells=tells)
 
+    def test_values_that_are_empty(self):
+        for command, options in (("reduce", ("--format", "--dtype", "--column", "--delimiter", "--header", "--target", "--threads",
+                                             "--gpu-memory", "--op", "--out-dtype")),
+                                 ("scan", ("--init", "-o", "--output", "--out-dtype", "--op")),
+                                 ("histogram", ("--bins", "--range", "--edges", "--group", "-o"))):
+            for option in options:
+                named = "--output" if option == "-o" else option
+                extra = ["--text"] if option == "--group" else []
+                self.assert_fails(2, command, *extra, option, "", "-", stdin="1", tells=[named, "empty"])
+                self.assert_fails(2, command, *extra, "-", named + "=", stdin="1", tells=[named])
+        self.assert_fails(2, "reduce", "", tells=["FILE", "empty"])
+
+    def test_unknown_options_are_named(self):
+        for arguments in (["reduce", "-x"], ["reduce", "-x", "-"], ["scan", "--op", "sum", "-x"], ["histogram", "-x", "--bins", "3"]):
+            self.assert_fails(2, *arguments, tells=["-x is no option of upsweep " + arguments[0]])
+        self.assert_fails(2, "reduce", "--frob=3", tells="--frob")
+
+    def test_numpys_names_of_types(self):
+        for name, dtype in (("f8", "f64"), ("<f8", "f64"), ("=f4", "f32"), ("f2", "f16"), ("i4", "i32"), ("<i8", "i64"), ("i8", "i8"),
+                            ("|i1", "i8"), ("i2", "i16"), ("u2", "u16"), ("<u8", "u64"), ("u8", "u8"), ("|b1", "bool"), (">u1", "u8"),
+                            ("float64", "f64"), ("f64", "f64"), ("u4", "u32")):
+            self.assertEqual(self.json("reduce", "--dtype", name, "-", stdin="1")["dtype"], dtype)
+        for name in (">f4", ">i8", ">u2"):
+            self.assert_fails(2, "reduce", "--dtype", name, "-", tells=[f"--dtype: '{name}' is big-endian", "a.astype"])
+        for name in ("<f16", "c8", "<", "<f64", "f3"):
+            self.assert_fails(2, "reduce", "--dtype", name, "-", tells=f"--dtype: '{name}' is unknown")
+
     def test_names_that_would_break_the_line(self):
-        self.assert_fails(1, "reduce", "two\nlines", tells="two lines: ")
+        self.assert_fails(1, "reduce", "two\nlines", tells="two\\x0alines: ")
+        self.assert_fails(1, "reduce", "\x1b[2Jred\x7f\u0085é", tells="\\x1b[2Jred\\x7f\\xc2\\x85é: ")
+        self.assert_fails(1, "reduce", b"\xff\x9b\xc3", tells="\\xff\\x9b\\xc3: ")
+        self.assert_fails(2, "reduce", "--op", "\x1b[2J", "-", tells="\\x1b[2J")
 
     def test_help(self):
         top = self.output("--help")

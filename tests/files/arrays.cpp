@@ -169,6 +169,9 @@ TEST_F(arrays, that_are_something_else_tell_the_remedy)
     read_options other;
     other.dtype = UPSWEEP_F64;
     EXPECT_EQ(help("a.npy", npy("<f4", false, "(0,)", ""), other), remedy::leave_out_dtype);
+    EXPECT_EQ(help("a.F32", std::string(8, '\0'), other), remedy::distrust_extension);
+    other.format = file_format::raw;
+    EXPECT_EQ(open(path("a.F32"), other)->count(), 1U);
     read_options column;
     column.csv.column = "x";
     EXPECT_EQ(help("a.npy", npy("<f4", false, "(0,)", ""), column), remedy::give_csv_format);

@@ -79,6 +79,35 @@ TEST_F(writers, and_readers_agree_on_every_type)
         });
 }
 
+TEST_F(writers, keep_what_an_extension_promises)
+{
+    const std::vector<float> values = {0.5, 1, 1e10};
+    for (const std::string name : {"a.f32", "a.F32", "a.float32", "a.NPY"}) {
+        const auto out = create(path(name), UPSWEEP_F32);
+        out->append(values.data(), values.size());
+        out->finish();
+        EXPECT_EQ(elements_of<float>(path(name)), values) << name;
+    }
+    const failure other = failure_of([&] { return create(path("a.u8"), UPSWEEP_F32); });
+    EXPECT_EQ(other.help(), remedy::write_promised_dtype);
+    EXPECT_EQ(other.reason(), "the name promises u8, the values are f32; name it .f32");
+    for (const std::string name : {"b.npz", "b.gz", "b.npy.zst", "b.f32.XZ", "b.parquet"})
+        EXPECT_EQ(failure_of([&] { return create(path(name), UPSWEEP_F32); }).help(), remedy::none) << name;
+    EXPECT_EQ(failure_of([&] { return create(path("b.npy.gz"), UPSWEEP_F32); }).reason(),
+              "compressed files are not written; write " + path("b.npy") + " and compress it");
+    EXPECT_EQ(names_in_folder(), (std::vector<std::string>{"a.F32", "a.NPY", "a.f32", "a.float32"}));
+}
+
+TEST_F(writers, escape_names_for_messages)
+{
+    EXPECT_EQ(escaped("a\x1b[2J\n\x7f"), "a\\x1b[2J\\x0a\\x7f");
+    EXPECT_EQ(escaped("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"), "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+    EXPECT_EQ(escaped("\xc2\x9b\xff\x80\xc3"), "\\xc2\\x9b\\xff\\x80\\xc3");
+    // The cut after 40 bytes would be inside of the last character.
+    EXPECT_EQ(in_quotes(std::string(39, 'x') + "\xc3\xa9y"), "'" + std::string(39, 'x') + "...'");
+    EXPECT_EQ(in_quotes(std::string(38, 'x') + "\xc3\xa9y"), "'" + std::string(38, 'x') + "\xc3\xa9...'");
+}
+
 TEST_F(writers, of_text_lose_no_float_of_16_bits)
 {
     const auto check = [&]<class T>(std::type_identity<T>, upsweep_dtype dtype) {
