@@ -58,7 +58,7 @@ public:
 
     const std::string& name() const override { return input_->name(); }
     upsweep_dtype dtype() const override { return dtype_; }
-    bool rereadable() const override { return input_->is_mapped(); }
+    bool rereadable() const override { return input_->rereadable(); }
     std::optional<std::uint64_t> count() const override { return std::nullopt; }
     bool keeps_cores_busy() const override { return true; }
 
@@ -71,6 +71,7 @@ public:
 
     void read(const sink& take) override
     {
+        input_->rewind();
         position_ = 0;
         at_begin_ = true;
         at_end_ = false;
