@@ -64,41 +64,41 @@ public:
     std::size_t read(char* buffer, std::size_t capacity) final
     {
         std::size_t done = 0;
-        while (done < capacity && !is_complete_) {
-            if (input_.empty() && !at_end_)
+        while (done < capacity && !is_complete) {
+            if (input.empty() && !at_end)
                 refill();
-            const std::size_t before = input_.size();
+            const std::size_t before = input.size();
             // The libraries' counts may have 32 bits.
             const std::size_t room = std::min<std::size_t>(capacity - done, std::numeric_limits<int>::max());
             const std::size_t written = step(buffer + done, room);
             done += written;
             // They may hold back bytes of the result when they have seen the last one of the input, so this is not the
             // end of the data before nothing more comes.
-            if (at_end_ && written == 0 && input_.size() == before && !is_complete_)
+            if (at_end && written == 0 && input.size() == before && !is_complete)
                 fail_truncated();
         }
         return done;
     }
 
 protected:
-    // Decompresses some of input_, which it removes from there, or what the library holds back where input_ is empty.
-    // Returns how many bytes it wrote. Sets is_complete_ after the last stream.
+    // Decompresses some of input, which it removes from there, or what the library holds back where input is empty.
+    // Returns how many bytes it wrote. Sets is_complete after the last stream.
     virtual std::size_t step(char* buffer, std::size_t capacity) = 0;
 
     // Gets more of the input, unless that has ended.
     bool refill()
     {
-        input_ = pieces_.next();
-        at_end_ = input_.empty();
-        return !at_end_;
+        input = pieces_.next();
+        at_end = input.empty();
+        return !at_end;
     }
 
     // Whether a byte of the input is at hand after all that came before.
-    bool has_input() { return !input_.empty() || (!at_end_ && refill()); }
+    bool has_input() { return !input.empty() || (!at_end && refill()); }
 
     [[noreturn]] void fail(std::string_view what) const
     {
-        throw failure(from_.name(), {.byte = pieces_.position() - input_.size()}, {std::string(what)});
+        throw failure(from_.name(), {.byte = pieces_.position() - input.size()}, {std::string(what)});
     }
 
     [[noreturn]] void fail_truncated() const
@@ -117,9 +117,9 @@ protected:
         fail(fmt::format("something else follows the {} data; remove it, or copy the file again", name_of(kind_)));
     }
 
-    std::string_view input_;
-    bool at_end_ = false; // of the input, so that input_ is the last of it
-    bool is_complete_ = false;
+    std::string_view input;
+    bool at_end = false; // of the input, so that input is the last of it
+    bool is_complete = false;
 
 private:
     compression kind_;
@@ -142,12 +142,12 @@ public:
 private:
     std::size_t step(char* buffer, std::size_t capacity) override
     {
-        state_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input_.data())); // zlib does not write to it
-        state_.avail_in = static_cast<uInt>(input_.size());
+        state_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data())); // zlib does not write to it
+        state_.avail_in = static_cast<uInt>(input.size());
         state_.next_out = reinterpret_cast<Bytef*>(buffer);
         state_.avail_out = static_cast<uInt>(capacity);
         const int status = ::inflate(&state_, Z_NO_FLUSH);
-        input_.remove_prefix(input_.size() - state_.avail_in);
+        input.remove_prefix(input.size() - state_.avail_in);
         if (status == Z_STREAM_END)
             begin_next();
         else if (status == Z_MEM_ERROR)
@@ -163,14 +163,14 @@ private:
     void begin_next()
     {
         bool is_padded = false;
-        while (has_input() && input_.front() == '\0') {
-            input_.remove_prefix(std::min(input_.find_first_not_of('\0'), input_.size()));
+        while (has_input() && input.front() == '\0') {
+            input.remove_prefix(std::min(input.find_first_not_of('\0'), input.size()));
             is_padded = true;
         }
-        is_complete_ = !has_input();
-        if (is_complete_)
+        is_complete = !has_input();
+        if (is_complete)
             return;
-        if (is_padded || input_.front() != gzip_magic.front())
+        if (is_padded || input.front() != gzip_magic.front())
             fail_followed();
         ::inflateReset(&state_);
     }
@@ -194,13 +194,13 @@ private:
     std::size_t step(char* buffer, std::size_t capacity) override
     {
         if (is_between_ && !has_input()) {
-            is_complete_ = true;
+            is_complete = true;
             return 0;
         }
-        ZSTD_inBuffer in{input_.data(), input_.size(), 0};
+        ZSTD_inBuffer in{input.data(), input.size(), 0};
         ZSTD_outBuffer out{buffer, capacity, 0};
         const std::size_t status = ::ZSTD_decompressStream(state_, &out, &in);
-        input_.remove_prefix(in.pos);
+        input.remove_prefix(in.pos);
         if (::ZSTD_isError(status) != 0)
             fail_on(status);
         is_between_ = status == 0;
@@ -238,16 +238,16 @@ public:
 private:
     std::size_t step(char* buffer, std::size_t capacity) override
     {
-        state_.next_in = reinterpret_cast<const std::uint8_t*>(input_.data());
-        state_.avail_in = input_.size();
+        state_.next_in = reinterpret_cast<const std::uint8_t*>(input.data());
+        state_.avail_in = input.size();
         state_.next_out = reinterpret_cast<std::uint8_t*>(buffer);
         state_.avail_out = capacity;
-        const lzma_ret status = ::lzma_code(&state_, at_end_ ? LZMA_FINISH : LZMA_RUN);
-        input_.remove_prefix(input_.size() - state_.avail_in);
+        const lzma_ret status = ::lzma_code(&state_, at_end ? LZMA_FINISH : LZMA_RUN);
+        input.remove_prefix(input.size() - state_.avail_in);
         switch (status) {
         case LZMA_OK: break;
         case LZMA_BUF_ERROR: break; // no progress, which is an error at the end alone
-        case LZMA_STREAM_END: is_complete_ = true; break;
+        case LZMA_STREAM_END: is_complete = true; break;
         case LZMA_MEM_ERROR: throw std::bad_alloc();
         case LZMA_MEMLIMIT_ERROR:
             fail(fmt::format("needs {} MiB to be decompressed; decompress it with xz -dc",
@@ -281,12 +281,12 @@ private:
 
     std::size_t step(char* buffer, std::size_t capacity) override
     {
-        state_.next_in = const_cast<char*>(input_.data()); // the library does not write to it
-        state_.avail_in = static_cast<unsigned>(input_.size());
+        state_.next_in = const_cast<char*>(input.data()); // the library does not write to it
+        state_.avail_in = static_cast<unsigned>(input.size());
         state_.next_out = buffer;
         state_.avail_out = static_cast<unsigned>(capacity);
         const int status = ::BZ2_bzDecompress(&state_);
-        input_.remove_prefix(input_.size() - state_.avail_in);
+        input.remove_prefix(input.size() - state_.avail_in);
         switch (status) {
         case BZ_OK: break;
         case BZ_STREAM_END: begin_next(); break;
@@ -299,10 +299,10 @@ private:
 
     void begin_next()
     {
-        is_complete_ = !has_input();
-        if (is_complete_)
+        is_complete = !has_input();
+        if (is_complete)
             return;
-        if (input_.front() != bzip2_magic.front())
+        if (input.front() != bzip2_magic.front())
             fail_followed();
         const unsigned room = state_.avail_out;
         ::BZ2_bzDecompressEnd(&state_);

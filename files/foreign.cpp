@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "foreign.hpp"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -55,10 +56,8 @@ constexpr foreign_format formats[] = {
 
 bool has_control_characters(std::string_view text)
 {
-    for (const char c : text)
-        if (static_cast<unsigned char>(c) < 0x20 && !is_space(c))
-            return true;
-    return false;
+    return std::any_of(text.begin(), text.end(),
+                       [](char c) { return static_cast<unsigned char>(c) < 0x20 && !is_space(c); });
 }
 
 } // namespace

@@ -101,7 +101,8 @@ TEST_F(decode, a_truncated_file_fails_at_its_end)
 {
     for (const auto& [name, whole] : {std::pair{"a.txt.gz", gzip("1 2 3")}, {"a.txt.zst", zstd("1 2 3")}})
         for (std::size_t length = 0; length < whole.size(); ++length) {
-            const failure error = failure_of([&] { return elements_of<double>(write(name, whole.substr(0, length))); });
+            const failure error =
+                failure_of([&, part = write(name, whole.substr(0, length))] { return elements_of<double>(part); });
             EXPECT_EQ(error.where().byte, length) << error.what();
             EXPECT_NE(error.reason().find("is truncated"), std::string::npos) << error.what();
         }
