@@ -56,16 +56,18 @@ public:
         transposed_ = layout_.fortran_order && !is_contiguous_in_c_order(*layout_.shape);
         if (transposed_ && !input_->is_mapped())
             throw failure(name(), {},
-                          {fmt::format("a Fortran-ordered array of {} dimensions cannot be read from a pipe; name the "
-                                       "file, or save np.ascontiguousarray(a)",
-                                       layout_.shape->size())});
+                          {fmt::format("a Fortran-ordered array of {} dimensions cannot be read {}, or save "
+                                       "np.ascontiguousarray(a)",
+                                       layout_.shape->size(),
+                                       input_->rereadable() ? "where it is compressed or in an archive; decompress it"
+                                                            : "from a pipe; name the file")});
         if (input_->is_mapped())
             check_length(input_->content().size());
     }
 
     const std::string& name() const override { return input_->name(); }
     upsweep_dtype dtype() const override { return layout_.dtype; }
-    bool rereadable() const override { return input_->is_mapped(); }
+    bool rereadable() const override { return input_->rereadable(); }
     std::optional<std::vector<std::uint64_t>> shape() const override { return layout_.shape; }
     std::optional<std::uint64_t> count() const override { return layout_.count; }
     bool keeps_cores_busy() const override { return converts(); }
@@ -140,6 +142,11 @@ private:
 
     void read_in_chunks(const sink& take)
     {
+        if (!input_->is_mapped()) {
+            input_->rewind();
+            std::string skipped(layout_.offset, '\0');
+            input_->read(skipped.data(), skipped.size());
+        }
         std::uint64_t next = 0;
         const auto produce = [&](converted_chunk& c) {
             c.first = next;
@@ -220,10 +227,6 @@ std::unique_ptr<reader> read_npy(std::unique_ptr<byte_input> input, const read_o
         throw failure(input->name(), {},
                       {fmt::format("holds {}, not {}", dtype_name(header.dtype), dtype_name(*options.dtype)),
                        remedy::leave_out_dtype});
-    if (!input->is_mapped()) { // the elements follow
-        std::string skipped(header.data_offset, '\0');
-        input->read(skipped.data(), skipped.size());
-    }
     element_layout layout{header.dtype, header.byte_swapped, header.fortran_order,
                           header.shape, header.count,        header.data_offset};
     return std::make_unique<array_reader>(std::move(input), std::move(layout), options.threads);

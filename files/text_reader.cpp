@@ -65,7 +65,7 @@ public:
 
     const std::string& name() const override { return input_->name(); }
     upsweep_dtype dtype() const override { return dtype_; }
-    bool rereadable() const override { return input_->is_mapped(); }
+    bool rereadable() const override { return input_->rereadable(); }
     std::optional<std::uint64_t> count() const override { return std::nullopt; }
     bool keeps_cores_busy() const override { return true; }
 
@@ -134,7 +134,7 @@ private:
     {
         for (const upsweep_dtype dtype : types_of_integers) {
             dtype_ = dtype;
-            const parse_result found = input_->is_mapped() ? first_error() : parsed_front();
+            const parse_result found = input_->rereadable() ? first_error() : parsed_front();
             if (found.error == number_error::none)
                 return dtype;
             const bool is_last = dtype == std::end(types_of_integers)[-1];
@@ -177,6 +177,7 @@ private:
     template <class Take>
     void for_each_chunk(const Take& take)
     {
+        input_->rewind();
         position_ = skipped_bytes_;
         at_end_ = false;
         carried_.clear();

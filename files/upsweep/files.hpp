@@ -16,8 +16,8 @@
 // Arrays in files: .npy, raw elements, text and columns of CSV tables, read and written from front to back.
 //
 // A reader hands out the elements of a file in chunks, a writer takes chunks. Memory is bounded however long a file is:
-// a regular file is mapped, anything else (a pipe, a device) passes through a fixed number of chunks, and bytes that
-// are not yet elements become some on all cores. What is written appears whole or not at all. Errors are exceptions of
+// a regular file is mapped, anything else (a pipe, a device, compressed data) passes through a fixed number of chunks, and
+// bytes that are not yet elements become some on all cores. What is written appears whole or not at all. Errors are exceptions of
 // type `failure`; nothing is printed.
 //
 // The command and the Python package stand on this folder, which knows nothing of them. It shares the element types
@@ -171,7 +171,10 @@ public:
     virtual void read(const sink& take) = 0;
 };
 
-// Opens a file and finds out what it holds; "-" is standard input.
+// Opens a file and finds out what it holds; "-" is standard input, and "x.npz:a" the member a of a zip archive, which may be
+// left out where there is only one. What is compressed by gzip, zstd, xz or bzip2 is known by its first bytes, and is
+// decompressed in a thread of its own; text may be in UTF-16 with a byte order mark, and its lines may end with CR. Files
+// of other programs are refused with a way to convert them, unless the format is raw.
 [[nodiscard]] std::unique_ptr<reader> open(const std::string& path, const read_options& options = {});
 
 // --- writers ------------------------------------------------------------------------------------------------------

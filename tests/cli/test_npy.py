@@ -146,7 +146,7 @@ class Refusing(CommandTest):
         self.assert_fails(1, "reduce", "--format", "npy", "-", stdin=content, tells=["standard input: "])
 
     def test_foreign_files(self):
-        self.refuse(b"PK\x03\x04 something else entirely", "byte 0", "not a .npy file")
+        self.refuse(b"\x7fELF something else entirely", "byte 0", "not a .npy file")
         self.refuse(b"1 2 3\n", "byte 0", "not a .npy file")
 
     def test_truncated_files(self):
