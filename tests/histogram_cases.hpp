@@ -256,6 +256,22 @@ TYPED_TEST_P(histogram_bins, wide_ranges_of_integers)
     }
 }
 
+// Whole numbers as edges, one apart, of which the last belongs to the last bin.
+TYPED_TEST_P(histogram_bins, of_width_one_among_integers)
+{
+    auto random = generator();
+    host_array<std::int32_t> samples(3000);
+    for (std::int32_t& sample : samples)
+        sample = static_cast<std::int32_t>(random() % 60) - 20;
+    samples[0] = std::numeric_limits<std::int32_t>::min();
+    samples[1] = std::numeric_limits<std::int32_t>::max();
+    for (const even_bins bins : {even_bins{-7, 23, 30}, even_bins{0, 1, 1}, even_bins{-2000000, -1999990, 10},
+                                 even_bins{30, 1030, 1000}, even_bins{-20.5, 39.5, 60}})
+        ASSERT_EQ((counted<TypeParam, std::int32_t>(samples.span(), bins, bins.count)),
+                  searched<std::int32_t>(samples.span(), detail::even_edges(bins)))
+            << bins.lo;
+}
+
 TYPED_TEST_P(histogram_bins, a_million_bins)
 {
     auto random = generator();
@@ -400,10 +416,10 @@ REGISTER_TYPED_TEST_SUITE_P(histogram_of, even_bins_are_closed_below_and_the_las
                             even_bins_agree_with_a_search, no_distribution_loses_counts);
 REGISTER_TYPED_TEST_SUITE_P(histogram_bins, samples_on_an_edge_and_one_ulp_beside, floats_on_edges_and_beside_them,
                             nan_and_infinities_are_counted_apart, ranges_beyond_the_type_of_the_samples,
-                            wide_ranges_of_integers, a_million_bins, edges_of_any_spacing, edges_may_be_infinite,
-                            edges_may_come_from_a_range, edges_are_compared_as_doubles, integer_bins_count_each_value,
-                            integer_bins_of_every_byte, integer_bins_are_exact, integer_bins_of_bool,
-                            a_function_chooses_the_bin, a_function_returns_any_integer, a_function_takes_any_sample,
-                            of_no_samples_are_zero);
+                            wide_ranges_of_integers, of_width_one_among_integers, a_million_bins, edges_of_any_spacing,
+                            edges_may_be_infinite, edges_may_come_from_a_range, edges_are_compared_as_doubles,
+                            integer_bins_count_each_value, integer_bins_of_every_byte, integer_bins_are_exact,
+                            integer_bins_of_bool, a_function_chooses_the_bin, a_function_returns_any_integer,
+                            a_function_takes_any_sample, of_no_samples_are_zero);
 
 } // namespace upsweep::test

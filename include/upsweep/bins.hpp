@@ -395,6 +395,41 @@ void check_counters(const Bins& bins, std::size_t counters)
                     "pass one counter a bin");
 }
 
+// Finds even bins of width one, whose edges are integers, among integers: they are integer bins, but for the last one, which has its
+// upper edge, too.
+template <class T>
+class unit_bins {
+public:
+    explicit unit_bins(const even_bins& bins)
+        : with_upper_edge_({static_cast<std::int64_t>(bins.lo), bins.count + 1}),
+          count_(static_cast<bin_index>(bins.count))
+    {
+    }
+
+    static bool is_valid(const even_bins& bins)
+    {
+        // Integers that the edges are exactly.
+        constexpr double largest =
+            static_cast<double>(std::uint64_t{1} << (std::numeric_limits<edge_t<T>>::digits - 1));
+        return bins.lo >= -largest && bins.hi <= largest &&
+               bins.lo == static_cast<double>(static_cast<std::int64_t>(bins.lo)) &&
+               bins.hi - bins.lo == static_cast<double>(bins.count);
+    }
+
+    std::size_t count() const { return count_; }
+
+    // The bin of the upper edge and the out-of-range bins follow one place too late.
+    UPSWEEP_HOST_DEVICE bin_index operator()(T x) const
+    {
+        const bin_index bin = with_upper_edge_(x);
+        return bin - static_cast<bin_index>(bin >= count_);
+    }
+
+private:
+    integer_offset<T> with_upper_edge_;
+    bin_index count_;
+};
+
 // with_bin_finder<T>(bins, f) calls f with the bin finder for samples of type T: an object whose operator() returns the
 // bin of a sample.
 template <class T, class F>
@@ -408,6 +443,9 @@ template <class T, class F>
 auto with_bin_finder(const even_bins& bins, F f)
 {
     using edge = edge_t<T>;
+    if constexpr (std::integral<T> && !std::same_as<T, bool>)
+        if (unit_bins<T>::is_valid(bins))
+            return f(unit_bins<T>(bins));
     const std::vector<double> edges = even_edges(bins);
     if (even_guess<edge>::is_valid(bins))
         return f(even_arithmetic<edge>(bins, edges));
