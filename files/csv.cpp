@@ -457,6 +457,35 @@ private:
 
 } // namespace
 
+namespace {
+
+// How many fields the first record has, and whether as many as the others at the front of `text` do, whose last line may be cut off.
+std::pair<std::size_t, bool> fields_of_first(std::string_view text, char delimiter, std::string_view comment)
+{
+    constexpr std::size_t most_records = 50;
+    const char* p = text.data();
+    const char* const end = p + text.size();
+    std::size_t fields = 0;
+    for (std::size_t k = 0; k < most_records; ++k) {
+        while (const std::size_t length = no_record(p, end, comment))
+            p += length;
+        if (p == end)
+            break;
+        const auto [count, next] = count_fields(p, end, delimiter);
+        const bool is_cut_off = next == end && k != 0;
+        // In a table that a program prints, the header may have a word more, and the last field several.
+        const bool is_alike = count == fields || (delimiter == ' ' && count > 1 && count + 1 >= fields);
+        if (k == 0)
+            fields = count;
+        else if (!is_alike && !is_cut_off)
+            return {fields, false};
+        p = next;
+    }
+    return {fields, true};
+}
+
+} // namespace
+
 bool csv_layout::is_missing(std::string_view token) const
 {
     // Nearly all fields are numbers, and no word for what is missing begins with a digit above 1.
@@ -482,31 +511,21 @@ char find_delimiter(std::string_view text, const csv_options& options)
 {
     if (options.delimiter)
         return *options.delimiter;
-    constexpr std::size_t most_records = 50;
-    // Of those that fit, the first: commas stand in numbers and prose, too.
-    for (const char delimiter : {'\t', ';', '|', ',', ' '}) {
-        const char* p = text.data();
-        const char* const end = p + text.size();
-        std::size_t fields = 0;
-        bool fits = true;
-        for (std::size_t k = 0; k < most_records && fits; ++k) {
-            while (const std::size_t length = no_record(p, end, options.comment))
-                p += length;
-            if (p == end)
-                break;
-            const auto [count, next] = count_fields(p, end, delimiter);
-            const bool is_cut_off = next == end && k != 0;
-            // In a table that a program prints, the header may have a word more, and the last field several.
-            if (fields == 0)
-                fields = count;
-            else if (!is_cut_off)
-                fits = count == fields || (delimiter == ' ' && count > 1 && count + 1 >= fields);
-            p = next;
-        }
+    // Of those that fit, the first: commas stand in numbers and prose, too. Where none does, that which the first record has most of:
+    // the line that is wrong is told then. Words are fields only where there is nothing else.
+    char most_frequent = ',';
+    std::size_t most_fields = 1;
+    for (const char delimiter : {'\t', ';', '|', ','}) {
+        const auto [fields, fits] = fields_of_first(text, delimiter, options.comment);
         if (fits && fields > 1)
             return delimiter;
+        if (fields > most_fields) {
+            most_fields = fields;
+            most_frequent = delimiter;
+        }
     }
-    return ',';
+    const auto [words, fit] = fields_of_first(text, ' ', options.comment);
+    return most_fields == 1 && fit && words > 1 ? ' ' : most_frequent;
 }
 
 csv_layout find_layout(const std::string& file, std::string_view text, std::uint64_t line, const csv_options& options)

@@ -203,6 +203,7 @@ class Refusing(CommandTest):
 
     def test_records_of_another_length(self):
         self.refuse("a,b\n1,2\n3\n", "line 3: 1 fields where the first record has 2", options=("--column", "a"))
+        self.refuse("a,b c\n1,2 3\n4,5,6 7\n", "line 3: 3 fields where the first record has 2", options=("--column", "1"))
         self.refuse("a,b\n1,2\n1,234,5\n", "line 3: 3 fields where the first record has 2", options=("--column", "a"))
 
     def test_what_is_no_number(self):
