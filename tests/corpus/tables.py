@@ -35,7 +35,7 @@ def fetch(folder):
     for package in folder.glob("*.whl"):
         zipfile.ZipFile(package).extractall(folder / "unpacking")
     for package in folder.glob("*.tar.gz"):
-        tarfile.open(package).extractall(folder / "unpacking", filter="data")
+        tarfile.open(package).extractall(folder / "unpacking")
     (folder / "unpacking").rename(done)
     return done
 
