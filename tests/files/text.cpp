@@ -160,9 +160,8 @@ TEST_F(csv, types_are_found)
     EXPECT_EQ(found("x\n1\n18446744073709551615\n"), UPSWEEP_U64);
     EXPECT_EQ(found("x\n1\n18446744073709551615\n0.5\n"), UPSWEEP_F64);
     EXPECT_EQ(found("x\n1\n1e3\n"), UPSWEEP_F64);
-    const failure both = failure_of([&] {
-        return elements_of<std::int64_t>(write("t.csv", "x\n-1\n2\n18446744073709551615\n"));
-    });
+    const failure both =
+        failure_of([&] { return elements_of<std::int64_t>(write("t.csv", "x\n-1\n2\n18446744073709551615\n")); });
     EXPECT_EQ(both.where().line, 4U);
     EXPECT_EQ(both.help(), remedy::floating_dtype);
 
