@@ -26,9 +26,8 @@ inputs inputs::open(const common_options& options)
     refuse_second_standard_input(options.files);
     const files::read_options how = read_options_of(options);
     std::vector<std::unique_ptr<files::reader>> readers;
-    for (const std::string& file : options.files) {
+    for (const std::string& file : options.files)
         readers.push_back(files::open(file, how));
-    }
     // Numbers that are written out have the type of the others. Integers in one file and fractions in another are all f64.
     const auto has_type_of_first = [&](const auto& r) { return r->dtype() == readers.front()->dtype(); };
     if (!std::all_of(readers.begin(), readers.end(), has_type_of_first)) {

@@ -2,11 +2,13 @@
 #include "integer_sum.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
 
 #include <fmt/format.h>
 
+#include "../runtime/element_type.hpp"
 #include "runtime_call.hpp"
 
 namespace upsweep::cli {
@@ -15,7 +17,7 @@ namespace {
 
 bool is_signed_integer(upsweep_dtype dtype)
 {
-    return dtype == UPSWEEP_I8 || dtype == UPSWEEP_I16 || dtype == UPSWEEP_I32 || dtype == UPSWEEP_I64;
+    return runtime::with_type(dtype, []<class T>(std::type_identity<T>) { return std::signed_integral<T>; });
 }
 
 // Narrower elements: no sum of fewer than 2^31 of them leaves 64 bits.
@@ -25,8 +27,8 @@ constexpr std::uint64_t piece_of_narrow = std::uint64_t{1} << 30;
 
 bool is_integer(upsweep_dtype dtype)
 {
-    return is_signed_integer(dtype) || dtype == UPSWEEP_U8 || dtype == UPSWEEP_U16 || dtype == UPSWEEP_U32 ||
-           dtype == UPSWEEP_U64;
+    return runtime::with_type(
+        dtype, []<class T>(std::type_identity<T>) { return std::integral<T> && !std::same_as<T, bool>; });
 }
 
 integer_sum::integer_sum(upsweep_context* context, upsweep_dtype dtype, int piece_level)

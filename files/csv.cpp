@@ -164,9 +164,7 @@ field read_word(const char* p, const char* end)
     result.last = stop == end || *stop == '\n';
     if (result.last && !result.content.empty() && result.content.back() == '\r')
         result.content.remove_suffix(1);
-    result.next = stop == end ? end : stop + 1;
-    if (!result.last)
-        result.next = stop;
+    result.next = result.last && stop != end ? stop + 1 : stop;
     return result;
 }
 
@@ -344,16 +342,17 @@ public:
     // Reads the next record and its value, if it has one. False at the end and at an error.
     bool next(parse_result& result, T*& out)
     {
-        while (const std::size_t length = no_record(p_, end_, layout_.comment))
-            p_ += length;
-        if (p_ == end_)
-            return false;
-        if (layout_.delimiter == ' ') {
-            if (const field word = read_word(p_, end_); word.last && word.content.empty()) {
-                p_ = word.next;
-                return next(result, out);
-            }
-            return next_of_words(result, out);
+        for (;;) {
+            while (const std::size_t length = no_record(p_, end_, layout_.comment))
+                p_ += length;
+            if (p_ == end_)
+                return false;
+            if (layout_.delimiter != ' ')
+                break;
+            const field word = read_word(p_, end_);
+            if (!word.last || !word.content.empty())
+                return next_of_words(result, out);
+            p_ = word.next; // a line of spaces
         }
 
         const char* const record = p_;

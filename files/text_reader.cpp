@@ -1,7 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <vector>
 
 #include <fmt/core.h>
@@ -122,7 +121,9 @@ private:
                 throw failure(name(), {.line = 1}, {"the first record does not end; a closing quote is missing"});
         }
         const std::string_view table = front.substr(before);
-        layout_ = find_layout(name(), table, count_new_lines(front.substr(0, before)) + 1, options);
+        csv_options known = options;
+        known.delimiter = layout_.delimiter;
+        layout_ = find_layout(name(), table, count_new_lines(front.substr(0, before)) + 1, known);
         const std::size_t header = layout_.header ? first_record_length(table, layout_) : 0;
         skipped_bytes_ += before + header;
         skipped_lines_ = count_new_lines(front.substr(0, before + header));
@@ -137,11 +138,8 @@ private:
             const parse_result found = input_->rereadable() ? first_error() : parsed_front();
             if (found.error == number_error::none)
                 return dtype;
-            const bool is_last = dtype == std::end(types_of_integers)[-1];
             if (found.error != number_error::out_of_range)
                 return UPSWEEP_F64;
-            if (is_last)
-                break;
         }
         // Integers, one of which fits neither.
         return UPSWEEP_I64;
