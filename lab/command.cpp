@@ -5,14 +5,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
+#include <string_view>
 
 #include "folder.h"
 #include "gpu_times.h"
 #include "json.h"
-#include "learner.h"
 #include "measure.h"
+#include "program/run.h"
 
 namespace lab {
 
@@ -22,8 +25,48 @@ struct choices {
     settings how;
     bool json = false;
     std::string what;
-    std::vector<std::string> arguments;
+    std::vector<std::string> more;          // further sources of a program, and then its arguments
+    std::vector<std::string> behind_dashes; // what follows --, which are arguments, too
+    program::request program;
+    double seconds = 0;
+    int line = 0;
 };
+
+bool is_source(const std::string& name)
+{
+    static constexpr std::array<std::string_view, 6> kinds{".cu", ".cpp", ".cc", ".cxx", ".c++", ".C"};
+    const std::string kind = std::filesystem::path(name).extension().string();
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+void run_file(const choices& c)
+{
+    program::request request = c.program;
+    request.what.files.emplace_back(c.what);
+    auto next = c.more.begin();
+    for (; next != c.more.end() && is_source(*next) && std::filesystem::exists(*next); ++next)
+        request.what.files.emplace_back(*next);
+    request.arguments.assign(next, c.more.end());
+    request.arguments.insert(request.arguments.end(), c.behind_dashes.begin(), c.behind_dashes.end());
+    request.what.geometry = c.how.geometry;
+    request.how = c.how;
+    request.json = c.json;
+    if (c.seconds > 0)
+        request.seconds = c.seconds;
+    if (c.line > 0)
+        request.line = c.line;
+    int status = 0;
+    try {
+        status = program::run(request);
+    } catch (const std::invalid_argument& problem) {
+        throw CLI::ValidationError("--require", problem.what());
+    } catch (const std::exception& problem) {
+        fmt::print(stderr, "upsweep lab: {}\n", problem.what());
+        status = 1;
+    }
+    if (status != 0)
+        throw CLI::RuntimeError(status);
+}
 
 const ladder* find_ladder(const std::string& name)
 {
@@ -52,18 +95,8 @@ void list()
 
 void run(const choices& c)
 {
-    if (std::filesystem::exists(c.what)) {
-        int status = 0;
-        try {
-            status = run_file(c.what, c.how, c.json, c.arguments);
-        } catch (const std::exception& problem) {
-            fmt::print(stderr, "upsweep lab: {}\n", problem.what());
-            status = 1;
-        }
-        if (status != 0)
-            throw CLI::RuntimeError(status);
-        return;
-    }
+    if (is_source(c.what) || std::filesystem::is_regular_file(c.what))
+        return run_file(c);
     const ladder* chosen = find_ladder(c.what);
     if (chosen == nullptr)
         throw CLI::ValidationError("LADDER", "there is no file and no ladder '" + c.what + "'; the ladders are " +
@@ -88,6 +121,8 @@ void run(const choices& c)
 
 void explain_one(const choices& c)
 {
+    if (is_source(c.what) || std::filesystem::is_regular_file(c.what))
+        return run_file(c);
     for (const auto& l : ladders())
         for (const auto& r : l.rungs)
             if (r.name == c.what || r.row == c.what) {
@@ -112,24 +147,51 @@ void add_settings(CLI::App& to, choices& c)
         ->capture_default_str();
 }
 
+// What only a program of the user's own has.
+void add_program_settings(CLI::App& to, choices& c)
+{
+    to.add_option("-I", c.program.what.include_folders, "a folder with headers of the program")
+        ->allow_extra_args(false);
+    to.add_option("-D", c.program.what.definitions, "a macro, as NAME or NAME=VALUE")->allow_extra_args(false);
+    to.add_option("--time", c.seconds, "seconds after which a program is stopped and reported")
+        ->check(CLI::PositiveNumber);
+    to.add_option("--blocks", c.program.blocks, "run only so many blocks of each launch, as a sample")
+        ->check(CLI::PositiveNumber);
+}
+
 } // namespace
 
-void add_commands(CLI::App& app)
+void add_commands(CLI::App& app, const std::vector<std::string>& behind_dashes)
 {
     app.require_subcommand(1);
     app.add_subcommand("list", "The ladders and their kernels")->callback(list);
 
     auto c = std::make_shared<choices>();
+    c->behind_dashes = behind_dashes;
     auto* runner = app.add_subcommand("run", "Run a ladder, or a CUDA program, and report");
     runner->add_option("LADDER|FILE.cu", c->what, names_of_ladders() + ", or a CUDA source file")->required();
-    runner->add_option("arguments", c->arguments, "of the program");
+    runner->add_option(
+        "arguments", c->more,
+        "further source files (.cu, .cpp), and the arguments of the program, behind -- if they begin with -");
     add_settings(*runner, *c);
-    runner->add_flag("--json", c->json, "for machines");
+    add_program_settings(*runner, *c);
+    runner
+        ->add_option(
+            "--require", c->program.requirements,
+            "what each kernel must keep to, as in conflicts=0 or transpose:sectors_per_load<=4; else the status is 1")
+        ->allow_extra_args(false);
+    runner->add_flag("--json", c->json, "for machines; a program's own output goes to standard error");
     runner->callback([c] { run(*c); });
 
     auto* explainer = app.add_subcommand("explain", "A kernel's source with its counters, and its data flow");
-    explainer->add_option("KERNEL", c->what, "a kernel's name or row, as `list` shows it")->required();
+    explainer
+        ->add_option("KERNEL|FILE.cu", c->what, "a kernel's name or row, as `list` shows it, or a CUDA source file")
+        ->required();
+    explainer->add_option("arguments", c->more, "further source files, and the arguments of the program");
     add_settings(*explainer, *c);
+    add_program_settings(*explainer, *c);
+    explainer->add_option("--line", c->line, "of the source file: all that was counted there")
+        ->check(CLI::PositiveNumber);
     explainer->callback([c] { explain_one(*c); });
 }
 

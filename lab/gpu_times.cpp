@@ -20,7 +20,7 @@ void add_gpu_times(std::vector<measurement>& rows, const std::filesystem::path& 
     const auto results = scratch.path / "rows.jsonl";
     run_program({program.string(), "--ladder", ladder, "--size", std::to_string(what.n), "--block",
                  std::to_string(what.block), "--out", results.string()},
-                output::hidden);
+                hidden);
     std::ifstream in(results);
     for (std::string line; std::getline(in, line);)
         add_gpu_time(rows, line);

@@ -3,26 +3,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "program/report_file.h"
+
 namespace lab {
 
 nlohmann::json json_of(const measurement& m)
 {
     const auto& c = m.counts;
     nlohmann::json found = nlohmann::json::array();
-    for (const auto& f : m.findings) {
-        nlohmann::json parties = nlohmann::json::array();
-        for (const auto& p : f.parties)
-            parties.push_back({{"file", p.where.file},
-                               {"line", p.where.line},
-                               {"did", p.did},
-                               {"block", {p.block.x, p.block.y, p.block.z}},
-                               {"thread", {p.thread.x, p.thread.y, p.thread.z}}});
-        found.push_back({{"kind", name_of(f.kind)},
-                         {"kernel", f.kernel},
-                         {"message", f.message},
-                         {"count", f.count},
-                         {"parties", parties}});
-    }
+    for (const auto& f : m.findings)
+        found.push_back(program::json_of(f));
     nlohmann::json gpu;
     if (m.gpu)
         gpu = {{"n", m.gpu->n},
@@ -63,8 +53,6 @@ nlohmann::json json_of(const measurement& m)
             {"bulk_copies", c.bulk_copies},
             {"findings", found}};
 }
-
-std::string json_text(const measurement& m) { return json_of(m).dump(2); }
 
 std::string json_text(const std::vector<measurement>& rows)
 {

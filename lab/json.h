@@ -13,7 +13,6 @@
 namespace lab {
 
 nlohmann::json json_of(const measurement& m);
-std::string json_text(const measurement& m);
 std::string json_text(const std::vector<measurement>& rows);
 
 // Adds the time to the row that it belongs to; `line` is one that upsweep-lab-gpu writes.

@@ -4,16 +4,23 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
 
 #include "command.h"
 
 int main(int argc, char** argv)
 {
     CLI::App app("Textbook kernels on a simulated GPU: run, count, check, explain", "upsweep lab");
-    lab::add_commands(app);
+    // What stands behind -- is for the learner's program, and not for CLI11.
+    char** const dashes = std::find_if(argv, argv + argc, [](const char* a) { return std::strcmp(a, "--") == 0; });
+    const std::vector<std::string> behind_dashes(std::min(dashes + 1, argv + argc), argv + argc);
+    lab::add_commands(app, behind_dashes);
     try {
-        app.parse(argc, argv);
+        app.parse(static_cast<int>(dashes - argv), argv);
         return 0;
     } catch (const CLI::RuntimeError& error) {
         return error.get_exit_code(); // a finding, which has been reported

@@ -56,8 +56,5 @@ std::string brent_table(const ladder& scans);
 // else where it was compiled.
 std::string explain(const rung& which, const settings& how, const std::filesystem::path& kernels);
 std::string data_flow(const rung& which, const task& what);
-// The lines of a file, with counters beside those that ran.
-std::string annotated(const std::vector<upsweep::simulator::launch_report>& reports, const std::string& file,
-                      const std::filesystem::path& source_file);
 
 } // namespace lab

@@ -1,6 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -17,9 +19,36 @@ public:
     std::filesystem::path path;
 };
 
-enum class output { shown, hidden };
+// Where a program writes: to the files that are named, and else where this program does.
+struct redirections {
+    std::filesystem::path output = {}, error = {};
+    bool output_to_error = false;
+};
+inline const redirections hidden{"/dev/null", "/dev/null"};
 
-// Runs a program and returns its exit status: 127 when it could not be started, and 128 plus the signal when one ended it.
-int run_program(const std::vector<std::string>& words, output what = output::shown);
+// While it lives, Ctrl-C and its kind do not end this process at once: what runs for it ends first, and temporary files are
+// removed.
+class patience_with_signals {
+public:
+    patience_with_signals();
+    ~patience_with_signals();
+    patience_with_signals(const patience_with_signals&) = delete;
+    patience_with_signals& operator=(const patience_with_signals&) = delete;
+
+    static int asked(); // the signal by which somebody has asked this process to end, or 0
+};
+
+// The bytes of a file. Throws std::runtime_error when it cannot be read.
+std::string contents_of(const std::filesystem::path& file);
+
+// Starts a program, and does not wait for it. Throws std::runtime_error when there is no process to be had.
+pid_t start_program(const std::vector<std::string>& words, const redirections& where = {});
+
+// What waitpid tells of a program that has ended, as a shell says it: its exit status, or 128 plus the signal that ended it.
+int status_of_shell(int waited);
+
+// Runs a program and what it starts to the end, or until somebody asks this process to end. Returns its status as a shell says
+// it: 127 when it could not be run.
+int run_program(const std::vector<std::string>& words, const redirections& where = {});
 
 } // namespace lab

@@ -6,7 +6,8 @@
 // model), and this program redirects the call to the simulator, which answers with the copy of the running block; clang
 // calls a function that the simulator defines (-femulated-tls). An extern array that is nowhere defined becomes a weak
 // symbol, whose address is null: by this the simulator recognises dynamic shared memory.
-// Calls of memcpy, memset and memmove are redirected to the simulator as well, because clang calls no hooks for them.
+// Calls of memcpy, memset and memmove are redirected to the simulator as well, because clang calls no hooks for them; and so
+// are those of the C library's functions that mean something else in a kernel (simulator/src/device_heap.cpp).
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,9 +76,10 @@ std::string ordinary_section(std::string line)
     return line;
 }
 
-std::string with_simulated_copies(std::string line)
+std::string with_simulated_calls(std::string line)
 {
-    for (auto name : {"memcpy", "memset", "memmove"}) {
+    for (auto name : {"memcpy", "memset", "memmove", "malloc", "free", "clock", "_Znwm", "_Znam", "_ZdlPv", "_ZdlPvm",
+                      "_ZdaPv", "_ZdaPvm"}) {
         auto at = line.find(name);
         if (at == line.npos || at == 0 || (line[at - 1] != '\t' && line[at - 1] != ' '))
             continue;
@@ -108,6 +110,7 @@ void rewrite(const std::vector<std::string>& lines, std::ostream& out)
     const symbols known = collect_symbols(lines);
     std::set<std::string, std::less<>> undefined;
     bool inside_sequence = false;
+    bool is_guard = false; // of a variable with a constructor, by which its first user constructs it
     for (const auto& line : lines) {
         auto text = trimmed(line);
         if (starts_with(text, ".section") && text.find("@llvm_") != text.npos)
@@ -126,10 +129,11 @@ void rewrite(const std::vector<std::string>& lines, std::ostream& out)
             out << "\tmovq\t" << name << "@GOTPCREL(%rip), %rdi\n\tmovl\t$"
                 << (size == known.sizes.end() ? "0" : size->second) << ", %esi\n";
             inside_sequence = true;
+            is_guard = starts_with(name, "_ZGV");
         } else if (inside_sequence) {
             if (text.find("__tls_get_addr") == text.npos)
                 continue;
-            out << "\tcall\tupsweep_simulator_shared_address@PLT\n";
+            out << "\tcall\tupsweep_simulator_" << (is_guard ? "guard" : "shared") << "_address@PLT\n";
             inside_sequence = false;
         } else if (line.find("@dtpoff") != line.npos) {
             out << "\t.quad\t0\n"; // a debugger would look here for the place of the variable, but it has several
@@ -137,7 +141,7 @@ void rewrite(const std::vector<std::string>& lines, std::ostream& out)
                    (text.find(".tbss") != text.npos || text.find(".tdata") != text.npos)) {
             out << ordinary_section(line) << '\n';
         } else if (starts_with(text, "call") || starts_with(text, "jmp")) {
-            out << with_simulated_copies(line) << '\n';
+            out << with_simulated_calls(line) << '\n';
         } else {
             out << line << '\n';
         }

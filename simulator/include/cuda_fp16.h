@@ -1,12 +1,14 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Half precision. Every operation is one in float whose result is rounded once, to nearest even, as the hardware rounds it.
+// Half precision. Every operation is one in float or double whose result is rounded once, to nearest even, as the hardware
+// rounds it.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
 #include "cuda_runtime.h"
+#include "upsweep/simulator/cuda/round_to_odd.h"
 
 namespace upsweep::simulator::cuda {
 
@@ -46,47 +48,25 @@ constexpr float half_value(std::uint16_t half)
 
 } // namespace upsweep::simulator::cuda
 
-struct __half {
-    __half() = default;
-    constexpr __half(float v) : bits(upsweep::simulator::cuda::half_bits(v)) {}
-    constexpr __half(double v) : __half(static_cast<float>(v)) {}
-    constexpr __half(int v) : __half(static_cast<float>(v)) {}
-    constexpr operator float() const { return upsweep::simulator::cuda::half_value(bits); }
-    std::uint16_t bits;
-};
-using half = __half;
-struct alignas(4) __half2 {
-    __half x, y;
-};
-using half2 = __half2;
+#define UPSWEEP_SCALAR __half
+#define UPSWEEP_PAIR __half2
+#define UPSWEEP_RAW __half_raw
+#define UPSWEEP_RAW_PAIR __half2_raw
+#define UPSWEEP_TO_BITS upsweep::simulator::cuda::half_bits
+#define UPSWEEP_FROM_BITS upsweep::simulator::cuda::half_value
+#define UPSWEEP_INFINITY_BITS 0x7c00u
+#define UPSWEEP_NAMED(before, after) before##half##after
+#include "upsweep/simulator/cuda/small_float.inc"
 
-UPSWEEP_INLINE __half __float2half(float v) { return {v}; }
-UPSWEEP_INLINE __half __float2half_rn(float v) { return {v}; }
-UPSWEEP_INLINE float __half2float(__half v) { return v; }
-UPSWEEP_INLINE __half2 __floats2half2_rn(float a, float b) { return {a, b}; }
-UPSWEEP_INLINE float2 __half22float2(__half2 v) { return {v.x, v.y}; }
-UPSWEEP_INLINE float __low2float(__half2 v) { return v.x; }
-UPSWEEP_INLINE float __high2float(__half2 v) { return v.y; }
-#define UPSWEEP_HALF_OPERATOR(op, name)                                                                                \
-    UPSWEEP_INLINE __half operator op(__half a, __half b) { return {static_cast<float>(a) op static_cast<float>(b)}; } \
-    UPSWEEP_INLINE __half name(__half a, __half b) { return a op b; }                                                  \
-    UPSWEEP_INLINE __half2 name##2(__half2 a, __half2 b) { return {a.x op b.x, a.y op b.y}; }                          \
-    UPSWEEP_INLINE __half& operator op##=(__half& a, __half b) { return a = a op b; }
-UPSWEEP_HALF_OPERATOR(+, __hadd)
-UPSWEEP_HALF_OPERATOR(-, __hsub)
-UPSWEEP_HALF_OPERATOR(*, __hmul)
-UPSWEEP_HALF_OPERATOR(/, __hdiv)
-#undef UPSWEEP_HALF_OPERATOR
-#define UPSWEEP_HALF_COMPARE(op, name)                                                                                 \
-    UPSWEEP_INLINE bool operator op(__half a, __half b) { return static_cast<float>(a) op static_cast<float>(b); }     \
-    UPSWEEP_INLINE bool name(__half a, __half b) { return a op b; }
-UPSWEEP_HALF_COMPARE(<, __hlt)
-UPSWEEP_HALF_COMPARE(>, __hgt)
-UPSWEEP_HALF_COMPARE(<=, __hle)
-UPSWEEP_HALF_COMPARE(>=, __hge)
-UPSWEEP_HALF_COMPARE(==, __heq)
-UPSWEEP_HALF_COMPARE(!=, __hne)
-#undef UPSWEEP_HALF_COMPARE
-UPSWEEP_INLINE __half __hmin(__half a, __half b) { return {std::fmin(static_cast<float>(a), static_cast<float>(b))}; }
-UPSWEEP_INLINE __half __hmax(__half a, __half b) { return {std::fmax(static_cast<float>(a), static_cast<float>(b))}; }
-UPSWEEP_INLINE bool __hisnan(__half a) { return (a.bits & 0x7fffu) > 0x7c00u; }
+using half = __half;
+using half2 = __half2;
+using nv_half = __half;
+using nv_half2 = __half2;
+using __nv_half = __half;
+using __nv_half2 = __half2;
+inline __half2 __half2half2(__half a) { return {a, a}; }
+#define CUDART_INF_FP16 __ushort_as_half(0x7c00u)
+#define CUDART_NAN_FP16 __ushort_as_half(0x7fffu)
+#define CUDART_MAX_NORMAL_FP16 __ushort_as_half(0x7bffu)
+#define CUDART_ONE_FP16 __ushort_as_half(0x3c00u)
+#define CUDART_ZERO_FP16 __ushort_as_half(0x0000u)

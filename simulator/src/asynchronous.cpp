@@ -53,9 +53,9 @@ thread_knowledge engine::known_to(lane& self)
     taken.epoch = w.of->epoch;
     taken.thread = self.global_index();
     taken.first_of_warp = taken.thread - (self.index - w.first);
-    taken.own = make_instant(launch_number_, w.of->epoch, self.order.local++);
+    taken.own = make_instant(launch_number_, w.of->epoch, self.change_order().local++);
     std::copy_n(w.known[self.index - w.first], w.lanes, taken.warp);
-    taken.acquired = self.order.acquired;
+    taken.acquired = self.order().acquired;
     return taken;
 }
 
@@ -201,7 +201,8 @@ void engine::mbarrier_passed(lane& self, std::uintptr_t address)
     if (!m.completed)
         return; // it has waited for the phase before the first one, which counts as complete
     // What the thread itself knew is part of what a named barrier has gathered.
-    self.order.acquired = address < named_barriers ? m.completed : joined(self.order.acquired, m.completed);
+    auto& acquired = self.change_order().acquired;
+    acquired = address < named_barriers ? m.completed : joined(acquired, m.completed);
     m.known = std::max(m.known, m.done);
 }
 
@@ -241,7 +242,8 @@ void engine::cluster_passed(lane& self)
 {
     silent_hooks silence;
     ++self.cluster_waits;
-    self.order.acquired = joined(self.order.acquired, clusters_[self.of->of->linear / cluster_size_].completed);
+    auto& acquired = self.change_order().acquired;
+    acquired = joined(acquired, clusters_[self.of->of->linear / cluster_size_].completed);
 }
 
 // Lanes of a warp come to a wait: for the phase of an mbarrier, for the cluster, or for their own stores.
@@ -430,7 +432,8 @@ void engine::bulk_passed(lane& self, std::uint32_t may_be_pending, bool only_rea
     learnt->copies[own.agent] = make_copy_instant(launch_number_, last);
     if (!only_reads)
         learnt->copies[own.agent + 1] = make_copy_instant(launch_number_, last);
-    self.order.acquired = joined(self.order.acquired, std::move(learnt));
+    auto& acquired = self.change_order().acquired;
+    acquired = joined(acquired, std::move(learnt));
 }
 
 void engine::proxy_fence(lane& self, bool global_too)
@@ -438,13 +441,13 @@ void engine::proxy_fence(lane& self, bool global_too)
     silent_hooks silence;
     constexpr std::size_t kept = 64, kept_whole = 8;
     auto record = std::make_shared<const thread_knowledge>(known_to(self));
-    auto& fences = self.order.proxy_fences;
+    auto& fences = self.change_order().proxy_fences;
     if (fences.size() == kept)
         fences.erase(fences.begin());
     fences.push_back(record->own);
     if (global_too)
-        self.order.fenced_global = record;
-    auto& whole = self.order.fenced;
+        self.change_order().fenced_global = record;
+    auto& whole = self.change_order().fenced;
     if (whole.size() == kept_whole)
         whole.erase(whole.begin());
     whole.push_back(std::move(record));
@@ -613,13 +616,13 @@ void engine::forget_copies_of(block& b)
 
 void engine::report_unfinished_copies(const lane& l)
 {
-    if (auto own = stores_.find(&l); own != stores_.end()) {
+    if (auto own = stores_.empty() ? stores_.end() : stores_.find(&l); own != stores_.end()) {
         if (own->second.issued > own->second.read)
             report(finding_kind::unfinished_copy, l, own->second.issued_at, "issued a bulk store",
                    "the thread exits and has not waited until its store was read from shared memory");
         stores_.erase(own);
     }
-    if (auto own = pipelines_.find(&l); own != pipelines_.end()) {
+    if (auto own = pipelines_.empty() ? pipelines_.end() : pipelines_.find(&l); own != pipelines_.end()) {
         if (!own->second.pending.empty())
             report(finding_kind::unfinished_copy, l, own->second.issued_at, "issued an asynchronous copy",
                    "the thread exits and has not waited for its copy into shared memory");
@@ -677,7 +680,7 @@ void engine::pipeline_wait(lane& self, std::uint32_t may_be_pending)
     silent_hooks silence;
     auto& own = pipelines_[&self];
     const auto last = own.waited(may_be_pending);
-    const auto now = make_instant(launch_number_, self.of->of->epoch, self.order.local);
+    const auto now = make_instant(launch_number_, self.of->of->epoch, self.order().local);
     auto& state = *self.of->of->shared_shadow;
     std::erase_if(own.pending, [&](pipeline::copy& copy) {
         if (copy.number > last)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "engine.h"
 
@@ -44,6 +45,23 @@ const char* where_it_waits(request_kind kind)
     }
 }
 
+finding_facts because(cause why)
+{
+    finding_facts facts;
+    facts.why = why;
+    return facts;
+}
+
+// Where a thread was last. One that returned before it touched any memory was at the start of the kernel.
+std::uintptr_t last_place_of(const lane& gone, const launch_request& launch, std::uintptr_t waits_at)
+{
+    if (gone.last_pc() != 0)
+        return gone.last_pc();
+    const auto start =
+        launch.kernel != nullptr ? reinterpret_cast<std::uintptr_t>(launch.kernel) : start_of_function(waits_at);
+    return start == 0 ? waits_at : start + 1;
+}
+
 } // namespace
 
 void engine::arrive_exchange(warp& w, std::uint32_t mask)
@@ -55,7 +73,8 @@ void engine::arrive_exchange(warp& w, std::uint32_t mask)
         if ((named >> i & 1) == 0) {
             report(finding_kind::missing_lane, lanes[i], lanes[i].pending.pc,
                    std::string("calls ") + spelling(lanes[i].pending),
-                   "a lane calls the intrinsic with a mask that does not name the lane itself");
+                   "a lane calls the intrinsic with a mask that does not name the lane itself", nullptr,
+                   because(cause::not_in_own_mask));
             lanes[i].pending.mask = 1u << i;
         }
     });
@@ -88,15 +107,16 @@ bool engine::try_exchange(warp& w, std::uint32_t lane_id, bool settle)
         return false;
     const std::uint32_t named = what.kind == request_kind::warp_barrier ? missing & ~gone : missing;
     if (named != 0) {
+        write_requests(w);
         const lane& absent = lanes[std::countr_zero(named)];
         const bool exited = absent.state == lane_state::exited;
-        auto other = party_of(absent, exited ? absent.last_pc : absent.pending.pc,
+        auto other = party_of(absent, exited ? last_place_of(absent, launch_, what.pc) : absent.pending.pc,
                               exited ? "exited" : where_it_waits(absent.pending.kind));
         report(finding_kind::missing_lane, lanes[lane_id], what.pc, std::string("waits at ") + spelling(what),
                "lane " + std::to_string(std::countr_zero(named)) +
                    (exited ? " has exited, but" : " has diverged, but") + " the mask of " + spelling(what) +
                    " names it",
-               &other);
+               &other, because(exited ? cause::exited : cause::diverged));
     }
     perform_exchange(w, arrived);
     return true;
@@ -203,13 +223,15 @@ void engine::perform_exchange(warp& w, std::uint32_t mask)
             }
             if ((mask >> from & 1) == 0) {
                 report(finding_kind::missing_lane, l, r.pc, std::string("calls ") + spelling(r),
-                       "reads the value of lane " + std::to_string(from) + ", which takes no part");
+                       "reads the value of lane " + std::to_string(from) + ", which takes no part", nullptr,
+                       because(cause::source_takes_no_part));
                 from = i;
             }
             l.result = {lanes[from].pending.value, 0};
         });
     }
     w.exchanging &= ~mask;
+    w.polling &= ~mask;
     each_lane(mask, [&](std::uint32_t i) {
         lanes[i].state = lane_state::ready;
         lanes[i].pending.kind = request_kind::proceed;
@@ -223,12 +245,15 @@ void engine::perform_exchange(warp& w, std::uint32_t mask)
 void engine::order_warp(warp& w, std::uint32_t mask)
 {
     lane* lanes = &w.of->lanes[w.first];
+    w.synced_at = lanes[std::countr_zero(mask)].pending.pc;
+    w.synced_epoch = w.of->epoch;
     std::uint64_t latest[32] = {};
     known together;
+    w.knows = true;
     each_lane(mask, [&](std::uint32_t i) {
         for (std::uint32_t u = 0; u < w.lanes; ++u)
             latest[u] = std::max(latest[u], w.known[i][u]);
-        auto& order = lanes[i].order;
+        auto& order = lanes[i].change_order();
         latest[i] = std::max(latest[i], make_instant(launch_number_, w.of->epoch, order.local));
         ++order.local;
         if (order.pending)
@@ -238,10 +263,35 @@ void engine::order_warp(warp& w, std::uint32_t mask)
     });
     each_lane(mask, [&](std::uint32_t i) {
         std::copy_n(latest, w.lanes, w.known[i]);
-        lanes[i].order.pending = nullptr;
+        auto& order = lanes[i].change_order();
+        order.pending = nullptr;
         if (together)
-            lanes[i].order.acquired = together;
+            order.acquired = together;
     });
+}
+
+// arrive_barrier for the gathered lanes.
+void engine::park(warp& w)
+{
+    block& b = *w.of;
+    const auto mask = w.here.mask;
+    const auto first = static_cast<std::uint32_t>(std::countr_zero(mask));
+    if ((b.barrier.arrived != 0 && b.barrier.first_pc != w.here.pc) ||
+        (w.parked.mask != 0 && (w.parked.pc != w.here.pc || w.parked.depth != w.here.depth))) {
+        write_requests(w);
+        return arrive_barrier(w, mask);
+    }
+    w.here.mask = 0;
+    w.parked = {w.parked.mask | mask, w.here.depth, w.here.pc};
+    count_issue(w, mask, w.here.pc);
+    if (b.barrier.arrived == 0) {
+        b.barrier = {};
+        b.barrier.first_pc = w.here.pc;
+        b.barrier.first_lane = w.first + first;
+    }
+    b.barrier.arrived += number_of(mask);
+    clear_ready(w, mask);
+    try_barrier(b);
 }
 
 void engine::arrive_barrier(warp& w, std::uint32_t mask)
@@ -285,11 +335,11 @@ void engine::try_barrier(block& b)
             const lane& gone = b.lanes[i];
             if (gone.state != lane_state::exited)
                 continue;
-            auto other = party_of(gone, gone.last_pc, "exited without it");
+            auto other = party_of(gone, last_place_of(gone, launch_, b.barrier.first_pc), "exited without it");
             report(finding_kind::barrier_divergence, b.lanes[b.barrier.first_lane], b.barrier.first_pc,
                    "waits at the barrier",
                    std::to_string(threads_ - b.live) + " threads of the block exited and never reach the barrier",
-                   &other);
+                   &other, because(cause::exited));
             break;
         }
     }
@@ -300,7 +350,7 @@ void engine::try_wide_barrier(device::barrier_level level, std::uint64_t cluster
 {
     const bool whole_grid = level == device::barrier_level::grid;
     auto concerned = [&](const block& b) { return b.resident && (whole_grid || b.linear / cluster_size_ == cluster); };
-    if (whole_grid && blocks_started_ != blocks_total_)
+    if (whole_grid && blocks_started_ != blocks_to_run_)
         return;
     for (auto& b : blocks_)
         if (concerned(*b) && b->live != 0 && b->wide.arrived != b->live)
@@ -311,8 +361,8 @@ void engine::try_wide_barrier(device::barrier_level level, std::uint64_t cluster
             continue;
         all->blocks[b->linear] = b->epoch + 1;
         for (std::uint32_t i = 0; i < threads_; ++i)
-            if (b->lanes[i].order.acquired)
-                all->join(*b->lanes[i].order.acquired);
+            if (const auto& acquired = b->lanes[i].order().acquired)
+                all->join(*acquired);
     }
     for (auto& b : blocks_)
         if (concerned(*b) && b->wide.arrived != 0)
@@ -326,35 +376,58 @@ void engine::complete_barrier(block& b, barrier_state& state, const known& also)
     ++interval_of(b).barriers;
     known together = also;
     const knowledge* before = nullptr; // what the last thread knew, which is mostly what the next one knows
-    for (std::uint32_t i = 0; i < threads_; ++i) {
-        auto& order = b.lanes[i].order;
-        if (order.pending)
-            together = joined(together, order.pending);
-        if (order.acquired && order.acquired != together && order.acquired.get() != before)
-            together = joined(together, order.acquired);
-        before = order.acquired.get();
-    }
+    for (std::uint32_t i = 0; i < warps_; ++i)
+        each_lane(b.warps[i].ordered, [&](std::uint32_t j) {
+            const auto& order = b.lanes[b.warps[i].first + j].order();
+            if (order.pending)
+                together = joined(together, order.pending);
+            if (order.acquired && order.acquired != together && order.acquired.get() != before)
+                together = joined(together, order.acquired);
+            before = order.acquired.get();
+        });
     ++b.epoch;
+    b.epoch_began = state.first_pc;
     no_progress_ = only_reads_ = 0;
     const bool of_block = &state == &b.barrier;
-    for (std::uint32_t i = 0; i < threads_; ++i) {
-        lane& l = b.lanes[i];
-        const bool here = l.state == lane_state::waiting && l.pending.kind == request_kind::barrier &&
-                          (l.pending.level == device::barrier_level::block) == of_block;
-        if (!here)
-            continue;
-        l.order.local = 0;
-        l.order.pending = nullptr;
-        l.order.acquired = together;
-        l.state = lane_state::ready;
-        l.pending.kind = request_kind::proceed;
-        switch (l.pending.vote) {
-        case device::barrier_vote::none: break;
-        case device::barrier_vote::count: l.result.predicate = static_cast<int>(state.votes); break;
-        case device::barrier_vote::all: l.result.predicate = state.votes == state.arrived; break;
-        case device::barrier_vote::any: l.result.predicate = state.votes != 0; break;
+    for (std::uint32_t i = 0; i < warps_; ++i) {
+        warp& w = b.warps[i];
+        std::uint32_t here = 0;
+        if (of_block && w.parked.mask != 0) {
+            if (w.parked.mask == w.live) { // all go on together
+                here = std::exchange(w.parked.mask, 0);
+                w.here.mask = here;
+                w.here.kind = request_kind::proceed;
+                w.here.size = 0;
+                w.here.pc = w.parked.pc;
+                w.here.depth = w.parked.depth;
+            } else {
+                write_requests(w);
+            }
         }
-        set_ready(*l.of, 1u << (l.index - l.of->first));
+        each_lane(w.live & ~w.ready & ~here & ~w.parked.mask, [&](std::uint32_t j) {
+            lane& l = b.lanes[w.first + j];
+            if (l.state != lane_state::waiting || l.pending.kind != request_kind::barrier ||
+                (l.pending.level == device::barrier_level::block) != of_block)
+                return;
+            here |= 1u << j;
+            l.state = lane_state::ready;
+            l.pending.kind = request_kind::proceed;
+            switch (l.pending.vote) {
+            case device::barrier_vote::none: break;
+            case device::barrier_vote::count: l.result.predicate = static_cast<int>(state.votes); break;
+            case device::barrier_vote::all: l.result.predicate = state.votes == state.arrived; break;
+            case device::barrier_vote::any: l.result.predicate = state.votes != 0; break;
+            }
+        });
+        each_lane(together ? here : here & w.ordered, [&](std::uint32_t j) {
+            auto& order = b.lanes[w.first + j].change_order();
+            order.local = 0;
+            order.pending = nullptr;
+            order.acquired = together;
+        });
+        w.polling &= ~here;
+        if (here != 0)
+            set_ready(w, here);
     }
     state.arrived = 0;
 }
@@ -363,12 +436,14 @@ void engine::complete_barrier(block& b, barrier_state& state, const known& also)
 void engine::close_interval(block& b)
 {
     std::uint64_t longest = 0;
-    for (std::uint32_t i = 0; i < threads_; ++i) {
-        longest = std::max(longest, b.lanes[i].applied);
-        work_ += b.lanes[i].applied;
-        b.lanes[i].applied = 0;
-    }
-    block_steps_[b.linear] += longest;
+    for (std::uint32_t i = 0; i < warps_; ++i)
+        each_lane(std::exchange(b.warps[i].applied, 0), [&](std::uint32_t j) {
+            const auto applied = std::exchange(b.lanes[b.warps[i].first + j].applied, 0);
+            longest = std::max(longest, applied);
+            work_ += applied;
+        });
+    if (longest != 0)
+        block_steps_[b.linear] += longest;
 }
 
 void engine::exited(lane& l)
@@ -385,7 +460,7 @@ void engine::exited(lane& l)
         return;
     report_unfinished_copies(l);
     try_barrier(b);
-    if (const auto cluster = b.linear / cluster_size_; clusters_.contains(cluster)) {
+    if (const auto cluster = b.linear / cluster_size_; !clusters_.empty() && clusters_.contains(cluster)) {
         auto& state = clusters_[cluster];
         state.arrived -= l.cluster_arrivals > state.phase;
         try_cluster(cluster);
@@ -407,12 +482,14 @@ void engine::report_stuck(finding_kind kind)
     for (auto& b : blocks_) {
         if (!b->resident)
             continue;
+        for (std::uint32_t i = 0; i < warps_; ++i)
+            write_requests(b->warps[i]);
         for (std::uint32_t i = 0; i < threads_; ++i) {
             const lane& l = b->lanes[i];
             if (l.state == lane_state::exited)
                 continue;
             ++stuck;
-            const auto pc = l.pending.pc != 0 ? l.pending.pc : l.last_pc;
+            const auto pc = l.pending.pc != 0 ? l.pending.pc : l.last_pc();
             auto found = std::find_if(places.begin(), places.end(), [&](auto& p) { return p.first == pc; });
             if (found == places.end())
                 places.push_back({pc, {&l, 1}});
@@ -422,13 +499,16 @@ void engine::report_stuck(finding_kind kind)
     }
     if (places.empty())
         return;
+    if (blocks_to_run_ != blocks_total_) {
+        stop("the blocks of the sample wait for blocks that do not run in it");
+        return;
+    }
     finding stuck_here;
     stuck_here.kind = kind;
-    stuck_here.kernel = launch_.kernel_name();
     stuck_here.message = std::to_string(stuck) + " threads cannot go on" +
-                         (blocks_started_ < blocks_total_ ? "; " + std::to_string(blocks_total_ - blocks_started_) +
-                                                                " blocks wait for a place on the machine"
-                                                          : "");
+                         (blocks_started_ < blocks_to_run_ ? "; " + std::to_string(blocks_to_run_ - blocks_started_) +
+                                                                 " blocks wait for a place on the machine"
+                                                           : "");
     for (std::size_t i = 0; i < std::min<std::size_t>(places.size(), 8); ++i) {
         const auto& [pc, who] = places[i];
         std::string waits;
@@ -445,7 +525,7 @@ void engine::report_stuck(finding_kind kind)
             waits += ", with " + std::to_string(who.threads - 1) + (who.threads == 2 ? " other" : " others");
         stuck_here.parties.push_back(party_of(*who.first, pc, std::move(waits)));
     }
-    findings_.push_back(std::move(stuck_here));
+    note(std::move(stuck_here), {});
     stop(kind == finding_kind::deadlock ? "deadlock" : "livelock");
 }
 

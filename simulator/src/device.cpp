@@ -9,75 +9,66 @@
 
 #include "engine.h"
 
-// These variables are const to kernels. They are defined without const, because the scheduler sets them.
-struct builtin_index {
-    unsigned x, y, z;
-};
-#define UPSWEEP_BUILTIN(name) __thread builtin_index name __attribute__((tls_model("initial-exec")))
-UPSWEEP_BUILTIN(threadIdx);
-UPSWEEP_BUILTIN(blockIdx);
-UPSWEEP_BUILTIN(blockDim);
-UPSWEEP_BUILTIN(gridDim);
-#undef UPSWEEP_BUILTIN
-
 namespace upsweep::simulator {
 
-namespace {
+// These are const to kernels. They are defined without const, because the scheduler sets them.
+__thread device::index3 builtin_thread_index, builtin_block_index, builtin_block_extent, builtin_grid_extent;
 
-builtin_index as_builtin(device::index3 i) { return {i.x, i.y, i.z}; }
-builtin_index as_builtin(const extent& e) { return {e.x, e.y, e.z}; }
-
-} // namespace
-
-void engine::set_builtins(const lane& l)
+void engine::set_builtins(const block& b)
 {
-    threadIdx = as_builtin(l.thread);
-    if (l.of->of == builtins_of_)
+    if (&b == builtins_of_)
         return;
-    builtins_of_ = l.of->of;
-    blockIdx = as_builtin(l.of->of->index);
-    blockDim = as_builtin(launch_.block);
-    gridDim = as_builtin(launch_.grid);
+    const auto of = [](const extent& e) { return device::index3{e.x, e.y, e.z}; };
+    builtins_of_ = &b;
+    builtin_block_index = b.index;
+    builtin_block_extent = of(launch_.block);
+    builtin_grid_extent = of(launch_.grid);
 }
 
 void* builtin_address(std::size_t which)
 {
-    void* const all[] = {&threadIdx, &blockIdx, &blockDim, &gridDim};
-    return all[which];
+    switch (which) {
+    case 0: return &builtin_thread_index;
+    case 1: return &builtin_block_index;
+    case 2: return &builtin_block_extent;
+    default: return &builtin_grid_extent;
+    }
 }
 
-bool is_builtin(std::uintptr_t address)
+void* engine::shared_address(lane& self, const void* image, std::size_t size, std::uintptr_t pc)
 {
-    static thread_local const auto range = [] {
-        std::uintptr_t all[4];
-        for (std::size_t i = 0; i < 4; ++i)
-            all[i] = reinterpret_cast<std::uintptr_t>(builtin_address(i));
-        return std::pair(*std::min_element(std::begin(all), std::end(all)),
-                         *std::max_element(std::begin(all), std::end(all)));
-    }();
-    return address - range.first < range.second - range.first + sizeof(builtin_index);
-}
-
-void* engine::shared_address(lane& self, const void* image, std::size_t size)
-{
-    silent_hooks silence;
     std::uint8_t* base = self.of->of->shared;
     if (image == nullptr)
         return base;
+    if (image == asked_last_.image)
+        return base + asked_last_.offset;
+    silent_hooks silence;
     for (const auto& v : shared_layout_)
-        if (v.image == image)
+        if (v.image == image) {
+            asked_last_ = v;
             return base + v.offset;
+        }
     const std::size_t guard = device_memory::guard, room = (size + 2 * guard - 1) / guard * guard;
-    std::size_t used = launch_.dynamic_shared + size;
+    std::size_t used = size;
     for (const auto& v : shared_layout_)
         used += v.size;
-    if (used > options_.machine.shared_opt_in || shared_next_ + room > shared_capacity_) {
-        report(finding_kind::failed_launch, self, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)),
-               "asks for",
-               std::to_string(used) + " bytes of shared memory; a block of this machine has " +
-                   std::to_string(options_.machine.shared_opt_in));
+    finding_facts facts;
+    facts.what = {memory_space::shared, image, nullptr, 0, size, size};
+    const auto refuse_launch = [&](const std::string& why) {
+        report(finding_kind::failed_launch, self, pc, "asks for", why, nullptr, facts);
         stop("too much shared memory");
         abandon(self);
+    };
+    const auto& machine = options_.machine;
+    if (used > machine.shared_per_block) {
+        facts.why = cause::too_much_static_shared;
+        refuse_launch(std::to_string(used) + " bytes of static shared memory; the compiler allows a kernel " +
+                      std::to_string(machine.shared_per_block));
+    }
+    if (launch_.dynamic_shared + used > machine.shared_opt_in || shared_next_ + room > shared_capacity_) {
+        facts.why = cause::too_much_shared;
+        refuse_launch(std::to_string(launch_.dynamic_shared + used) +
+                      " bytes of shared memory; a block of this machine has " + std::to_string(machine.shared_opt_in));
     }
     shared_layout_.push_back({image, shared_next_, size});
     shared_next_ += room;
@@ -164,6 +155,10 @@ unsigned active_mask()
 
 int barrier(barrier_level level, barrier_vote vote, int predicate)
 {
+    if (level == barrier_level::block && vote == barrier_vote::none && predicate == 0) {
+        running_engine->wait_at(self(), request_kind::barrier, 0, 0, reinterpret_cast<std::uintptr_t>(CALLER));
+        return 0;
+    }
     request& r = now_pending(request_kind::barrier, CALLER);
     r.level = level;
     r.vote = vote;
@@ -245,8 +240,10 @@ std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintpt
 
 bits atomic_load(const void* address, std::size_t size, ordering order, scope reach)
 {
-    if (running_lane != nullptr)
+    if (running_lane != nullptr) {
         plain_atomic(address, size, order, reach, false, CALLER);
+        running_engine->note_poll(self(), self().pending, false);
+    }
     bits value = 0;
     std::memcpy(&value, address, size);
     return value;
@@ -394,6 +391,14 @@ void* map_shared(const void* address, unsigned block_of_cluster)
 
 bool is_shared(const void* address) { return running_engine->holds_shared(reinterpret_cast<std::uintptr_t>(address)); }
 
+bool is_global(const void* address)
+{
+    auto& memory = device_memory::instance();
+    return !is_shared(address) &&
+           (memory.contains(number(address)) || memory.device_variable(number(address)) != nullptr);
+}
+void* shared_base() { return running_engine->shared_address(self(), nullptr, 0, number(CALLER)); }
+
 std::size_t dynamic_shared_bytes() { return running_engine->launch().dynamic_shared; }
 
 void trap(const char* why)
@@ -402,10 +407,28 @@ void trap(const char* why)
         not_in_a_kernel();
     lane& who = self();
     silent_hooks silence;
+    finding_facts facts;
+    facts.why = cause::trap;
     running_engine->report(finding_kind::failed_launch, who, reinterpret_cast<std::uintptr_t>(CALLER),
-                           "stops the kernel", why);
+                           "stops the kernel", why, nullptr, facts);
     running_engine->stop("a thread stopped the kernel");
     running_engine->abandon(who);
+}
+
+void refuse_launch()
+{
+    lane& who = self();
+    silent_hooks silence;
+    running_engine->refuse(who, finding_kind::launch_in_kernel, number(CALLER), "launches a kernel",
+                           "dynamic parallelism is not simulated");
+}
+
+[[noreturn]] void missing_return(void* pc)
+{
+    lane& who = self();
+    silent_hooks silence;
+    running_engine->refuse(who, finding_kind::failed_launch, number(pc), "stops the kernel",
+                           "a function ends without the value that it should return; give it a return statement");
 }
 
 void failed_assertion(const char* what, void* pc)
@@ -421,7 +444,7 @@ std::uint64_t barrier_interval() { return running_lane != nullptr ? running_lane
 void applied_operator()
 {
     if (running_lane != nullptr)
-        ++running_lane->applied;
+        running_lane->applied_operator();
 }
 
 } // namespace device
@@ -444,6 +467,11 @@ struct alignment_check {
     std::uint32_t line, column;
     const void* type;
     unsigned char log_alignment, kind;
+};
+
+struct function_end {
+    const char* file;
+    std::uint32_t line, column;
 };
 
 void misaligned(const alignment_check& check, std::uintptr_t address, void* pc)
@@ -469,6 +497,15 @@ void __ubsan_handle_type_mismatch_v1(const alignment_check* check, std::uintptr_
 void __ubsan_handle_type_mismatch_v1_abort(const alignment_check* check, std::uintptr_t address)
 {
     misaligned(*check, address, CALLER);
+}
+// With -fsanitize=return they call this one where a function ends without the value that it should return.
+[[noreturn]] void __ubsan_handle_missing_return(const function_end* where)
+{
+    using namespace upsweep::simulator;
+    if (running_lane != nullptr)
+        device::missing_return(CALLER);
+    std::fprintf(stderr, "%s:%u: a function ends without the value that it should return\n", where->file, where->line);
+    std::abort();
 }
 void __ubsan_handle_alignment_assumption(const void*, std::uintptr_t, std::uintptr_t, std::uintptr_t) {}
 }

@@ -8,11 +8,12 @@
 #include <unordered_map>
 
 #include "engine.h"
+#include "host_access.h"
 
 namespace upsweep::simulator {
 
-constinit thread_local lane* running_lane = nullptr;
-constinit thread_local engine* running_engine = nullptr;
+constinit thread_local lane* running_lane __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local engine* running_engine __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
 
@@ -20,28 +21,31 @@ namespace {
                                           void* pc)
 {
     lane* self = running_lane;
-    if (self == nullptr)
-        return;
     const auto address = reinterpret_cast<std::uintptr_t>(where);
-    if (address - reinterpret_cast<std::uintptr_t>(self->stack) < running_engine->opts().stack_bytes)
+    if (self == nullptr) {
+        if (address - device_memory_begins < device_memory_bytes) [[unlikely]]
+            host_access(address, kind == request_kind::write, reinterpret_cast<std::uintptr_t>(pc));
         return;
-    if (is_builtin(address))
+    }
+    if (running_engine->on_stack_of(*self, address) || running_engine->is_builtin(address))
         return;
+    if (!is_volatile)
+        return running_engine->wait_at(*self, kind, size, address, reinterpret_cast<std::uintptr_t>(pc));
     request& what = self->pending;
     what = {};
     what.kind = kind;
-    what.is_volatile = is_volatile;
+    what.is_volatile = true;
     what.size = size;
     what.address = address;
     what.pc = reinterpret_cast<std::uintptr_t>(pc);
     running_engine->wait();
-    if (!is_volatile)
-        return;
     what.scope = device::scope::system;
-    if (kind == request_kind::read)
+    if (kind == request_kind::read) {
         running_engine->take_from_flag(*self, what);
-    else
+        running_engine->note_poll(*self, what, false);
+    } else {
         running_engine->leave_at_flag(*self, what);
+    }
 }
 
 // The thread_local variables of a host thread, in a translation unit in which the assembler's stand-in has redirected all of
@@ -149,8 +153,20 @@ void __tsan_ignore_thread_end() {}
 void* upsweep_simulator_shared_address(const void* image, std::size_t size)
 {
     sim::lane* self = sim::running_lane;
-    return self == nullptr ? sim::host_thread_copy(image, image, size)
-                           : sim::running_engine->shared_address(*self, image, size);
+    return self == nullptr
+               ? sim::host_thread_copy(image, image, size)
+               : sim::running_engine->shared_address(*self, image, size, reinterpret_cast<std::uintptr_t>(CALLER));
+}
+
+// Variables of a block are not constructed, in CUDA: to a thread of a grid, each guard says that its variable is. The guard lies at
+// the far end of the thread's stack, where hooks are silent.
+void* upsweep_simulator_guard_address(const void* image, std::size_t size)
+{
+    sim::lane* self = sim::running_lane;
+    if (self == nullptr)
+        return sim::host_thread_copy(image, image, size);
+    *reinterpret_cast<std::uint64_t*>(self->stack) = 1;
+    return self->stack;
 }
 
 // The same for clang, which asks in another form.
@@ -173,8 +189,9 @@ __attribute__((visibility("hidden"))) void* __emutls_get_address(const emulated_
         return sim::builtin_address(variable->builtin - 1);
     sim::lane* self = sim::running_lane;
     const std::size_t size = variable == nullptr ? 0 : variable->size;
-    return self == nullptr ? sim::host_thread_copy(variable, variable->initial, size)
-                           : sim::running_engine->shared_address(*self, variable, size);
+    return self == nullptr
+               ? sim::host_thread_copy(variable, variable->initial, size)
+               : sim::running_engine->shared_address(*self, variable, size, reinterpret_cast<std::uintptr_t>(CALLER));
 }
 
 } // extern "C"

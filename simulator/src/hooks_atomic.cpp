@@ -35,7 +35,7 @@ void enter(const volatile void* address, std::size_t size, int order, bool write
     what.scope = device::scope::system;
     what.writes = writes;
     what.pc = reinterpret_cast<std::uintptr_t>(pc);
-    if (what.address - reinterpret_cast<std::uintptr_t>(self->stack) < running_engine->opts().stack_bytes)
+    if (running_engine->on_stack_of(*self, what.address))
         return;
     running_engine->begin_atomic(*self, what);
     running_engine->end_atomic(*self, what, writes);

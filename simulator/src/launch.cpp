@@ -2,7 +2,11 @@
 //
 // Turns a launch into a grid that runs: refuses what the machine cannot run, keeps the attributes of kernels, and passes the
 // report on.
+#include <unwind.h>
+
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -12,6 +16,7 @@
 
 #include "engine.h"
 #include "host.h"
+#include "host_access.h"
 #include "runtime_state.h"
 #include "upsweep/simulator/cuda/launch.h"
 
@@ -24,6 +29,78 @@ struct host_thread_state {
     std::optional<finding> unchecked;
 };
 thread_local host_thread_state state;
+
+// The launch that `configure` has announced, until the kernel's stub takes it.
+struct announced_launch {
+    bool is_there = false;
+    cuda::launch_shape shape;
+    void** addresses = nullptr; // of the values of the parameters, where the stub does not have them
+    cudaError_t result = cudaSuccess;
+};
+thread_local announced_launch announced;
+
+// "void space::kernel(T*) [with T = float; int N = 4]" becomes "space::kernel<float, 4>". An argument that would fill a line
+// is cut.
+std::string short_name(std::string_view signature)
+{
+    constexpr std::size_t longest_argument = 40;
+    std::string arguments;
+    int depth = 0;
+    if (const auto open = signature.rfind(" ["); open != signature.npos && signature.back() == ']') {
+        std::string_view list = signature.substr(open + 2, signature.size() - open - 3);
+        if (list.starts_with("with "))
+            list.remove_prefix(5);
+        std::string value;
+        bool in_value = false;
+        const auto finish = [&] {
+            if (in_value)
+                arguments += (arguments.empty() ? "" : ", ") +
+                             (value.size() > longest_argument ? value.substr(0, longest_argument) + "..." : value);
+            value.clear();
+            in_value = false;
+        };
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            const char c = list[i];
+            depth += c == '<' || c == '(' || c == '{' || c == '['   ? 1
+                     : c == '>' || c == ')' || c == '}' || c == ']' ? -1
+                                                                    : 0;
+            if (depth == 0 && (c == ';' || c == ','))
+                finish();
+            else if (depth == 0 && !in_value && list.substr(i, 3) == " = ")
+                in_value = true, i += 2;
+            else if (in_value)
+                value += c;
+        }
+        finish();
+        signature = signature.substr(0, open);
+    }
+    // The name ends at the parenthesis that opens the parameters, and begins after the type before it.
+    std::size_t end = signature.rfind(')');
+    depth = 0;
+    for (std::size_t i = end == signature.npos ? 0 : end + 1; i-- > 0;) {
+        depth += signature[i] == ')' ? 1 : signature[i] == '(' ? -1 : 0;
+        if (depth == 0) {
+            end = i;
+            break;
+        }
+    }
+    std::string_view name = signature.substr(0, end);
+    depth = 0;
+    for (std::size_t i = name.size(); i-- > 0;) {
+        depth += name[i] == '>' ? 1 : name[i] == '<' ? -1 : 0;
+        if (name[i] == ' ' && depth == 0) {
+            name.remove_prefix(i + 1);
+            break;
+        }
+    }
+    constexpr std::string_view unnamed = "{anonymous}::";
+    std::string out(name);
+    if (const auto at = out.find(unnamed); at != out.npos)
+        out.erase(at, unnamed.size());
+    return arguments.empty() ? out : out + "<" + arguments + ">";
+}
+
+void (*after_launch)() = nullptr; // see after_launches
 
 std::mutex attributes_guard;
 std::map<const void*, int> dynamic_limits; // cudaFuncAttributeMaxDynamicSharedMemorySize
@@ -48,9 +125,7 @@ std::pair<cudaError_t, std::string> refusal(const void* kernel, const cuda::laun
     std::size_t limit = m.shared_per_block;
     {
         std::lock_guard lock(attributes_guard);
-        auto raised = dynamic_limits.find(kernel);
-        if (kernel == nullptr && !dynamic_limits.empty())
-            raised = dynamic_limits.begin();
+        const auto raised = dynamic_limits.find(kernel);
         if (raised != dynamic_limits.end())
             limit = std::max<std::size_t>(limit, static_cast<std::size_t>(raised->second));
     }
@@ -134,6 +209,8 @@ cudaError_t cuda::run_grid(const void* kernel, const launch_shape& shape, void (
             f.kind = finding_kind::unchecked_launch;
             f.kernel = shape.name != nullptr ? shape.name : function_name(kernel);
             f.message = "the launch failed and nobody asked for its error: " + why;
+            if (shape.launched_at != 0)
+                f.launch = locate(shape.launched_at);
             state.unchecked = std::move(f);
         }
         return failed(error);
@@ -147,8 +224,10 @@ cudaError_t cuda::run_grid(const void* kernel, const launch_shape& shape, void (
                            run,
                            arguments,
                            bytes,
-                           shape.name};
+                           shape.name,
+                           shape.launched_at};
     launch_report report = engine(request, opts).run();
+    launched(report.kernel, engine::last_launch());
     const cudaError_t error = error_of(report);
     if (error != cudaSuccess)
         failed(error);
@@ -157,8 +236,74 @@ cudaError_t cuda::run_grid(const void* kernel, const launch_shape& shape, void (
     else
         for (const auto& f : report.findings)
             std::fprintf(stderr, "%s\n", f.text().c_str());
+    if (after_launch != nullptr)
+        after_launch();
     return error;
 }
+
+bool cuda::launch_is_running() noexcept { return running_engine != nullptr; }
+void cuda::after_launches(void (*action)()) { after_launch = action; }
+
+void cuda::announce(const launch_shape& shape)
+{
+    announced = {true, shape, nullptr, cudaSuccess};
+    announced.shape.launched_at = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+}
+
+cuda::kernel_stub::kernel_stub(const char* signature) : signature_(signature), in_thread_(device::inside_kernel())
+{
+    if (in_thread_)
+        return;
+    // The stub is the function that called this constructor.
+    kernel_ = _Unwind_FindEnclosingFunction(__builtin_return_address(0));
+    addresses_ = announced.is_there ? announced.addresses : nullptr;
+}
+
+void cuda::kernel_stub::launch(void (*run)(void*), void* body, std::size_t bytes)
+{
+    const std::string name = short_name(signature_);
+    if (!announced.is_there) {
+        finding f;
+        f.kind = finding_kind::failed_launch;
+        f.kernel = name;
+        f.message = "the host calls the kernel as a function, without <<<grid, block>>>";
+        add_host_finding(std::move(f));
+        return;
+    }
+    const announced_launch now = std::exchange(announced, {});
+    cuda::launch_shape shape = now.shape;
+    shape.name = name.c_str();
+    announced.result = run_grid(kernel_, shape, run, body, bytes, now.addresses != nullptr);
+}
+
+cudaError_t cuda::launch_by_address(const void* kernel, const launch_shape& shape, void** arguments)
+{
+    // The stub is called without arguments. It finds those that it expects in memory in this parameter, and takes the values
+    // of all of them from their addresses before it uses any.
+    struct room {
+        std::array<std::byte, 33 << 10> bytes; // parameters have at most 32,764 bytes
+    };
+    if (kernel == nullptr || arguments == nullptr)
+        return failed(cudaErrorInvalidValue);
+    announced = {true, shape, arguments, cudaSuccess};
+    announced.shape.launched_at = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+    reinterpret_cast<void (*)(room)>(const_cast<void*>(kernel))(room{});
+    return announced.result;
+}
+
+unsigned cuda::warp_of_block()
+{
+    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / device::warp_width();
+}
+unsigned cuda::warps_of_block()
+{
+    return (blockDim.x * blockDim.y * blockDim.z + device::warp_width() - 1) / device::warp_width();
+}
+unsigned cuda::multiprocessor()
+{
+    return (blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) % multiprocessors();
+}
+unsigned cuda::multiprocessors() { return current_options().machine.sms; }
 
 cudaError_t cuda::set_attribute(const void* kernel, cudaFuncAttribute attribute, int value)
 {
@@ -219,6 +364,7 @@ cudaError_t cudaGetLastError()
 cudaError_t cudaDeviceSynchronize()
 {
     entered_runtime();
+    synchronised();
     const auto last = state.last;
     const bool of_execution = last == cudaErrorIllegalAddress || last == cudaErrorLaunchFailure ||
                               last == cudaErrorLaunchTimeout || last == cudaErrorAssert ||

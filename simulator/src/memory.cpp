@@ -1,12 +1,12 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "memory.h"
 
-#include <link.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <new>
 
+#include "segments.h"
 #include "upsweep/simulator/simulator.h"
 
 namespace upsweep::simulator {
@@ -37,25 +37,51 @@ void shadow::split_words()
     auto* split = static_cast<cell*>(map_lazily(cell_bytes(bytes, 0)));
     for (std::size_t i = 0; i < bytes; ++i) {
         const cell& old = cells[i >> 2];
-        if (old.write.when != 0 || old.read.when != 0 || old.write.flags != 0)
-            split[i] = old;
+        if (old.write.when == 0 && old.read.when == 0 && old.write.flags == 0)
+            continue;
+        split[i] = old;
+        if ((old.read.flags & stamp_many) != 0 && (i & 3) != 0) { // each byte has a list of its own
+            const auto own = new_list();
+            readers[own] = readers[old.read.thread];
+            split[i].read.thread = own;
+        }
     }
     munmap(cells, cell_bytes(bytes, shift));
     cells = split;
     shift = 0;
 }
 
-void shadow::forget(std::size_t used)
+std::uint32_t shadow::new_list()
 {
-    std::fill_n(cells, std::min(used, bytes) >> shift, cell{});
-    readers.clear();
+    if (unused_readers.empty()) {
+        readers.emplace_back().groups.reserve(2);
+        return static_cast<std::uint32_t>(readers.size() - 1);
+    }
+    const auto index = unused_readers.back();
+    unused_readers.pop_back();
+    return index;
+}
+
+void shadow::forget()
+{
+    if (touched_begin < touched_end)
+        std::fill(at(touched_begin), at(touched_end - 1) + 1, cell{});
+    touched_begin = ~std::size_t{0};
+    touched_end = 0;
     unused_readers.clear();
+    for (std::uint32_t i = 0; i < readers.size(); ++i)
+        drop_list(i);
 }
 
 void shadow::initialise(std::size_t offset, std::size_t count)
 {
     if (all_initialised || count == 0)
         return;
+    if (count == bytes) { // without a look at gigabytes of cells
+        all_initialised = true;
+        return;
+    }
+    touch(offset, count);
     if (shift != 0 && ((offset | count) & 3) != 0 && offset + count != bytes)
         split_words();
     for (std::size_t i = offset >> shift, end = (offset + count - 1) >> shift; i <= end; ++i)
@@ -78,11 +104,16 @@ void shadow::copy_initialised(const shadow& from, std::size_t source, std::size_
 
 device_memory& device_memory::instance()
 {
-    static device_memory memory;
+    static auto& memory = *new device_memory; // it outlives all that frees memory while the program exits
     return memory;
 }
 
-device_memory::device_memory() : arena_(static_cast<std::uint8_t*>(map_lazily(reserved))) {}
+constinit std::uintptr_t device_memory_begins = nowhere;
+
+device_memory::device_memory() : arena_(static_cast<std::uint8_t*>(map_lazily(reserved)))
+{
+    device_memory_begins = reinterpret_cast<std::uintptr_t>(arena_);
+}
 
 void* device_memory::allocate(std::size_t bytes, std::uintptr_t caller, memory_kind kind)
 {
@@ -97,7 +128,7 @@ void* device_memory::allocate(std::size_t bytes, std::uintptr_t caller, memory_k
     made->serial = serial_++;
     made->made_at = caller;
     made->kind = kind;
-    made->shadow = std::make_unique<shadow>(bytes, kind != memory_kind::device);
+    made->shadow = std::make_unique<shadow>(bytes, kind == memory_kind::host || kind == memory_kind::managed);
     next_ += room;
     in_use_ += bytes;
     void* base = made->base;
@@ -134,6 +165,13 @@ allocation* device_memory::find(std::uintptr_t address)
     return std::prev(above)->second.get();
 }
 
+allocation* device_memory::first_after(std::uintptr_t address)
+{
+    std::lock_guard lock(mutex_);
+    const auto above = allocations_.upper_bound(address);
+    return above == allocations_.end() ? nullptr : above->second.get();
+}
+
 allocation* device_memory::device_variable(std::uintptr_t address)
 {
     std::lock_guard lock(mutex_);
@@ -143,33 +181,53 @@ allocation* device_memory::device_variable(std::uintptr_t address)
         if (address - reinterpret_cast<std::uintptr_t>(near.base) < near.size)
             return &near;
     }
-    struct search {
-        std::uintptr_t address, begin = 0;
-        std::size_t size = 0;
-    } wanted{address};
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, std::size_t, void* data) {
-            auto& look = *static_cast<search*>(data);
-            for (int i = 0; i < info->dlpi_phnum; ++i) {
-                const auto& part = info->dlpi_phdr[i];
-                const auto begin = info->dlpi_addr + part.p_vaddr;
-                if (part.p_type != PT_LOAD || look.address - begin >= part.p_memsz)
-                    continue;
-                look.begin = begin & ~std::uintptr_t{15};
-                look.size = part.p_memsz + (begin & 15);
-                return 1;
-            }
-            return 0;
-        },
-        &wanted);
-    if (wanted.size == 0)
+    const segment around = loaded_segment(address);
+    if (around.begin == around.end)
         return nullptr;
+    const std::uintptr_t begin = around.begin & ~std::uintptr_t{15};
     auto made = std::make_unique<allocation>();
-    made->base = reinterpret_cast<std::uint8_t*>(wanted.begin);
-    made->size = wanted.size;
+    made->base = reinterpret_cast<std::uint8_t*>(begin);
+    made->size = around.end - begin;
     made->device_variable = true;
-    made->shadow = std::make_unique<shadow>(wanted.size, true);
-    return variables_.emplace(wanted.begin, std::move(made)).first->second.get();
+    made->shadow = std::make_unique<shadow>(made->size, true);
+    return variables_.emplace(begin, std::move(made)).first->second.get();
+}
+
+// Registered ranges stand among the device variables, which lie outside the arena, too.
+bool device_memory::add_host_range(void* base, std::size_t bytes)
+{
+    const auto begin = reinterpret_cast<std::uintptr_t>(base);
+    std::lock_guard lock(mutex_);
+    for (const auto& [address, range] : variables_)
+        if (!range->device_variable && address < begin + bytes && begin < address + range->size)
+            return false;
+    auto made = std::make_unique<allocation>();
+    made->base = static_cast<std::uint8_t*>(base);
+    made->size = bytes;
+    made->kind = memory_kind::host;
+    made->shadow = std::make_unique<shadow>(bytes, true);
+    variables_[begin] = std::move(made);
+    return true;
+}
+
+bool device_memory::remove_host_range(void* base)
+{
+    std::lock_guard lock(mutex_);
+    auto found = variables_.find(reinterpret_cast<std::uintptr_t>(base));
+    if (found == variables_.end() || found->second->device_variable)
+        return false;
+    variables_.erase(found);
+    return true;
+}
+
+const allocation* device_memory::host_range(std::uintptr_t address)
+{
+    std::lock_guard lock(mutex_);
+    auto above = variables_.upper_bound(address);
+    if (above == variables_.begin())
+        return nullptr;
+    const allocation& near = *std::prev(above)->second;
+    return !near.device_variable && address - reinterpret_cast<std::uintptr_t>(near.base) < near.size ? &near : nullptr;
 }
 
 void device_memory::host_wrote(void* base, std::size_t bytes)

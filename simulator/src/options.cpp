@@ -1,8 +1,13 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
 #include <stdexcept>
 
 #include "host.h"
 #include "memory.h"
+#include "remedy.h"
 #include "upsweep/simulator/simulator.h"
 
 namespace upsweep::simulator {
@@ -55,6 +60,8 @@ const std::vector<geometry>& known_machines()
 }
 
 thread_local recording* innermost = nullptr;
+std::atomic<recording*> shared = nullptr; // see share_with_new_threads
+std::atomic<const options*> of_new_threads = nullptr;
 
 } // namespace
 
@@ -94,13 +101,27 @@ std::string schedule::name() const
     return "";
 }
 
+// They are never destroyed, because a report that is made while the program exits asks for them.
 options& current_options()
 {
-    static thread_local options mine;
-    return mine;
+    static std::mutex& guard = *new std::mutex;
+    static std::deque<options>& of_all_threads = *new std::deque<options>;
+    static thread_local options* const mine = [] {
+        std::lock_guard lock(guard);
+        return &of_all_threads.emplace_back(of_new_threads != nullptr ? *of_new_threads.load() : options{});
+    }();
+    return *mine;
 }
 
-recording* current_recording() { return innermost; }
+bool report_is_possible() noexcept { return device_memory::instance().is_at_rest() && debug_info_is_at_rest(); }
+
+recording* current_recording() { return innermost != nullptr ? innermost : shared.load(); }
+
+void recording::share_with_new_threads()
+{
+    of_new_threads = &current_options();
+    shared = this;
+}
 
 recording::recording() : outer_(innermost), first_allocation_(device_memory::instance().next_serial())
 {
@@ -111,9 +132,36 @@ recording::~recording()
 {
     forget_unchecked_launch();
     innermost = outer_;
+    if (auto* mine = this; shared.compare_exchange_strong(mine, nullptr))
+        of_new_threads = nullptr;
 }
 
-void recording::add(launch_report report) { launches_.push_back(std::move(report)); }
+void recording::add(finding found)
+{
+    std::lock_guard lock(guard_);
+    const auto same = [&](const finding& other) {
+        return other.kind == found.kind && other.message == found.message &&
+               std::equal(other.parties.begin(), other.parties.end(), found.parties.begin(), found.parties.end(),
+                          [](const party& a, const party& b) {
+                              const bool same_line =
+                                  a.where.line != 0 && a.where.line == b.where.line && a.where.file == b.where.file;
+                              return (a.pc == b.pc || same_line) && a.did == b.did;
+                          });
+    };
+    if (auto known = std::find_if(host_findings_.begin(), host_findings_.end(), same); known != host_findings_.end()) {
+        known->count += found.count;
+        return;
+    }
+    if (found.remedy.empty())
+        found.remedy = general_remedy(found);
+    host_findings_.push_back(std::move(found));
+}
+
+void recording::add(launch_report report)
+{
+    std::lock_guard lock(guard_);
+    launches_.push_back(std::move(report));
+}
 
 std::vector<finding> recording::findings() const
 {
@@ -122,11 +170,14 @@ std::vector<finding> recording::findings() const
         all.insert(all.end(), l.findings.begin(), l.findings.end());
     if (auto waiting = unchecked_launch())
         all.push_back(*waiting);
+    if (!all.empty() && all.back().remedy.empty())
+        all.back().remedy = general_remedy(all.back());
     for (const allocation* leaked : device_memory::instance().leaked_since(first_allocation_)) {
         finding f;
         f.kind = finding_kind::leak;
         f.message = std::to_string(leaked->size) + " bytes of device memory were never freed";
         f.parties.push_back({locate(leaked->made_at), {0, 0, 0}, {0, 0, 0}, "allocated", leaked->made_at});
+        f.remedy = general_remedy(f);
         all.push_back(std::move(f));
     }
     return all;

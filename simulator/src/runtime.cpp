@@ -1,12 +1,15 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Memory, streams, events and devices of the CUDA runtime.
+// Memory, copies, streams and events of the CUDA runtime.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <string>
 
+#include "arrays.h"
 #include "host.h"
+#include "host_access.h"
 #include "memory.h"
 #include "runtime_state.h"
 #include "upsweep/simulator/cuda/runtime_api.h"
@@ -16,11 +19,17 @@ using namespace upsweep::simulator;
 #define CALL_SITE reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))
 
 struct CUstream_st {
-    int unused;
+    unsigned flags = 0;
+    int priority = 0;
+    unsigned long long id = 0;
 };
 struct CUevent_st {
-    std::chrono::steady_clock::time_point when;
-    bool recorded;
+    unsigned flags = 0;
+    bool recorded = false;
+    std::chrono::steady_clock::time_point when{};
+};
+struct CUmemPoolHandle_st {
+    std::uint64_t attributes[9] = {};
 };
 
 namespace {
@@ -90,18 +99,116 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, std::uintptr_t c
     return cudaSuccess;
 }
 
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, std::uintptr_t caller)
+{
+    return bytes == 0 || check_direction(to, from, kind, caller) ? copy(to, from, bytes, caller)
+                                                                 : failed(cudaErrorInvalidValue);
+}
+
 cudaError_t set(void* to, int value, std::size_t bytes, std::uintptr_t caller)
 {
     entered_runtime();
     if (bytes == 0)
         return cudaSuccess;
-    if (!device_memory::instance().contains(reinterpret_cast<std::uintptr_t>(to)) ||
-        !inside_allocation(to, bytes, caller, "wrote"))
+    auto& memory = device_memory::instance();
+    const auto address = reinterpret_cast<std::uintptr_t>(to);
+    if (!memory.contains(address) && memory.device_variable(address) == nullptr)
+        return failed(cudaErrorInvalidValue);
+    if (!inside_allocation(to, bytes, caller, "wrote"))
         return failed(cudaErrorInvalidValue);
     std::memset(to, value, bytes);
     device_memory::instance().host_wrote(to, bytes);
     return cudaSuccess;
 }
+
+// Each row of a pitched array, in turn.
+cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                      std::size_t height, std::uintptr_t caller)
+{
+    if (height > 1 && (to_pitch < width || from_pitch < width))
+        return failed(cudaErrorInvalidPitchValue);
+    for (std::size_t row = 0; row < height; ++row)
+        if (auto error = copy(static_cast<char*>(to) + row * to_pitch,
+                              static_cast<const char*>(from) + row * from_pitch, width, caller);
+            error != cudaSuccess)
+            return error;
+    return cudaSuccess;
+}
+
+cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                      std::size_t height, cudaMemcpyKind kind, std::uintptr_t caller)
+{
+    return width == 0 || height == 0 || check_direction(to, from, kind, caller)
+               ? copy_rows(to, to_pitch, from, from_pitch, width, height, caller)
+               : failed(cudaErrorInvalidValue);
+}
+
+cudaError_t set_rows(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                     std::uintptr_t caller)
+{
+    if (height > 1 && pitch < width)
+        return failed(cudaErrorInvalidPitchValue);
+    for (std::size_t row = 0; row < height; ++row)
+        if (auto error = set(static_cast<char*>(to) + row * pitch, value, width, caller); error != cudaSuccess)
+            return error;
+    return cudaSuccess;
+}
+
+// One side of a copy of a box: where it begins, and how far apart its rows and slices are.
+struct box_side {
+    box_side(const cudaPitchedPtr& linear, const cudaArray* array, const cudaPos& at)
+    {
+        if (array != nullptr) {
+            row = array->pitch();
+            slice = row * array->rows();
+            begin = array->at(at.x * array->element_bytes, at.y, at.z);
+        } else {
+            row = linear.pitch;
+            slice = row * linear.ysize;
+            begin = static_cast<char*>(linear.ptr) + at.z * slice + at.y * row + at.x;
+        }
+    }
+    char* begin;
+    std::size_t row, slice;
+};
+
+cudaError_t copy_box(const cudaMemcpy3DParms* p, std::uintptr_t caller)
+{
+    if (p == nullptr)
+        return failed(cudaErrorInvalidValue);
+    const box_side from(p->srcPtr, p->srcArray, p->srcPos), to(p->dstPtr, p->dstArray, p->dstPos);
+    // The extent counts elements where a side is an array, and otherwise bytes.
+    const cudaArray* array = p->srcArray != nullptr ? p->srcArray : p->dstArray;
+    const std::size_t width = p->extent.width * (array != nullptr ? array->element_bytes : 1);
+    for (std::size_t z = 0; z < p->extent.depth; ++z)
+        if (auto error = copy_rows(to.begin + z * to.slice, to.row, from.begin + z * from.slice, from.row, width,
+                                   p->extent.height, caller);
+            error != cudaSuccess)
+            return error;
+    return cudaSuccess;
+}
+
+// What is prefetched or advised about must be managed memory, or mapped for the device.
+cudaError_t managed_range(const void* place, std::size_t bytes)
+{
+    entered_runtime();
+    auto& memory = device_memory::instance();
+    const auto address = reinterpret_cast<std::uintptr_t>(place);
+    const allocation* here = memory.contains(address) ? memory.find(address) : nullptr;
+    if (here == nullptr || here->freed || here->kind != memory_kind::managed ||
+        address - reinterpret_cast<std::uintptr_t>(here->base) + bytes > here->size)
+        return failed(cudaErrorInvalidValue);
+    return cudaSuccess;
+}
+
+const CUstream_st& properties_of(cudaStream_t stream)
+{
+    static const CUstream_st legacy;
+    return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread ? legacy : *stream;
+}
+
+CUmemPoolHandle_st default_pool;
+std::atomic<cudaMemPool_t> current_pool = &default_pool;
 
 } // namespace
 
@@ -113,6 +220,10 @@ cudaError_t cudaMallocAsync(void** place, std::size_t bytes, cudaStream_t)
 {
     return allocate(place, bytes, CALL_SITE, memory_kind::device);
 }
+cudaError_t cudaMallocFromPoolAsync(void** place, std::size_t bytes, cudaMemPool_t, cudaStream_t)
+{
+    return allocate(place, bytes, CALL_SITE, memory_kind::device);
+}
 cudaError_t cudaMallocManaged(void** place, std::size_t bytes, unsigned)
 {
     return allocate(place, bytes, CALL_SITE, memory_kind::managed);
@@ -121,13 +232,69 @@ cudaError_t cudaMallocHost(void** place, std::size_t bytes)
 {
     return allocate(place, bytes, CALL_SITE, memory_kind::host);
 }
+cudaError_t cudaMallocHost(void** place, std::size_t bytes, unsigned)
+{
+    return allocate(place, bytes, CALL_SITE, memory_kind::host);
+}
 cudaError_t cudaHostAlloc(void** place, std::size_t bytes, unsigned)
 {
     return allocate(place, bytes, CALL_SITE, memory_kind::host);
 }
-cudaError_t cudaFree(void* place) { return release(place, CALL_SITE); }
+cudaError_t cudaMallocPitch(void** place, std::size_t* pitch, std::size_t width, std::size_t height)
+{
+    if (pitch == nullptr)
+        return failed(cudaErrorInvalidValue);
+    *pitch = (width + 511) / 512 * 512;
+    return allocate(place, *pitch * height, CALL_SITE, memory_kind::device);
+}
+cudaError_t cudaMalloc3D(cudaPitchedPtr* place, cudaExtent extent)
+{
+    if (place == nullptr)
+        return failed(cudaErrorInvalidValue);
+    *place = {nullptr, (extent.width + 511) / 512 * 512, extent.width, extent.height};
+    return allocate(&place->ptr, place->pitch * extent.height * extent.depth, CALL_SITE, memory_kind::device);
+}
+cudaError_t cudaFree(void* place)
+{
+    synchronised();
+    return release(place, CALL_SITE);
+}
 cudaError_t cudaFreeHost(void* place) { return release(place, CALL_SITE); }
 cudaError_t cudaFreeAsync(void* place, cudaStream_t) { return release(place, CALL_SITE); }
+
+cudaError_t cudaHostRegister(void* place, std::size_t bytes, unsigned)
+{
+    entered_runtime();
+    if (place == nullptr || bytes == 0)
+        return failed(cudaErrorInvalidValue);
+    auto& memory = device_memory::instance();
+    if (memory.contains(reinterpret_cast<std::uintptr_t>(place)) || !memory.add_host_range(place, bytes))
+        return failed(cudaErrorHostMemoryAlreadyRegistered);
+    return cudaSuccess;
+}
+cudaError_t cudaHostUnregister(void* place)
+{
+    entered_runtime();
+    return device_memory::instance().remove_host_range(place) ? cudaSuccess : failed(cudaErrorHostMemoryNotRegistered);
+}
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned)
+{
+    cudaPointerAttributes attributes;
+    cudaPointerGetAttributes(&attributes, host);
+    if (device == nullptr || attributes.type != cudaMemoryTypeHost)
+        return failed(cudaErrorInvalidValue);
+    *device = attributes.devicePointer;
+    return cudaSuccess;
+}
+cudaError_t cudaHostGetFlags(unsigned* flags, void* host)
+{
+    cudaPointerAttributes attributes;
+    cudaPointerGetAttributes(&attributes, host);
+    if (flags == nullptr || attributes.type != cudaMemoryTypeHost)
+        return failed(cudaErrorInvalidValue);
+    *flags = cudaHostAllocMapped | cudaHostAllocPortable;
+    return cudaSuccess;
+}
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* place)
 {
@@ -135,7 +302,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, const_cast<void*>(place)};
     auto& memory = device_memory::instance();
     const auto address = reinterpret_cast<std::uintptr_t>(place);
-    const allocation* here = memory.contains(address) ? memory.find(address) : nullptr;
+    const allocation* here = memory.contains(address) ? memory.find(address) : memory.host_range(address);
     if (here == nullptr || here->freed || address - reinterpret_cast<std::uintptr_t>(here->base) >= here->size)
         return cudaSuccess;
     attributes->device = 0;
@@ -144,35 +311,12 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     case memory_kind::host: attributes->type = cudaMemoryTypeHost; break;
     case memory_kind::managed: attributes->type = cudaMemoryTypeManaged; break;
     case memory_kind::device:
+    case memory_kind::device_heap:
         attributes->type = cudaMemoryTypeDevice;
         attributes->hostPointer = nullptr;
         break;
     }
     return cudaSuccess;
-}
-
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind)
-{
-    return copy(to, from, bytes, CALL_SITE);
-}
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t)
-{
-    return copy(to, from, bytes, CALL_SITE);
-}
-cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
-                         std::size_t height, cudaMemcpyKind)
-{
-    for (std::size_t row = 0; row < height; ++row)
-        if (auto error = copy(static_cast<char*>(to) + row * to_pitch,
-                              static_cast<const char*>(from) + row * from_pitch, width, CALL_SITE);
-            error != cudaSuccess)
-            return error;
-    return cudaSuccess;
-}
-cudaError_t cudaMemset(void* to, int value, std::size_t bytes) { return set(to, value, bytes, CALL_SITE); }
-cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t)
-{
-    return set(to, value, bytes, CALL_SITE);
 }
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total)
 {
@@ -180,15 +324,177 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total)
     *free = *total - std::min(*total, device_memory::instance().in_use());
     return cudaSuccess;
 }
-
-cudaError_t cudaStreamCreate(cudaStream_t* stream)
+cudaError_t cudaMemPrefetchAsync(const void* place, std::size_t bytes, int device, cudaStream_t)
 {
-    *stream = new CUstream_st{0};
+    if (device != 0 && device != cudaCpuDeviceId)
+        return failed(cudaErrorInvalidDevice);
+    return managed_range(place, bytes);
+}
+cudaError_t cudaMemPrefetchAsync(const void* place, std::size_t bytes, cudaMemLocation, unsigned, cudaStream_t)
+{
+    return managed_range(place, bytes);
+}
+cudaError_t cudaMemAdvise(const void* place, std::size_t bytes, cudaMemoryAdvise, int device)
+{
+    if (device != 0 && device != cudaCpuDeviceId)
+        return failed(cudaErrorInvalidDevice);
+    return managed_range(place, bytes);
+}
+cudaError_t cudaMemAdvise(const void* place, std::size_t bytes, cudaMemoryAdvise, cudaMemLocation)
+{
+    return managed_range(place, bytes);
+}
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void* place, std::size_t bytes, unsigned)
+{
+    return managed_range(place, bytes);
+}
+
+// Memory pools hold nothing back, so that their thresholds change nothing.
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device)
+{
+    *pool = &default_pool;
+    return device == 0 ? cudaSuccess : failed(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device)
+{
+    *pool = current_pool;
+    return device == 0 ? cudaSuccess : failed(cudaErrorInvalidDevice);
+}
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
+{
+    current_pool = pool;
+    return device == 0 ? cudaSuccess : failed(cudaErrorInvalidDevice);
+}
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*)
+{
+    *pool = new CUmemPoolHandle_st;
     return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return cudaStreamCreate(stream); }
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
+{
+    if (pool == nullptr || pool == &default_pool)
+        return failed(cudaErrorInvalidValue);
+    delete pool;
+    return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return cudaSuccess; }
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value)
+{
+    if (attribute < cudaMemPoolReuseFollowEventDependencies || attribute > cudaMemPoolAttrUsedMemHigh)
+        return failed(cudaErrorInvalidValue);
+    // The first three attributes are ints, and the others are 64-bit numbers.
+    std::memcpy(&pool->attributes[attribute], value, attribute < cudaMemPoolAttrReleaseThreshold ? 4 : 8);
+    return cudaSuccess;
+}
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value)
+{
+    if (attribute < cudaMemPoolReuseFollowEventDependencies || attribute > cudaMemPoolAttrUsedMemHigh)
+        return failed(cudaErrorInvalidValue);
+    if (attribute == cudaMemPoolAttrUsedMemCurrent || attribute == cudaMemPoolAttrReservedMemCurrent)
+        pool->attributes[attribute] = device_memory::instance().in_use();
+    std::memcpy(value, &pool->attributes[attribute], attribute < cudaMemPoolAttrReleaseThreshold ? 4 : 8);
+    return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc*, std::size_t) { return cudaSuccess; }
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind)
+{
+    synchronised();
+    return copy(to, from, bytes, kind, CALL_SITE);
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t)
+{
+    return copy(to, from, bytes, kind, CALL_SITE);
+}
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, std::size_t bytes)
+{
+    return to_device == 0 && from_device == 0 ? copy(to, from, bytes, CALL_SITE) : failed(cudaErrorInvalidDevice);
+}
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+                                cudaStream_t)
+{
+    return to_device == 0 && from_device == 0 ? copy(to, from, bytes, CALL_SITE) : failed(cudaErrorInvalidDevice);
+}
+cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                         std::size_t height, cudaMemcpyKind kind)
+{
+    synchronised();
+    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind, CALL_SITE);
+}
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                              std::size_t width, std::size_t height, cudaMemcpyKind kind, cudaStream_t)
+{
+    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind, CALL_SITE);
+}
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) { return copy_box(parameters, CALL_SITE); }
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t)
+{
+    return copy_box(parameters, CALL_SITE);
+}
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) { return set(to, value, bytes, CALL_SITE); }
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t)
+{
+    return set(to, value, bytes, CALL_SITE);
+}
+cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height)
+{
+    return set_rows(to, pitch, value, width, height, CALL_SITE);
+}
+cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                              cudaStream_t)
+{
+    return set_rows(to, pitch, value, width, height, CALL_SITE);
+}
+cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent)
+{
+    for (std::size_t z = 0; z < extent.depth; ++z)
+        if (auto error = set_rows(static_cast<char*>(to.ptr) + z * to.ysize * to.pitch, to.pitch, value, extent.width,
+                                  extent.height, CALL_SITE);
+            error != cudaSuccess)
+            return error;
+    return cudaSuccess;
+}
+cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t)
+{
+    return cudaMemset3D(to, value, extent);
+}
+
+cudaError_t cuda::copy_to_symbol(void* symbol, std::size_t size, const void* from, std::size_t bytes,
+                                 std::size_t offset)
+{
+    if (offset > size || bytes > size - offset)
+        return failed(cudaErrorInvalidValue);
+    return copy(static_cast<char*>(symbol) + offset, from, bytes, CALL_SITE);
+}
+cudaError_t cuda::copy_from_symbol(void* to, const void* symbol, std::size_t size, std::size_t bytes,
+                                   std::size_t offset)
+{
+    if (offset > size || bytes > size - offset)
+        return failed(cudaErrorInvalidValue);
+    return copy(to, static_cast<const char*>(symbol) + offset, bytes, CALL_SITE);
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority)
+{
+    static std::atomic<unsigned long long> last_id = 2; // 1 and 2 are the default streams
+    entered_runtime();
+    if (stream == nullptr || flags > cudaStreamNonBlocking)
+        return failed(cudaErrorInvalidValue);
+    *stream = new CUstream_st{flags, std::clamp(priority, -5, 0), ++last_id};
+    return cudaSuccess;
+}
+cudaError_t cudaStreamCreate(cudaStream_t* stream)
+{
+    return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0);
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags)
+{
+    return cudaStreamCreateWithPriority(stream, flags, 0);
+}
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
+        return failed(cudaErrorInvalidResourceHandle);
     delete stream;
     return cudaSuccess;
 }
@@ -198,157 +504,80 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status)
     *status = cudaStreamCaptureStatusNone;
     return cudaSuccess;
 }
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamQuery(cudaStream_t) { return cudaDeviceSynchronize(); }
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
-
-cudaError_t cudaEventCreate(cudaEvent_t* event)
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority)
 {
-    *event = new CUevent_st{{}, false};
+    *priority = properties_of(stream).priority;
     return cudaSuccess;
 }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags)
+{
+    *flags = properties_of(stream).flags;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id)
+{
+    *id = stream == cudaStreamPerThread ? 2 : std::max(1ull, properties_of(stream).id);
+    return cudaSuccess;
+}
+cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) { return cudaGetDevice(device); }
+cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) { return cudaSuccess; }
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned flags)
+{
+    if (callback == nullptr || flags != 0)
+        return failed(cudaErrorInvalidValue);
+    callback(stream, cudaDeviceSynchronize(), data);
+    return cudaSuccess;
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void* data)
+{
+    entered_runtime();
+    if (function == nullptr)
+        return failed(cudaErrorInvalidValue);
+    function(data);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags)
+{
+    entered_runtime();
+    if (event == nullptr)
+        return failed(cudaErrorInvalidValue);
+    *event = new CUevent_st{flags};
+    return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
+cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) { return cudaEventCreateWithFlags(event, flags); }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t)
 {
     entered_runtime();
     if (event == nullptr)
         return failed(cudaErrorInvalidResourceHandle);
-    *event = {std::chrono::steady_clock::now(), true};
+    event->when = std::chrono::steady_clock::now();
+    event->recorded = true;
     return cudaSuccess;
 }
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned)
+{
+    return cudaEventRecord(event, stream);
+}
 cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaDeviceSynchronize(); }
-cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventQuery(cudaEvent_t) { return cudaDeviceSynchronize(); }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to)
 {
-    if (from == nullptr || to == nullptr || !from->recorded || !to->recorded)
+    if (milliseconds == nullptr)
+        return failed(cudaErrorInvalidValue);
+    if (from == nullptr || to == nullptr || !from->recorded || !to->recorded ||
+        ((from->flags | to->flags) & cudaEventDisableTiming) != 0)
         return failed(cudaErrorInvalidResourceHandle);
     *milliseconds = std::chrono::duration<float, std::milli>(to->when - from->when).count();
     return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
+    if (event == nullptr)
+        return failed(cudaErrorInvalidResourceHandle);
     delete event;
     return cudaSuccess;
-}
-
-cudaError_t cudaDeviceReset() { return cudaSuccess; }
-cudaError_t cudaGetDeviceCount(int* count)
-{
-    *count = 1;
-    return cudaSuccess;
-}
-cudaError_t cudaGetDevice(int* device)
-{
-    *device = 0;
-    return cudaSuccess;
-}
-cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : failed(cudaErrorInvalidDevice); }
-
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device)
-{
-    if (device != 0)
-        return failed(cudaErrorInvalidDevice);
-    const auto& m = current_options().machine;
-    *p = {};
-    std::snprintf(p->name, sizeof p->name, "simulated %s", m.name.c_str());
-    p->totalGlobalMem = m.memory_bytes;
-    p->sharedMemPerBlock = m.shared_per_block;
-    p->sharedMemPerBlockOptin = m.shared_opt_in;
-    p->sharedMemPerMultiprocessor = m.shared_per_sm;
-    p->totalConstMem = 64 << 10;
-    p->regsPerBlock = 65536;
-    p->warpSize = static_cast<int>(m.warp_width);
-    p->maxThreadsPerBlock = static_cast<int>(m.threads_per_block);
-    p->maxThreadsDim[0] = p->maxThreadsDim[1] = static_cast<int>(m.threads_per_block);
-    p->maxThreadsDim[2] = 64;
-    p->maxGridSize[0] = 2147483647;
-    p->maxGridSize[1] = p->maxGridSize[2] = 65535;
-    p->clockRate = p->memoryClockRate = 1000000;
-    p->memoryBusWidth = 4096;
-    p->major = m.major;
-    p->minor = m.minor;
-    p->multiProcessorCount = static_cast<int>(m.sms);
-    p->maxThreadsPerMultiProcessor = static_cast<int>(m.threads_per_sm);
-    p->maxBlocksPerMultiProcessor = static_cast<int>(m.blocks_per_sm);
-    p->l2CacheSize = 4 << 20;
-    p->cooperativeLaunch = p->concurrentKernels = p->managedMemory = p->unifiedAddressing = 1;
-    return cudaSuccess;
-}
-
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device)
-{
-    cudaDeviceProp p;
-    if (auto error = cudaGetDeviceProperties(&p, device); error != cudaSuccess)
-        return error;
-    switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; break;
-    case cudaDevAttrMaxSharedMemoryPerBlock: *value = static_cast<int>(p.sharedMemPerBlock); break;
-    case cudaDevAttrWarpSize: *value = p.warpSize; break;
-    case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
-    case cudaDevAttrL2CacheSize: *value = p.l2CacheSize; break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = p.maxThreadsPerMultiProcessor; break;
-    case cudaDevAttrComputeCapabilityMajor: *value = p.major; break;
-    case cudaDevAttrComputeCapabilityMinor: *value = p.minor; break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = static_cast<int>(p.sharedMemPerMultiprocessor); break;
-    case cudaDevAttrIntegrated: *value = 0; break;
-    case cudaDevAttrComputeMode: *value = cudaComputeModeDefault; break;
-    case cudaDevAttrClockRate: *value = p.clockRate; break;
-    case cudaDevAttrCooperativeLaunch: *value = 1; break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(p.sharedMemPerBlockOptin); break;
-    case cudaDevAttrMaxBlocksPerMultiprocessor: *value = p.maxBlocksPerMultiProcessor; break;
-    case cudaDevAttrMemoryPoolsSupported: *value = 1; break;
-    default: return failed(cudaErrorInvalidValue);
-    }
-    return cudaSuccess;
-}
-cudaError_t cudaRuntimeGetVersion(int* version)
-{
-    *version = 13000;
-    return cudaSuccess;
-}
-cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
-
-#define UPSWEEP_ERRORS(X)                                                                                              \
-    X(cudaSuccess, "no error")                                                                                         \
-    X(cudaErrorInvalidValue, "invalid argument")                                                                       \
-    X(cudaErrorMemoryAllocation, "out of memory")                                                                      \
-    X(cudaErrorInitializationError, "initialization error")                                                            \
-    X(cudaErrorInvalidConfiguration, "invalid configuration argument")                                                 \
-    X(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version")                     \
-    X(cudaErrorInvalidSymbol, "invalid device symbol")                                                                 \
-    X(cudaErrorInvalidDevicePointer, "invalid device pointer")                                                         \
-    X(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy")                                            \
-    X(cudaErrorNoDevice, "no CUDA-capable device is detected")                                                         \
-    X(cudaErrorInvalidDevice, "invalid device ordinal")                                                                \
-    X(cudaErrorInvalidResourceHandle, "invalid resource handle")                                                       \
-    X(cudaErrorNotReady, "device not ready")                                                                           \
-    X(cudaErrorIllegalAddress, "an illegal memory access was encountered")                                             \
-    X(cudaErrorLaunchOutOfResources, "too many resources requested for launch")                                        \
-    X(cudaErrorLaunchTimeout, "the launch timed out and was terminated")                                               \
-    X(cudaErrorAssert, "device-side assert triggered")                                                                 \
-    X(cudaErrorMisalignedAddress, "misaligned address")                                                                \
-    X(cudaErrorLaunchFailure, "unspecified launch failure")                                                            \
-    X(cudaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch")                                     \
-    X(cudaErrorInvalidClusterSize, "cluster misconfiguration")                                                         \
-    X(cudaErrorNotSupported, "operation not supported")                                                                \
-    X(cudaErrorUnknown, "unknown error")
-
-const char* cudaGetErrorString(cudaError_t error)
-{
-    switch (error) {
-#define X(name, text)                                                                                                  \
-    case name: return text;
-        UPSWEEP_ERRORS(X)
-#undef X
-    }
-    return "unrecognized error code";
-}
-const char* cudaGetErrorName(cudaError_t error)
-{
-    switch (error) {
-#define X(name, text)                                                                                                  \
-    case name: return #name;
-        UPSWEEP_ERRORS(X)
-#undef X
-    }
-    return "unrecognized error code";
 }

@@ -11,6 +11,8 @@
 #include <memory>
 #include <mutex>
 
+#include "debug_info.h"
+
 namespace upsweep::simulator {
 
 namespace {
@@ -26,8 +28,6 @@ public:
         session_ = dwfl_begin(&callbacks);
         refresh();
     }
-    ~source_map() { dwfl_end(session_); }
-
     Dwfl_Module* module_of(std::uintptr_t address)
     {
         auto* module = dwfl_addrmodule(session_, address);
@@ -48,13 +48,24 @@ private:
     Dwfl* session_;
 };
 
-std::mutex guard;
-
+// A report may be made while the program exits, so that nothing of this is ever destroyed.
 source_map& map()
 {
-    static source_map sources;
+    static auto& sources = *new source_map;
     return sources;
 }
+
+} // namespace
+
+namespace debug_info {
+
+std::mutex& guard()
+{
+    static auto& one = *new std::mutex;
+    return one;
+}
+
+Dwfl_Module* module_of(std::uintptr_t address) { return map().module_of(address); }
 
 std::string demangled(const char* name)
 {
@@ -64,6 +75,36 @@ std::string demangled(const char* name)
     std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
     return status == 0 ? text.get() : name;
 }
+
+// (dwarf_getscopes does not look into namespaces, where clang keeps its functions, nor into classes.)
+bool enclosing(Dwarf_Die& die, Dwarf_Addr address, std::vector<Dwarf_Die>& scopes)
+{
+    Dwarf_Die child;
+    if (dwarf_child(&die, &child) != 0)
+        return false;
+    do {
+        const int tag = dwarf_tag(&child);
+        const bool has_code =
+            tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine;
+        if (!has_code || dwarf_haspc(&child, address) <= 0) {
+            // The call operator of a lambda is within the lambda's class, and that within the function around it.
+            const bool may_hold_functions = tag == DW_TAG_namespace || tag == DW_TAG_subprogram ||
+                                            tag == DW_TAG_lexical_block || tag == DW_TAG_structure_type ||
+                                            tag == DW_TAG_class_type;
+            if (may_hold_functions && enclosing(child, address, scopes))
+                return true;
+            continue;
+        }
+        scopes.push_back(child);
+        enclosing(child, address, scopes);
+        return true;
+    } while (dwarf_siblingof(&child, &child) == 0);
+    return false;
+}
+
+} // namespace debug_info
+
+namespace {
 
 // "void f<int>(int*)" becomes "f<int>".
 std::string without_signature(std::string name)
@@ -96,26 +137,24 @@ bool is_simulators_own(const std::string& file)
            file.find("/usr/include/c++/") != file.npos;
 }
 
-// The functions, blocks and inlined calls around an instruction, outermost first. (dwarf_getscopes does not look into
-// namespaces, where clang keeps its functions.)
-bool enclosing(Dwarf_Die& die, Dwarf_Addr address, std::vector<Dwarf_Die>& scopes)
+// Where a function was called that the compiler has put in the place of the call.
+location call_of(Dwarf_Die& unit, Dwarf_Die& inlined)
 {
-    Dwarf_Die child;
-    if (dwarf_child(&die, &child) != 0)
-        return false;
-    do {
-        const int tag = dwarf_tag(&child);
-        if (tag == DW_TAG_namespace && enclosing(child, address, scopes))
-            return true;
-        if (tag != DW_TAG_subprogram && tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine)
-            continue;
-        if (dwarf_haspc(&child, address) <= 0)
-            continue;
-        scopes.push_back(child);
-        enclosing(child, address, scopes);
-        return true;
-    } while (dwarf_siblingof(&child, &child) == 0);
-    return false;
+    auto value = [&](unsigned attribute) {
+        Dwarf_Attribute held;
+        Dwarf_Word word = 0;
+        if (dwarf_formudata(dwarf_attr(&inlined, attribute, &held), &word) != 0)
+            word = 0;
+        return word;
+    };
+    Dwarf_Files* files = nullptr;
+    dwarf_getsrcfiles(&unit, &files, nullptr);
+    location where;
+    if (const char* file = dwarf_filesrc(files, value(DW_AT_call_file), nullptr, nullptr))
+        where.file = file;
+    where.line = static_cast<int>(value(DW_AT_call_line));
+    where.column = static_cast<int>(value(DW_AT_call_column));
+    return where;
 }
 
 location resolve(std::uintptr_t return_address)
@@ -125,7 +164,7 @@ location resolve(std::uintptr_t return_address)
     Dwfl_Module* module = map().module_of(address);
     if (module == nullptr)
         return found;
-    found.function = without_signature(demangled(dwfl_module_addrname(module, address)));
+    found.function = without_signature(debug_info::demangled(dwfl_module_addrname(module, address)));
     int line = 0, column = 0;
     if (Dwfl_Line* source = dwfl_module_getsrc(module, address))
         if (const char* file = dwfl_lineinfo(source, nullptr, &line, &column, nullptr, nullptr))
@@ -136,27 +175,18 @@ location resolve(std::uintptr_t return_address)
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
     std::vector<Dwarf_Die> scopes;
-    if (unit == nullptr || !enclosing(*unit, address - bias, scopes))
+    if (unit == nullptr || !debug_info::enclosing(*unit, address - bias, scopes))
         return found;
-    Dwarf_Files* files = nullptr;
-    dwarf_getsrcfiles(unit, &files, nullptr);
     // NOLINTNEXTLINE(modernize-loop-convert): clang 14 cannot compile std::views::reverse
     for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
         if (dwarf_tag(&*scope) != DW_TAG_inlined_subroutine)
             continue;
-        auto value = [&](unsigned attribute) {
-            Dwarf_Attribute held;
-            Dwarf_Word word = 0;
-            if (dwarf_formudata(dwarf_attr(&*scope, attribute, &held), &word) != 0)
-                word = 0;
-            return word;
-        };
-        const char* file = dwarf_filesrc(files, value(DW_AT_call_file), nullptr, nullptr);
-        if (file == nullptr || is_simulators_own(file))
+        const location call = call_of(*unit, *scope);
+        if (call.file.empty() || is_simulators_own(call.file))
             continue;
-        found.file = file;
-        found.line = static_cast<int>(value(DW_AT_call_line));
-        found.column = static_cast<int>(value(DW_AT_call_column));
+        found.file = call.file;
+        found.line = call.line;
+        found.column = call.column;
         break;
     }
     return found;
@@ -166,20 +196,60 @@ location resolve(std::uintptr_t return_address)
 
 const location& locate(std::uintptr_t return_address)
 {
-    static std::unordered_map<std::uintptr_t, location> known;
-    std::lock_guard lock(guard);
+    static auto& known = *new std::unordered_map<std::uintptr_t, location>;
+    std::lock_guard lock(debug_info::guard());
     auto found = known.find(return_address);
     if (found == known.end())
         found = known.emplace(return_address, return_address == 0 ? location{} : resolve(return_address)).first;
     return found->second;
 }
 
+bool debug_info_is_at_rest()
+{
+    std::unique_lock lock(debug_info::guard(), std::try_to_lock);
+    return lock.owns_lock();
+}
+
 std::string function_name(const void* entry)
 {
-    std::lock_guard lock(guard);
+    std::lock_guard lock(debug_info::guard());
     const auto address = reinterpret_cast<Dwarf_Addr>(entry);
     Dwfl_Module* module = map().module_of(address);
-    return module == nullptr ? "kernel" : without_signature(demangled(dwfl_module_addrname(module, address)));
+    return module == nullptr ? "kernel"
+                             : without_signature(debug_info::demangled(dwfl_module_addrname(module, address)));
+}
+
+std::vector<call_level> call_levels(std::uintptr_t return_address)
+{
+    const location innermost = locate(return_address);
+    std::lock_guard lock(debug_info::guard());
+    const Dwarf_Addr address = return_address - 1;
+    Dwfl_Module* module = map().module_of(address);
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* unit = module == nullptr ? nullptr : dwfl_module_addrdie(module, address, &bias);
+    std::vector<Dwarf_Die> scopes;
+    if (unit == nullptr || !debug_info::enclosing(*unit, address - bias, scopes))
+        return {};
+    std::erase_if(scopes, [](Dwarf_Die& scope) { return dwarf_tag(&scope) == DW_TAG_lexical_block; });
+    std::vector<call_level> levels;
+    for (std::size_t i = 0; i < scopes.size(); ++i) {
+        const location where = i + 1 < scopes.size() ? call_of(*unit, scopes[i + 1]) : innermost;
+        if (is_simulators_own(where.file))
+            break;
+        levels.push_back({dwarf_dieoffset(&scopes[i]), where});
+    }
+    return levels;
+}
+
+std::uintptr_t start_of_function(std::uintptr_t pc)
+{
+    std::lock_guard lock(debug_info::guard());
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    Dwfl_Module* module = map().module_of(pc);
+    const bool found =
+        module != nullptr && dwfl_module_addrinfo(module, pc, &offset, &symbol, nullptr, nullptr, nullptr) != nullptr;
+    return found ? pc - offset : 0;
 }
 
 } // namespace upsweep::simulator

@@ -53,6 +53,30 @@ TEST(races, a_write_after_many_readers)
     EXPECT_FOUND(run(broadcast_then_overwrite<false>, 1, 64, 0, out), race);
 }
 
+// Both words have several readers in one interval, and their bytes are written one by one.
+__global__ void bytes_of_words_with_many_readers(int* out)
+{
+    __shared__ int words[2];
+    auto* bytes = reinterpret_cast<unsigned char*>(words);
+    if (threadIdx.x < 2)
+        words[threadIdx.x] = 1;
+    __syncthreads();
+    int sum = words[0] + bytes[4];
+    __syncthreads();
+    if (threadIdx.x == 0)
+        bytes[0] = 2;
+    sum += words[1];
+    if (threadIdx.x == 1)
+        bytes[1] = 3;
+    out[threadIdx.x] = sum;
+}
+
+TEST(races, bytes_of_a_word_have_their_own_readers)
+{
+    device_array<int> out(64);
+    EXPECT_CLEAN(run(bytes_of_words_with_many_readers, 1, 64, 0, out));
+}
+
 template <bool Synced>
 __global__ void lanes_in_step(int* out)
 {

@@ -194,3 +194,52 @@ TEST(geometry, presets_are_known_by_name)
     EXPECT_THROW(sim::geometry::preset("sm_1"), std::invalid_argument);
     EXPECT_EQ(sim::geometry::preset("sm_90").sms, 132u);
 }
+
+// One instruction, whose lanes access the same words relative to the first lane each time, counts anew where these lie.
+__global__ void loads_from_shifted_addresses(const int* in, int* out)
+{
+    int sum = 0;
+    for (int shift = 0; shift < 8; ++shift)
+        sum += in[threadIdx.x + shift];
+    out[threadIdx.x] = sum;
+}
+
+TEST(counters, the_same_load_from_other_transactions)
+{
+    device_array<int> in(std::vector<int>(64, 1)), out(32);
+    const auto c = run(loads_from_shifted_addresses, 1, 32, 0, in, out).total;
+    EXPECT_EQ(c.global_loads, 8u);
+    EXPECT_EQ(c.load_transactions, 4u + 7 * 5);
+    EXPECT_EQ(c.load_bytes, 8u * 128);
+}
+
+// The rows of a tile, as a block of 16 by 2 threads reads them: 2 words by 16 lanes each, then 16 words by 2 lanes each, and
+// at last a column, whose 2 words of a lane pair lie in one bank when the pitch is 32 words.
+__global__ void reads_tiles(int* out)
+{
+    __shared__ int tile[16 * 32];
+    const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+    for (int i = y * 16 + x; i < 16 * 32; i += 32)
+        tile[i] = i;
+    __syncthreads();
+    int sum = 0;
+    for (int k = 0; k < 4; ++k)
+        sum += tile[y * 16 + k];
+    for (int k = 0; k < 4; ++k)
+        sum += tile[k * 32 + x];
+    for (int k = 0; k < 4; ++k)
+        sum += tile[x * 32 + k];
+    out[y * 16 + x] = sum;
+}
+
+TEST(counters, banks_of_tiles)
+{
+    device_array<int> out(32);
+    const auto c = run(reads_tiles, 1, dim3(16, 2), 0, out).total;
+    EXPECT_EQ(c.shared_stores, 16u);
+    EXPECT_EQ(c.shared_loads, 12u);
+    EXPECT_EQ(c.shared_load_accesses, 12u * 32);
+    EXPECT_EQ(c.shared_wavefronts, 16u + 4 + 4 + 4 * 16);
+    EXPECT_EQ(c.bank_conflicts, 4u * 15);
+    EXPECT_EQ(c.worst_bank, 16u);
+}

@@ -324,7 +324,8 @@ TEST(schedules, host_threads_simulate_independently)
     for (int i = 0; i < 2; ++i) {
         EXPECT_EQ(together[i].data, alone[i].data);
         EXPECT_EQ(together[i].operations, alone[i].operations);
-        EXPECT_EQ(together[i].races, 5u);
+        EXPECT_EQ(together[i].races, alone[i].races); // a race of each class: in a warp, between blocks, and by hazard
+        EXPECT_GE(alone[i].races, 5u);
     }
 }
 

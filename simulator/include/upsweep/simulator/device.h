@@ -91,9 +91,12 @@ void nanosleep(unsigned nanoseconds);
 std::uint64_t clock();
 void* map_shared(const void* address, unsigned block_of_cluster);
 bool is_shared(const void* address);
+bool is_global(const void* address); // in device memory, or a variable of the device
+void* shared_base();                 // the begin of the block's shared memory
 std::size_t dynamic_shared_bytes();
 [[noreturn]] void trap(const char* why);
-unsigned cluster_rank(); // of the block in its cluster
+[[noreturn]] void refuse_launch(); // of a kernel by a kernel
+unsigned cluster_rank();           // of the block in its cluster
 void applied_operator();
 std::uint64_t barrier_interval(); // how many block barriers the calling thread has passed
 

@@ -74,8 +74,15 @@ enum class finding_kind {
     assertion,
     missing_proxy_fence,
     unfinished_copy,
-    mbarrier_misuse
+    mbarrier_misuse,
+    host_access,           // of the host, to memory that only the device can reach
+    unsynchronised_access, // of the host, to what a launch uses that it has not waited for
+    wrong_direction,       // of a copy
+    endless_loop,          // of a thread that touches no memory and comes to no barrier
+    lanes_wait,            // for one another, on a GPU whose lanes run in lockstep
+    launch_in_kernel
 };
+inline constexpr finding_kind last_finding_kind = finding_kind::launch_in_kernel;
 const char* name_of(finding_kind);
 
 struct party {
@@ -90,7 +97,12 @@ struct finding {
     std::string kernel, message;
     std::vector<party> parties; // the one that the checker stopped at comes first
     std::uint64_t count = 1;    // how often it happened at these places
-    std::string text() const;   // the whole finding, one line a party
+    std::string hazard{};       // of two accesses in the order in which they happened: "RAW", "WAR" or "WAW"
+    std::string variable{};     // what was accessed the first time, as in tile[19]
+    bool benign = false;        // two threads wrote, but the same value each time
+    std::string remedy{};       // one sentence: what to change in the program
+    location launch{};          // where the host launched the kernel, if that is known
+    std::string text() const;   // the whole finding, one line a party, and the remedy
 };
 
 struct launch_report {
@@ -104,6 +116,10 @@ struct launch_report {
     std::uint64_t work = 0;          // operator applications of all threads
     std::vector<finding> findings;
     bool completed = true;
+    std::string note; // why it was stopped
+    // The blocks that ran to their end, and those of the grid. They differ after a stop, and where options::blocks asks for a
+    // sample.
+    std::uint64_t blocks_run = 0, blocks_total = 0;
     std::uint64_t lane_operations = 0; // thread-level memory operations that were simulated
     double seconds = 0;
 };

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +51,13 @@ struct schedule {
     std::string name() const;
 };
 
+// How far a running launch has come.
+struct launch_progress {
+    std::string kernel;
+    std::uint64_t blocks_done = 0, blocks_total = 0; // of the blocks that run
+    double seconds = 0;                              // since the launch began
+};
+
 struct options {
     simulator::geometry machine = geometry::preset("sm_90");
     simulator::schedule schedule;
@@ -56,10 +65,26 @@ struct options {
     std::size_t resident_threads = 16384; // blocks with further threads wait for a place, as they do on a GPU
     std::uint64_t patience = 2'000'000;   // warp instructions without any progress before a livelock is reported
     std::size_t stack_bytes = 64 << 10;
+    double lane_seconds =
+        5; // of computing without an access or a barrier, after which a thread's loop counts as endless
+    std::uint64_t blocks =
+        0; // so many, evenly spaced, stand for the whole grid, unless the launch is cooperative; 0: all
+    std::function<void(const launch_progress&)> progress; // called about five times a second while a launch runs
 };
 
 // Options and reports belong to the calling host thread.
 options& current_options();
+
+// What the launch that runs on this host thread has counted and found so far. It may be called from a kernel, too.
+std::optional<launch_report> running_launch_report();
+
+// Whether a report can be made at once: not while the simulator's tables are in use, by a call that a signal has interrupted,
+// say. It may be called from a signal handler.
+bool report_is_possible() noexcept;
+
+// Ends the running launch of each host thread, and every later one, soon after it has begun; `why` becomes the note of their
+// reports. It may be called from a signal handler. Null takes the request back.
+void request_stop(const char* why) noexcept;
 
 // Collects the reports of this thread's launches, and the findings that belong to no launch, while it lives.
 class recording {
@@ -73,9 +98,13 @@ public:
     // The findings of the launches and of the host's calls between them, and the device memory that is still allocated.
     std::vector<finding> findings() const;
     void add(launch_report report);
-    void add(finding found) { host_findings_.push_back(std::move(found)); }
+    void add(finding found); // counts one more where the same was found at the same place before
+    // From now on, the launches of host threads without a recording of their own are collected, too, and host threads that
+    // are new begin with this thread's options.
+    void share_with_new_threads();
 
 private:
+    mutable std::mutex guard_;
     recording* outer_;
     std::uint64_t first_allocation_;
     std::vector<launch_report> launches_;

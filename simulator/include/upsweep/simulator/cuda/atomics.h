@@ -78,3 +78,14 @@ UPSWEEP_ATOMIC_CAS(atomicCAS, device)
 UPSWEEP_ATOMIC_CAS(atomicCAS_block, block)
 UPSWEEP_ATOMIC_CAS(atomicCAS_system, system)
 #undef UPSWEEP_ATOMIC_CAS
+
+// Vectors of floats are added member by member (sm_90).
+#define UPSWEEP_ATOMIC_VECTOR(type, ...)                                                                               \
+    UPSWEEP_INLINE type atomicAdd(type* address, type value)                                                           \
+    {                                                                                                                  \
+        return upsweep::simulator::cuda::update(                                                                       \
+            address, [=](type old) -> type { return __VA_ARGS__; }, upsweep::simulator::device::scope::device);        \
+    }
+UPSWEEP_ATOMIC_VECTOR(float2, {old.x + value.x, old.y + value.y})
+UPSWEEP_ATOMIC_VECTOR(float4, {old.x + value.x, old.y + value.y, old.z + value.z, old.w + value.w})
+#undef UPSWEEP_ATOMIC_VECTOR

@@ -3,6 +3,7 @@
 // Launches a kernel. Its arguments are kept while the grid runs, and every thread calls it with copies of them.
 #pragma once
 
+#include <cstring>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -17,7 +18,8 @@ struct launch_shape {
     cudaStream_t stream = nullptr;
     dim3 cluster{1, 1, 1};
     bool cooperative = false;
-    const char* name = nullptr; // of the kernel, where its address does not tell it
+    const char* name = nullptr;     // of the kernel, where its address does not tell it
+    std::uintptr_t launched_at = 0; // the instruction of the host, where it is known
 };
 
 // Runs the grid to its end. The error is also the thread's last error, as after a launch by <<<>>>.
@@ -50,7 +52,7 @@ cudaError_t launch(bool returns_error, const launch_shape& shape, void (*kernel)
                     returns_error);
 }
 
-// What kernel<<<grid, block, shared, stream>>>(arguments...) is rewritten to.
+// A launch of a kernel without a stub: configured(kernel, grid, block)(arguments...).
 template <class... Parameters>
 class configured {
 public:
@@ -69,45 +71,99 @@ private:
     launch_shape shape_;
 };
 
-// What a learner's launch is rewritten to. The kernel may be a template whose arguments follow from the call, so that it is
-// given as a body that calls it.
-template <class Body, class... Arguments>
-struct held_body {
-    Body* body;
-    std::tuple<Arguments...> arguments;
+// The laboratory turns kernel<<<grid, block, shared, stream>>>(arguments...) into `configure` and an ordinary call. What is
+// called is the kernel's stub: the function whose body the laboratory has made a function object.
+void announce(const launch_shape& shape);
+inline __attribute__((always_inline)) void configure(dim3 grid, dim3 block, std::size_t dynamic_shared = 0,
+                                                     cudaStream_t stream = nullptr)
+{
+    if (device::inside_kernel())
+        device::refuse_launch();
+    announce({grid, block, dynamic_shared, stream});
+}
 
-    template <std::size_t... I>
-    __attribute__((no_sanitize("thread"))) void call(std::index_sequence<I...>)
+// The body of a kernel, of which each thread of a grid runs a copy of its own.
+template <class Body>
+struct held_body {
+    __attribute__((no_sanitize("thread"))) static void run(void* original)
     {
-        (*body)(std::get<I>(arguments)...);
-    }
-    __attribute__((no_sanitize("thread"))) static void run(void* self)
-    {
-        static_cast<held_body*>(self)->call(std::index_sequence_for<Arguments...>{});
+        if constexpr (std::is_trivially_copyable_v<Body>) {
+            alignas(Body) unsigned char copy[sizeof(Body)];
+            for (std::size_t i = 0; i < sizeof(Body); ++i) { // a call of memcpy would be an access of the thread
+                copy[i] = static_cast<const unsigned char*>(original)[i];
+                asm volatile("" ::: "memory");
+            }
+            (*reinterpret_cast<Body*>(copy))();
+        } else {
+            Body copy(*static_cast<const Body*>(original));
+            copy();
+        }
     }
 };
 
-template <class Body>
-class named_launch {
+class kernel_stub {
 public:
-    named_launch(const char* name, Body body, dim3 grid, dim3 block, std::size_t dynamic_shared = 0,
-                 cudaStream_t stream = nullptr)
-        : name_(name), body_(body), shape_{grid, block, dynamic_shared, stream, {1, 1, 1}, false, nullptr}
+    // The signature is that of the compiler's __PRETTY_FUNCTION__.
+    __attribute__((noinline)) explicit kernel_stub(const char* signature);
+
+    // Replaces the parameters where the launch gave the addresses of their values, as cudaLaunchKernel does.
+    template <class... Parameters>
+    void take(Parameters&... parameters)
     {
+        if (addresses_ == nullptr)
+            return;
+        std::size_t i = 0;
+        (std::memcpy(const_cast<std::remove_const_t<Parameters>*>(&parameters), addresses_[i++], sizeof parameters),
+         ...);
     }
-    template <class... Arguments>
-    void operator()(Arguments&&... arguments)
+
+    template <class Body>
+    void run(Body body)
     {
-        held_body<Body, std::decay_t<Arguments>...> held{&body_, {std::forward<Arguments>(arguments)...}};
-        shape_.name = name_;
-        run_grid(nullptr, shape_, &decltype(held)::run, &held, sizeof held, false);
+        if (in_thread_) // of a grid, which calls the kernel as a function
+            body();
+        else
+            launch(&held_body<Body>::run, &body, sizeof body);
     }
 
 private:
-    const char* name_;
-    Body body_;
-    launch_shape shape_;
+    void launch(void (*run)(void*), void* body, std::size_t bytes);
+
+    const char* signature_;
+    const void* kernel_ = nullptr;
+    void** addresses_ = nullptr;
+    bool in_thread_ = false;
 };
+
+// Launches the kernel whose stub is at an address, with the values of its parameters at the given ones.
+cudaError_t launch_by_address(const void* kernel, const launch_shape& shape, void** arguments);
+
+// Whether a grid runs on this host thread. It may be asked by a signal handler.
+bool launch_is_running() noexcept;
+// What is called after each launch.
+void after_launches(void (*action)());
+
+// What instructions in inline PTX tell or do.
+unsigned warp_of_block();
+unsigned warps_of_block();
+unsigned multiprocessor();
+unsigned multiprocessors();
+inline __attribute__((always_inline)) void refuse_ptx(const char* instruction_is_not_simulated)
+{
+    device::trap(instruction_is_not_simulated);
+}
+constexpr unsigned bit_field(unsigned from, unsigned position, unsigned length)
+{
+    position &= 255, length &= 255;
+    const unsigned shifted = position < 32 ? from >> position : 0;
+    return length < 32 ? shifted & ((1u << length) - 1) : shifted;
+}
+constexpr unsigned with_bit_field(unsigned field, unsigned into, unsigned position, unsigned length)
+{
+    position &= 255, length &= 255;
+    const unsigned ones = length < 32 ? (1u << length) - 1 : ~0u;
+    return position < 32 ? (into & ~(ones << position)) | (field & ones) << position : into;
+}
 
 template <class... Parameters, std::size_t... I>
 cudaError_t launch_untyped(bool cooperative, void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
@@ -134,6 +190,20 @@ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid
     return upsweep::simulator::cuda::launch_untyped(true, kernel, grid, block, arguments, shared, stream,
                                                     std::index_sequence_for<Parameters...>{});
 }
+
+#ifdef UPSWEEP_TRANSLATED
+inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared = 0,
+                                    cudaStream_t stream = nullptr)
+{
+    return upsweep::simulator::cuda::launch_by_address(kernel, {grid, block, shared, stream}, arguments);
+}
+inline cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                               std::size_t shared = 0, cudaStream_t stream = nullptr)
+{
+    return upsweep::simulator::cuda::launch_by_address(kernel, {grid, block, shared, stream, {1, 1, 1}, true},
+                                                       arguments);
+}
+#endif
 
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <bit>
-#include <climits>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
+#include "upsweep/simulator/cuda/rounding.h"
 #include "upsweep/simulator/cuda/types.h"
+#include "upsweep/simulator/cuda/video.h"
 
 #define UPSWEEP_MIN_MAX(a_type, b_type, type)                                                                          \
     inline type min(a_type a, b_type b)                                                                                \
@@ -35,6 +35,10 @@ UPSWEEP_MIN_MAX(unsigned long long, long long, unsigned long long)
 #undef UPSWEEP_MIN_MAX
 inline float min(float a, float b) { return std::fmin(a, b); }
 inline float max(float a, float b) { return std::fmax(a, b); }
+inline double min(float a, double b) { return std::fmin(a, b); }
+inline double max(float a, double b) { return std::fmax(a, b); }
+inline double min(double a, float b) { return std::fmin(a, b); }
+inline double max(double a, float b) { return std::fmax(a, b); }
 inline double min(double a, double b) { return std::fmin(a, b); }
 inline double max(double a, double b) { return std::fmax(a, b); }
 
@@ -76,22 +80,6 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
     }
     return result;
 }
-// The minimum or maximum of the lower and of the upper halves, as numbers of type T.
-template <class T>
-unsigned __extremum_of_halves(unsigned a, unsigned b, bool is_minimum)
-{
-    unsigned result = 0;
-    for (unsigned i = 0; i < 32; i += 16) {
-        const T x = static_cast<T>(a >> i);
-        const T y = static_cast<T>(b >> i);
-        result |= static_cast<unsigned>(static_cast<unsigned short>((x < y) == is_minimum ? x : y)) << i;
-    }
-    return result;
-}
-inline unsigned __vmins2(unsigned a, unsigned b) { return __extremum_of_halves<short>(a, b, true); }
-inline unsigned __vmaxs2(unsigned a, unsigned b) { return __extremum_of_halves<short>(a, b, false); }
-inline unsigned __vminu2(unsigned a, unsigned b) { return __extremum_of_halves<unsigned short>(a, b, true); }
-inline unsigned __vmaxu2(unsigned a, unsigned b) { return __extremum_of_halves<unsigned short>(a, b, false); }
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift)
 {
     return static_cast<unsigned>((std::uint64_t{high} << 32 | low) << (shift & 31) >> 32);
@@ -112,42 +100,156 @@ inline float __uint_as_float(unsigned v) { return std::bit_cast<float>(v); }
 inline unsigned __float_as_uint(float v) { return std::bit_cast<unsigned>(v); }
 inline double __longlong_as_double(long long v) { return std::bit_cast<double>(v); }
 inline long long __double_as_longlong(double v) { return std::bit_cast<long long>(v); }
-inline float __fadd_rn(float a, float b) { return a + b; }
-inline float __fsub_rn(float a, float b) { return a - b; }
-inline float __fmul_rn(float a, float b) { return a * b; }
-inline float __fdiv_rn(float a, float b) { return a / b; }
-inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
-// Rounds to nearest, and takes the next number below if the result is above a * b + c. That is exact, because the product of
-// two floats fits into a double, and what the sum of two doubles leaves over is computed, too.
-inline float __fmaf_rd(float a, float b, float c)
+inline int __double2hiint(double v) { return static_cast<int>(std::bit_cast<std::int64_t>(v) >> 32); }
+inline int __double2loint(double v) { return static_cast<int>(std::bit_cast<std::int64_t>(v)); }
+inline double __hiloint2double(int high, int low)
 {
-    const float nearest = std::fma(a, b, c);
-    const double product = static_cast<double>(a) * b;
-    const double sum = product + c;
-    if (!std::isfinite(sum))
-        return nearest;
-    const double part = sum - product;
-    const double left = (product - (sum - part)) + (c - part);
-    const bool is_above = nearest > sum || (nearest == sum && left < 0);
-    return is_above ? std::nextafter(nearest, -std::numeric_limits<float>::infinity()) : nearest;
+    return std::bit_cast<double>(static_cast<std::uint64_t>(static_cast<unsigned>(high)) << 32 |
+                                 static_cast<unsigned>(low));
 }
-inline double __dadd_rn(double a, double b) { return a + b; }
-inline double __dmul_rn(double a, double b) { return a * b; }
-inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
-inline int __float2int_rn(float v) { return static_cast<int>(std::nearbyint(v)); }
-inline int __float2int_rz(float v) { return static_cast<int>(v); }
-inline int __float2int_rd(float v) { return static_cast<int>(std::floor(v)); }
-inline int __double2int_ru(double v) { return static_cast<int>(std::fmin(std::fmax(std::ceil(v), INT_MIN), INT_MAX)); }
-inline unsigned __double2uint_ru(double v)
+
+// Integers. The products of 24 bits take no less time than others, but programs of the first GPUs use them.
+inline int __mul24(int a, int b) { return static_cast<int>(static_cast<std::int64_t>(a << 8 >> 8) * (b << 8 >> 8)); }
+inline unsigned __umul24(unsigned a, unsigned b)
 {
-    return static_cast<unsigned>(std::fmin(std::fmax(std::ceil(v), 0), UINT_MAX));
+    return static_cast<unsigned>(static_cast<std::uint64_t>(a & 0xffffffu) * (b & 0xffffffu));
 }
-inline float __int2float_rn(int v) { return static_cast<float>(v); }
+inline long long __mul64hi(long long a, long long b)
+{
+    __extension__ typedef __int128 wide;
+    return static_cast<long long>(static_cast<wide>(a) * b >> 64);
+}
+inline int __hadd(int a, int b) { return static_cast<int>((static_cast<std::int64_t>(a) + b) >> 1); }
+inline int __rhadd(int a, int b) { return static_cast<int>((static_cast<std::int64_t>(a) + b + 1) >> 1); }
+inline unsigned __uhadd(unsigned a, unsigned b)
+{
+    return static_cast<unsigned>((static_cast<std::uint64_t>(a) + b) >> 1);
+}
+inline unsigned __urhadd(unsigned a, unsigned b)
+{
+    return static_cast<unsigned>((static_cast<std::uint64_t>(a) + b + 1) >> 1);
+}
+inline unsigned __usad(unsigned a, unsigned b, unsigned sum) { return sum + (a < b ? b - a : a - b); }
+inline unsigned __sad(int a, int b, unsigned sum)
+{
+    return sum + (a < b ? static_cast<unsigned>(b) - static_cast<unsigned>(a)
+                        : static_cast<unsigned>(a) - static_cast<unsigned>(b));
+}
+inline unsigned long long __brevll(unsigned long long v)
+{
+    return static_cast<unsigned long long>(__brev(static_cast<unsigned>(v))) << 32 |
+           __brev(static_cast<unsigned>(v >> 32));
+}
+inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift)
+{
+    return shift >= 32 ? low : __funnelshift_l(low, high, shift);
+}
+inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift)
+{
+    return shift >= 32 ? high : __funnelshift_r(low, high, shift);
+}
+// The position of the set bit that is the offset-th from `base` on: upward, or downward where the offset is negative.
+inline unsigned __fns(unsigned mask, unsigned base, int offset)
+{
+    const int step = offset < 0 ? -1 : 1;
+    int left = offset == 0 ? 1 : offset * step;
+    for (int at = static_cast<int>(base); at >= 0 && at < 32; at += step) {
+        if ((mask >> at & 1u) != 0 && --left == 0)
+            return static_cast<unsigned>(at);
+        if (offset == 0)
+            break;
+    }
+    return 0xffffffffu;
+}
+inline int __dp2a_lo(int a, int b, int sum)
+{
+    return sum + static_cast<short>(a) * static_cast<signed char>(b) + (a >> 16) * static_cast<signed char>(b >> 8);
+}
+inline int __dp2a_hi(int a, int b, int sum) { return __dp2a_lo(a, b >> 16, sum); }
+
+// Fast functions of floats. They are as exact here as the ordinary ones, where a GPU's are a little less exact.
+inline float __fdividef(float a, float b) { return a / b; }
+inline float fdividef(float a, float b) { return a / b; }
+inline double fdivide(double a, double b) { return a / b; }
 inline float __expf(float v) { return std::exp(v); }
+inline float __exp10f(float v) { return std::pow(10.0f, v); }
 inline float __logf(float v) { return std::log(v); }
+inline float __log2f(float v) { return std::log2(v); }
+inline float __log10f(float v) { return std::log10(v); }
+inline float __powf(float a, float b) { return std::pow(a, b); }
+inline float __sinf(float v) { return std::sin(v); }
+inline float __cosf(float v) { return std::cos(v); }
+inline float __tanf(float v) { return std::tan(v); }
+inline float __tanhf(float v) { return std::tanh(v); }
+inline void __sincosf(float v, float* sine, float* cosine)
+{
+    *sine = std::sin(v);
+    *cosine = std::cos(v);
+}
 inline float __saturatef(float v) { return v > 0 ? (v < 1 ? v : 1.0f) : 0.0f; }
+
+// Functions that the C library does not have.
 inline float rsqrtf(float v) { return 1.0f / std::sqrt(v); }
 inline double rsqrt(double v) { return 1.0 / std::sqrt(v); }
+inline float rsqrt(float v) { return rsqrtf(v); }
+inline float rcbrtf(float v) { return 1.0f / std::cbrt(v); }
+inline double rcbrt(double v) { return 1.0 / std::cbrt(v); }
+inline double rhypot(double a, double b) { return 1.0 / std::hypot(a, b); }
+inline float rhypotf(float a, float b) { return 1.0f / std::hypot(a, b); }
+inline double norm3d(double a, double b, double c) { return std::hypot(a, b, c); }
+inline float norm3df(float a, float b, float c) { return std::hypot(a, b, c); }
+inline double rnorm3d(double a, double b, double c) { return 1.0 / std::hypot(a, b, c); }
+inline float rnorm3df(float a, float b, float c) { return 1.0f / std::hypot(a, b, c); }
+inline double norm4d(double a, double b, double c, double d) { return std::hypot(std::hypot(a, b), std::hypot(c, d)); }
+inline float norm4df(float a, float b, float c, float d) { return std::hypot(std::hypot(a, b), std::hypot(c, d)); }
+double sinpi(double v); // exact at multiples of 1/2
+double cospi(double v);
+inline float sinpif(float v) { return static_cast<float>(sinpi(v)); }
+inline float cospif(float v) { return static_cast<float>(cospi(v)); }
+inline void sincospi(double v, double* sine, double* cosine)
+{
+    *sine = sinpi(v);
+    *cosine = cospi(v);
+}
+inline void sincospif(float v, float* sine, float* cosine)
+{
+    *sine = sinpif(v);
+    *cosine = cospif(v);
+}
+double normcdfinv(double p);
+inline double normcdf(double v) { return std::erfc(-v * 0.70710678118654752440) / 2; }
+inline float normcdff(float v) { return static_cast<float>(normcdf(v)); }
+inline float normcdfinvf(float p) { return static_cast<float>(normcdfinv(p)); }
+inline double erfcinv(double v) { return -0.70710678118654752440 * normcdfinv(v / 2); }
+inline float erfcinvf(float v) { return static_cast<float>(erfcinv(v)); }
+double erfinv(double v);
+inline float erfinvf(float v) { return static_cast<float>(erfinv(v)); }
+inline double erfcx(double v)
+{
+    return v < 25 ? std::exp(v * v) * std::erfc(v) : 0.56418958354775628695 / v * (1 - 1 / (2 * v * v));
+}
+inline float erfcxf(float v) { return static_cast<float>(erfcx(v)); }
+
+#define UPSWEEP_OF_FLOATS(name)                                                                                        \
+    inline float name(float v) { return name##f(v); }
+UPSWEEP_OF_FLOATS(rcbrt)
+UPSWEEP_OF_FLOATS(sinpi)
+UPSWEEP_OF_FLOATS(cospi)
+UPSWEEP_OF_FLOATS(normcdf)
+UPSWEEP_OF_FLOATS(normcdfinv)
+UPSWEEP_OF_FLOATS(erfcinv)
+UPSWEEP_OF_FLOATS(erfinv)
+UPSWEEP_OF_FLOATS(erfcx)
+#undef UPSWEEP_OF_FLOATS
+inline float fdivide(float a, float b) { return a / b; }
+inline float rhypot(float a, float b) { return rhypotf(a, b); }
+
+inline unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
+inline unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
+inline long long llmin(long long a, long long b) { return a < b ? a : b; }
+inline long long llmax(long long a, long long b) { return a < b ? b : a; }
+inline unsigned long long ullmin(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
+inline unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a < b ? b : a; }
 
 #define UPSWEEP_LOAD(name)                                                                                             \
     template <class T>                                                                                                 \

@@ -8,9 +8,15 @@
 
 #include "upsweep/simulator/device.h"
 
+#ifdef UPSWEEP_TRANSLATED // by the laboratory, which reads these words when the preprocessor is done
+#define __global__ __global__
+#define __device__ __device__
+#define __host__ __host__
+#else
 #define __global__
 #define __device__
 #define __host__
+#endif
 #define __constant__
 #define __managed__
 #define __grid_constant__
@@ -22,7 +28,9 @@
 #define __restrict__ __restrict
 // Each block has a copy of its own: see simulator/assembler.
 #define __shared__ __attribute__((tls_model("global-dynamic"))) thread_local
+#ifndef UPSWEEP_HOST_SOURCE // a C++ file beside the CUDA files of a program
 #define __CUDACC__ 1
+#endif
 #define __CUDACC_SIMULATED__ 1
 
 #define UPSWEEP_VECTOR_TYPES(name, type, align2, align4)                                                               \

@@ -45,6 +45,25 @@ UPSWEEP_INLINE void __nanosleep(unsigned nanoseconds) { upsweep::simulator::devi
 UPSWEEP_INLINE long long clock64() { return static_cast<long long>(upsweep::simulator::device::clock()); }
 UPSWEEP_INLINE int clock32() { return static_cast<int>(upsweep::simulator::device::clock()); }
 UPSWEEP_INLINE void __trap() { upsweep::simulator::device::trap("__trap() was called"); }
+UPSWEEP_INLINE void __brkpt() { upsweep::simulator::device::trap("__brkpt() was called"); }
+inline void __prof_trigger(int) {}
+
+// In which memory an address lies.
+inline unsigned __isShared(const void* address) { return upsweep::simulator::device::is_shared(address); }
+inline unsigned __isGlobal(const void* address) { return upsweep::simulator::device::is_global(address); }
+inline unsigned __isLocal(const void* address) { return !__isShared(address) && !__isGlobal(address); }
+// An address in shared memory as PTX has it: a number of bytes in the memory of the block.
+inline std::size_t __cvta_generic_to_shared(const void* address)
+{
+    return static_cast<std::size_t>(static_cast<const char*>(address) -
+                                    static_cast<const char*>(upsweep::simulator::device::shared_base()));
+}
+inline void* __cvta_shared_to_generic(std::size_t address)
+{
+    return static_cast<char*>(upsweep::simulator::device::shared_base()) + address;
+}
+inline std::size_t __cvta_generic_to_global(const void* address) { return reinterpret_cast<std::size_t>(address); }
+inline void* __cvta_global_to_generic(std::size_t address) { return reinterpret_cast<void*>(address); }
 
 namespace upsweep::simulator::cuda {
 
@@ -127,13 +146,15 @@ UPSWEEP_INLINE unsigned __match_any_sync(unsigned mask, T value)
 {
     using namespace upsweep::simulator;
     return static_cast<unsigned>(
-        device::exchange_lanes(device::exchange::match_any, mask, cuda::to_word(value), 0, 32).value);
+        device::exchange_lanes(device::exchange::match_any, mask, upsweep::simulator::cuda::to_word(value), 0, 32)
+            .value);
 }
 template <class T>
 UPSWEEP_INLINE unsigned __match_all_sync(unsigned mask, T value, int* predicate)
 {
     using namespace upsweep::simulator;
-    auto result = device::exchange_lanes(device::exchange::match_all, mask, cuda::to_word(value), 0, 32);
+    auto result =
+        device::exchange_lanes(device::exchange::match_all, mask, upsweep::simulator::cuda::to_word(value), 0, 32);
     *predicate = result.predicate;
     return static_cast<unsigned>(result.value);
 }
