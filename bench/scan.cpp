@@ -3,7 +3,10 @@
 #include <cstring>
 #include <execution>
 #include <numeric>
+#include <thread>
+#include <vector>
 
+#include <fmt/format.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_scan.h>
 #include <upsweep/runtime.h>
@@ -12,6 +15,7 @@
 #include "buffer.hpp"
 #include "contenders.hpp"
 #include "input.hpp"
+#include "neighbours.hpp"
 
 namespace up = upsweep;
 
@@ -86,7 +90,12 @@ template <class T>
 void measure_sums(session& run, numpy_peer& numpy, std::size_t n, const requirement& required = {})
 {
     constexpr type_names names = names_of<T>();
-    const subject what{"scan", std::string(names.ours), "inclusive sum", n, 2 * n * sizeof(T)};
+    const subject what{.algorithm = "scan",
+                       .type = std::string(names.ours),
+                       .variant = "inclusive sum",
+                       .n = n,
+                       .bytes = 2 * n * sizeof(T),
+                       .op = "plus"};
     if (!run.wants(what))
         return;
 
@@ -128,7 +137,12 @@ void measure_sums(session& run, numpy_peer& numpy, std::size_t n, const requirem
 // The input is laid anew before every call, outside the time.
 void measure_in_place(session& run, std::size_t n)
 {
-    const subject what{"scan", "f32", "inclusive sum in place", n, 2 * n * sizeof(float)};
+    const subject what{.algorithm = "scan",
+                       .type = "f32",
+                       .variant = "inclusive sum in place",
+                       .n = n,
+                       .bytes = 2 * n * sizeof(float),
+                       .op = "plus"};
     if (!run.wants(what))
         return;
 
@@ -168,6 +182,94 @@ void measure_in_place(session& run, std::size_t n)
     run.measure(what, {}, std::move(contenders));
 }
 
+// What users differ in beside the type and the size: where their arrays begin, the operator, and what else runs.
+struct circumstances {
+    std::string name;
+    std::size_t offset_in = 0; // bytes
+    std::size_t offset_out = 0;
+    std::string neighbours = {};
+    int threads = 0; // 0: one a core
+};
+
+template <class T, class Op>
+void measure_in(session& run, std::size_t n, const circumstances& there, const Op& op, const std::string& op_name)
+{
+    const subject what{"scan",
+                       std::string(names_of<T>().ours),
+                       "inclusive " + op_name + there.name,
+                       n,
+                       2 * n * sizeof(T),
+                       there.offset_in,
+                       there.offset_out,
+                       op_name,
+                       there.neighbours};
+    if (!run.wants(what))
+        return;
+
+    constexpr std::size_t room = 64 / sizeof(T);
+    buffer<T> in_memory(n + room);
+    buffer<T> out_memory(n + room);
+    fill_for_folds(in_memory.span());
+    const std::span<const T> in = in_memory.span().subspan(there.offset_in / sizeof(T), n);
+    const std::span<T> out = out_memory.span().subspan(there.offset_out / sizeof(T), n);
+    std::vector<T> expected(n); // by one thread alone, which other tests compare with references
+    up::inclusive_scan(up::cpu{1}, in, std::span(expected), op);
+
+    const auto spoil = [&] { std::memset(out.data(), 0xa5, out.size_bytes()); };
+    const auto check = [&] { return std::memcmp(out.data(), expected.data(), out.size_bytes()) == 0; };
+    double tolerance = 0; // of sums in another order
+    if constexpr (std::is_floating_point_v<T> && std::is_same_v<Op, up::plus>)
+        for (const T element : in)
+            tolerance += 1e-6 * std::abs(static_cast<double>(element));
+    const auto is_near = [&] {
+        return std::ranges::equal(out, expected, [&](T a, T b) {
+            return std::abs(static_cast<double>(a) - static_cast<double>(b)) <= tolerance;
+        });
+    };
+    // The roof is that of aligned arrays.
+    std::vector<contender> contenders =
+        copy_roofs(std::as_bytes(in_memory.span().first(n)), std::as_writable_bytes(out_memory.span().first(n)));
+    contenders.push_back({"upsweep", "up::inclusive_scan", versions_in_use().upsweep,
+                          timed([&] { up::inclusive_scan(up::cpu{there.threads}, in, out, op); }), spoil, check});
+    contenders.push_back({"std", "inclusive_scan(par_unseq)", versions_in_use().compiler, timed([&] {
+                              std::inclusive_scan(std::execution::par_unseq, in.begin(), in.end(), out.begin(), op);
+                          }),
+                          spoil, is_near});
+    if constexpr (std::is_same_v<Op, up::plus>)
+        contenders.push_back(
+            {"tbb", "parallel_scan", versions_in_use().tbb, timed([&] { tbb_scan(in, out); }), spoil, is_near});
+    run.measure(what, {}, std::move(contenders));
+}
+
+void measure_circumstances(session& run, std::size_t n)
+{
+    const auto of_f32 = [&](const circumstances& there) { measure_in<float>(run, n, there, up::plus{}, "plus"); };
+    for (const auto& [in, out] : {std::pair{4, 0}, {0, 4}, {4, 4}, {12, 8}})
+        of_f32({fmt::format(", from {} to {}", in, out), static_cast<std::size_t>(in), static_cast<std::size_t>(out)});
+    measure_in<std::int8_t>(run, n, {", from 1 to 3", 1, 3}, up::plus{}, "plus");
+    measure_in<double>(run, n / 2, {", from 8 to 8", 8, 8}, up::plus{}, "plus");
+    measure_in<std::int8_t>(run, n, {}, up::plus{}, "plus");
+    measure_in<std::int8_t>(run, n, {}, up::maximum{}, "maximum");
+    measure_in<std::int16_t>(run, n, {}, up::plus{}, "plus");
+    measure_in<float>(run, n, {}, up::minimum{}, "minimum");
+    measure_in<double>(run, n / 2, {}, up::maximum{}, "maximum");
+    for (const std::size_t size : {5'000U, 300'000U, 1'500'000U, 10'000'001U})
+        measure_in<float>(run, size, {}, up::plus{}, "plus");
+
+    of_f32({.name = ", more threads than cores", .threads = 4 * static_cast<int>(std::thread::hardware_concurrency())});
+    const auto beside = [&](const std::string& what, neighbours::work work, int niceness) {
+        if (!run.wants({"scan", "f32", "inclusive plus, beside " + what}))
+            return;
+        const neighbours others(work, niceness);
+        of_f32({.name = ", beside " + what, .neighbours = what});
+    };
+    constexpr int nicest = 19;
+    beside("loops", neighbours::work::loop, 0);
+    beside("nice loops", neighbours::work::loop, nicest);
+    beside("copies", neighbours::work::copy, 0);
+    beside("nice copies", neighbours::work::copy, nicest);
+}
+
 } // namespace
 
 void measure_scan(session& run, numpy_peer& numpy)
@@ -179,6 +281,7 @@ void measure_scan(session& run, numpy_peer& numpy)
     measure_sums<std::int64_t>(run, numpy, n);
     measure_sums<double>(run, numpy, n);
     measure_in_place(run, n);
+    measure_circumstances(run, n);
     measure_sums<float>(run, numpy, 1000, {.microseconds = 2});
     for (std::size_t size = 1 << 10; run.chosen().sweep && size < n; size *= 2)
         measure_sums<float>(run, numpy, size);

@@ -204,6 +204,12 @@ std::string session::json_lines() const
         json["call"] = one.variant;
         json["n"] = one.what.n;
         json["bytes"] = one.what.bytes;
+        if (one.what.algorithm == "scan") {
+            json["offset_in"] = one.what.offset_in;
+            json["offset_out"] = one.what.offset_out;
+            json["op"] = one.what.op;
+            json["neighbours"] = one.what.neighbours;
+        }
         json["ms_cold"] = one.ms_cold;
         json["ms_hot"] = one.ms_hot;
         json["spread"] = one.spread;

@@ -18,6 +18,10 @@ struct subject {
     std::string variant;
     std::size_t n = 0;
     std::size_t bytes = 0;
+    std::size_t offset_in = 0; // bytes between a multiple of 64 and the first element, or result
+    std::size_t offset_out = 0;
+    std::string op = {};
+    std::string neighbours = {}; // what else runs on the machine
 
     std::string name() const { return algorithm + " " + type + " " + variant; }
 };

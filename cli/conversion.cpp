@@ -9,6 +9,7 @@
 #include <oneapi/tbb/parallel_for.h>
 
 #include "../runtime/element_type.hpp"
+#include "overflow.hpp"
 #include "runtime_call.hpp"
 
 namespace upsweep::cli {
@@ -45,10 +46,12 @@ upsweep_dtype folded_dtype(upsweep_op op, upsweep_dtype in, upsweep_dtype out, c
     return out == UPSWEEP_F16 || out == UPSWEEP_BF16 ? UPSWEEP_F32 : out;
 }
 
-void element_converter::operator()(const void* elements, std::uint64_t count, const sink& take)
+void element_converter::operator()(const input_chunk& chunk, const sink& take)
 {
     if (from_ == to_)
-        return take(elements, count);
+        return take(chunk.elements, chunk.count);
+    if (!wraps_)
+        check_elements_fit(chunk, from_, to_);
     // What is converted stays in the caches until it is folded.
     constexpr std::uint64_t most = std::uint64_t{1} << 18;
     constexpr std::uint64_t grain = 8192;
@@ -56,9 +59,9 @@ void element_converter::operator()(const void* elements, std::uint64_t count, co
     const std::uint64_t to_size = upsweep_dtype_size(to_);
     converted_.resize(most);
     auto* const converted = reinterpret_cast<char*>(converted_.data());
-    for (std::uint64_t done = 0; done < count; done += most) {
-        const std::uint64_t size = std::min(most, count - done);
-        const char* const piece = static_cast<const char*>(elements) + done * from_size;
+    for (std::uint64_t done = 0; done < chunk.count; done += most) {
+        const std::uint64_t size = std::min(most, chunk.count - done);
+        const char* const piece = static_cast<const char*>(chunk.elements) + done * from_size;
         oneapi::tbb::parallel_for(oneapi::tbb::blocked_range<std::uint64_t>(0, size, grain), [&](const auto& part) {
             convert_elements(from_, piece + part.begin() * from_size, to_, converted + part.begin() * to_size,
                              part.size());

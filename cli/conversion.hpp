@@ -8,6 +8,8 @@
 
 #include <upsweep/runtime.h>
 
+#include "inputs.hpp"
+
 namespace upsweep::cli {
 
 // The type to which a reduce converts its elements so that its result, converted to `out` once more, is the last value
@@ -15,17 +17,19 @@ namespace upsweep::cli {
 // such scan: the operator is not defined for one of the types, or floating-point numbers would become integers.
 [[nodiscard]] upsweep_dtype folded_dtype(upsweep_op op, upsweep_dtype in, upsweep_dtype out, const std::string& name);
 
-// Gives elements of one type to `take` as elements of another, piece by piece and in order.
+// Gives elements of one type to `take` as elements of another, piece by piece and in order. An integer that the other type does not
+// have is a failure, unless `wraps` has it taken modulo a power of two.
 class element_converter {
 public:
-    element_converter(upsweep_dtype from, upsweep_dtype to) : from_(from), to_(to) {}
+    element_converter(upsweep_dtype from, upsweep_dtype to, bool wraps) : from_(from), to_(to), wraps_(wraps) {}
 
     using sink = std::function<void(const void* elements, std::uint64_t count)>;
-    void operator()(const void* elements, std::uint64_t count, const sink& take);
+    void operator()(const input_chunk& chunk, const sink& take);
 
 private:
     upsweep_dtype from_;
     upsweep_dtype to_;
+    bool wraps_;
     std::vector<std::uint64_t> converted_; // words, so that elements of every type are aligned
 };
 

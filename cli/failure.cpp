@@ -1,17 +1,14 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "failure.hpp"
 
-#include <algorithm>
-#include <cctype>
-
 namespace upsweep::cli {
 
 namespace {
 
 // The end of a message, if there is something to add.
-std::string remedy_text(files::remedy help, const std::string& file = {})
+std::string remedy_text(const files::problem& problem)
 {
-    switch (help) {
+    switch (problem.help) {
     case files::remedy::none: break;
     case files::remedy::give_format: return "; give --format text, csv or raw";
     case files::remedy::give_csv_format: return "; give --format csv if it is one";
@@ -23,24 +20,26 @@ std::string remedy_text(files::remedy help, const std::string& file = {})
     case files::remedy::floating_dtype: return "; read it with --dtype f64";
     case files::remedy::choose_column: return "; choose one with --column";
     case files::remedy::give_column:
-        return "; correct it, give --column for a table, or --missing if it stands for no value";
+        return "; correct it, or give --column for a table, where missing values are passed over";
+    case files::remedy::mark_missing: return "; correct it, or give --missing if it stands for no value";
+    case files::remedy::give_decimal: return "; give --decimal , if the comma is the decimal point";
+    case files::remedy::join_digits: return "; remove thousands separators";
+    case files::remedy::find_table:
+        return "; give --skip-lines or --comment if the table begins later, or its --delimiter";
     case files::remedy::drop_separators: return "; remove thousands separators, or give --column for a table";
     case files::remedy::tell_missing: return "; fill it, or leave out --missing none";
     case files::remedy::tell_header: return "; give --header yes or no";
     case files::remedy::change_delimiter: return "; correct the line, or give another --delimiter";
     case files::remedy::change_written_dtype: return "; give --out-dtype f32, or name a .raw file";
-    case files::remedy::write_promised_dtype: {
-        std::string dtype = file.substr(file.rfind('.') + 1);
-        std::transform(dtype.begin(), dtype.end(), dtype.begin(), [](unsigned char c) { return std::tolower(c); });
-        return ", or give --out-dtype " + dtype;
-    }
+    case files::remedy::write_promised_dtype: return ", or give --out-dtype " + problem.value;
+    case files::remedy::avoid_second_reading: return "; give --range LO:HI, or a folder with room in TMPDIR";
     }
     return {};
 }
 
 } // namespace
 
-std::string message_of(const files::failure& error) { return error.what() + remedy_text(error.help(), error.file()); }
-std::string message_of(const files::problem& problem) { return problem.reason + remedy_text(problem.help); }
+std::string message_of(const files::failure& error) { return error.what() + remedy_text(error.what_is_wrong()); }
+std::string message_of(const files::problem& problem) { return problem.reason + remedy_text(problem); }
 
 } // namespace upsweep::cli

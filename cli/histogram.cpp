@@ -2,12 +2,9 @@
 #include "command.hpp"
 
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <vector>
 
 #include <fmt/core.h>
@@ -21,26 +18,6 @@
 namespace upsweep::cli {
 
 namespace {
-
-// A file of no bytes is not mapped, so that it looks like a pipe; some files under /proc tell that they have none.
-bool is_empty_file(const std::string& path)
-{
-    const std::string opened = path == "-" ? "/dev/stdin" : path;
-    std::error_code unknown;
-    return std::filesystem::is_regular_file(opened, unknown) &&
-           std::ifstream(opened).peek() == std::ifstream::traits_type::eof();
-}
-
-sample_range range_of_samples(const histogram_options& options, const inputs& in)
-{
-    if (in.rereadable())
-        return find_sample_range(in);
-    for (const std::string& file : options.files)
-        if (is_empty_file(file))
-            throw failure((file == "-" ? "standard input" : file) +
-                          ": the file is empty, so it has no least and no greatest sample; give --range LO:HI");
-    throw failure(in.name() + ": the range of what comes through a pipe is not known beforehand; give --range LO:HI");
-}
 
 // The file for the counts, if one is asked for: opened before anything is counted, so that a name under which it cannot
 // be written is told at once.
@@ -68,10 +45,10 @@ measurement count_into(upsweep_counter& counter, const inputs& in, std::vector<s
                        upsweep_outside& outside)
 {
     const stopwatch watch;
-    measurement done = in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
-        const auto size = static_cast<std::int64_t>(count);
-        const upsweep_array piece = upsweep_array_of(elements, in.dtype(), &size);
-        check(upsweep_counter_feed(&counter, &piece), file);
+    measurement done = in.stream([&](const input_chunk& chunk) {
+        const auto size = static_cast<std::int64_t>(chunk.count);
+        const upsweep_array piece = upsweep_array_of(chunk.elements, in.dtype(), &size);
+        check(upsweep_counter_feed(&counter, &piece), chunk.file);
     });
     check(upsweep_counter_result(&counter, counts.data(), &outside), in.name());
     done.seconds = watch.seconds(); // a GPU is not done before
@@ -80,7 +57,7 @@ measurement count_into(upsweep_counter& counter, const inputs& in, std::vector<s
 
 void check_options(const histogram_options& options)
 {
-    check_where(options);
+    check_common_options(options);
     if (options.json && options.output == "-")
         throw usage_error("--output: the counts and --json would both go to standard output; leave out one of them");
 }
@@ -97,24 +74,26 @@ void run_samples(const histogram_options& options)
     }
     if (!options.range.empty())
         bins.range = range_option(options.range);
-    const inputs in = inputs::open(options);
+    check_memory(bins.count);
+    const auto writer = counts_writer(options, bins.count);
+    const context_ptr context = context_of(options);
+    inputs in = inputs::open(options);
 
+    std::vector<double> edges = bins.edges;
     double seconds_for_range = 0;
     if (options.edges.empty() && options.range.empty()) {
         const stopwatch watch;
-        bins.range = range_of_samples(options, in);
+        in.keep();
+        bins.range = find_sample_range(in);
         seconds_for_range = watch.seconds();
+        // Bounds that are f32 have NumPy 2 compute the edges in f32, those of the user in f64.
+        if (in.dtype() == UPSWEEP_F32)
+            edges = take_single_edges(bins);
     }
-    check_memory(bins.count);
-    // Bounds that are f32 have NumPy 2 compute the edges in f32, those of the user in f64.
-    std::vector<double> edges = bins.edges;
-    if (options.edges.empty() && options.range.empty() && in.dtype() == UPSWEEP_F32)
-        edges = take_single_edges(bins);
-    const auto writer = counts_writer(options, bins.count);
+    in.share_cores(*context);
     std::vector<std::uint64_t> counts(bins.count);
     upsweep_outside outside{};
     upsweep_counter* created = nullptr;
-    const context_ptr context = in.context(options);
     check(edges.empty() ? upsweep_counter_create_even(context.get(), in.dtype(), bins.range.lo, bins.range.hi,
                                                       bins.count, &created)
                         : upsweep_counter_create_edges(context.get(), in.dtype(), edges.data(), edges.size(), &created),
@@ -133,13 +112,14 @@ void run_letters(const histogram_options& options)
     check_options(options);
     const auto limit = limit_threads(options);
     const std::uint64_t group = group_option(options);
-    const inputs in = inputs::open_as_bytes(options);
     constexpr std::uint64_t letters = 26;
     std::vector<std::uint64_t> counts((letters + group - 1) / group);
     const auto writer = counts_writer(options, counts.size());
+    const context_ptr context = context_of(options);
+    const inputs in = inputs::open_as_bytes(options);
+    in.share_cores(*context);
     upsweep_outside outside{};
     upsweep_counter* created = nullptr;
-    const context_ptr context = in.context(options);
     check(upsweep_counter_create_letters(context.get(), group, &created), in.name());
     const counter_ptr counter(created);
     const measurement done = count_into(*counter, in, counts, outside);
@@ -174,10 +154,13 @@ counts are drawn as bars; otherwise each bin is a line: lower bound, upper bound
 
 Examples:
   upsweep histogram --bins 20 samples.npy           between the least and the greatest sample
-  upsweep histogram --range 0:1 --bins 4 -          of what comes through a pipe
+  seq 1000 | upsweep histogram --bins 4 -           of what comes through a pipe
+  upsweep histogram --range 0:1 --bins 4 samples.npy
   upsweep histogram --edges 0,18,65,120 --column age people.csv
   upsweep histogram --text --group 1 book.txt       how often each letter occurs)");
-    command.callback([options] { options->text ? run_letters(*options) : run_samples(*options); });
+    command.callback([options] {
+        run_with_types_of_numbers(*options, [&] { options->text ? run_letters(*options) : run_samples(*options); });
+    });
 }
 
 } // namespace upsweep::cli

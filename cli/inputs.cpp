@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/core.h>
 
@@ -19,15 +21,33 @@ void refuse_second_standard_input(const std::vector<std::string>& files)
         throw usage_error("-: standard input can be read only once; name it once");
 }
 
+// Opens the files in their order, but those last that may keep us waiting, as pipes do: what is wrong with the others is told at once.
+std::vector<std::unique_ptr<files::reader>> open_all(const std::vector<std::string>& files,
+                                                     const files::read_options& how)
+{
+    std::vector<std::unique_ptr<files::reader>> readers(files.size());
+    for (const bool may_wait : {false, true})
+        for (std::size_t i = 0; i < files.size(); ++i) {
+            std::error_code ignored;
+            const bool waits = files[i] == "-" || std::filesystem::is_fifo(files[i], ignored);
+            if (waits == may_wait)
+                readers[i] = files::open(files[i], how);
+        }
+    return readers;
+}
+
 } // namespace
+
+std::string input_chunk::place_of(std::uint64_t index) const
+{
+    return read.line_of ? fmt::format("{}: line {}", file, read.line_of(index))
+                        : fmt::format("{}: element {}, counted from 0", file, first + index);
+}
 
 inputs inputs::open(const common_options& options)
 {
     refuse_second_standard_input(options.files);
-    const files::read_options how = read_options_of(options);
-    std::vector<std::unique_ptr<files::reader>> readers;
-    for (const std::string& file : options.files)
-        readers.push_back(files::open(file, how));
+    std::vector<std::unique_ptr<files::reader>> readers = open_all(options.files, read_options_of(options));
     // Numbers that are written out have the type of the others. Integers in one file and fractions in another are all f64.
     const auto has_type_of_first = [&](const auto& r) { return r->dtype() == readers.front()->dtype(); };
     if (!std::all_of(readers.begin(), readers.end(), has_type_of_first)) {
@@ -53,15 +73,14 @@ inputs inputs::open_as_bytes(const common_options& options)
     how.format = files::file_format::raw;
     how.dtype = UPSWEEP_U8;
     how.threads = read_options_of(options).threads;
-    std::vector<std::unique_ptr<files::reader>> readers;
-    for (const std::string& file : options.files)
-        readers.push_back(files::open(file, how));
-    return inputs(std::move(readers));
+    return inputs(open_all(options.files, how));
 }
 
-bool inputs::rereadable() const
+void inputs::keep()
 {
-    return std::all_of(readers_.begin(), readers_.end(), [](const auto& r) { return r->rereadable(); });
+    for (auto& r : readers_)
+        if (!r->rereadable())
+            r = files::kept(std::move(r));
 }
 
 std::optional<std::uint64_t> inputs::count() const
@@ -102,18 +121,10 @@ void inputs::tell_missing(const measurement& done) const
                grouped(*done.missing + done.count));
 }
 
-context_ptr inputs::context(const common_options& options) const
+void inputs::share_cores(upsweep_context& context) const
 {
-    const upsweep_place place = place_of(options);
-    const bool all_busy =
-        std::all_of(readers_.begin(), readers_.end(), [](const auto& r) { return r->keeps_cores_busy(); });
-    upsweep_context* created = nullptr;
-    check(upsweep_context_create(place, -1, &created), name());
-    context_ptr context(created);
-    check(upsweep_context_set_threads(created, all_busy ? 1 : threads_of(options)), "--threads");
-    if (const auto gpu_memory = gpu_memory_of(options); gpu_memory && place == UPSWEEP_CUDA)
-        check(upsweep_context_limit_gpu_memory(created, *gpu_memory), "--gpu-memory");
-    return context;
+    if (std::all_of(readers_.begin(), readers_.end(), [](const auto& r) { return r->keeps_cores_busy(); }))
+        check(upsweep_context_set_threads(&context, 1), name());
 }
 
 measurement inputs::stream(const sink& take) const
@@ -128,8 +139,10 @@ measurement inputs::stream(const sink& take) const
     for (const auto& r : readers_) {
         if (r->table() && !done.missing)
             done.missing = 0;
+        std::uint64_t first = 0;
         r->read([&](const files::chunk& c) {
-            take(r->name(), c.elements, c.count);
+            take({r->name(), c.elements, c.count, first, c});
+            first += c.count;
             done.count += c.count;
             done.bytes += c.bytes;
             if (done.missing)

@@ -16,6 +16,18 @@
 
 namespace upsweep::cli {
 
+// Elements that follow one another in a file.
+struct input_chunk {
+    const std::string& file;
+    const void* elements;
+    std::uint64_t count;
+    std::uint64_t first; // the position in the file
+    const files::chunk& read;
+
+    // Where an element is, for an error: "a.csv: line 12", "a.npy: element 12".
+    std::string place_of(std::uint64_t index) const;
+};
+
 // The files of a command line as one array.
 class inputs {
 public:
@@ -25,7 +37,8 @@ public:
     [[nodiscard]] static inputs open_as_bytes(const common_options& options);
 
     upsweep_dtype dtype() const { return readers_.front()->dtype(); }
-    bool rereadable() const;
+    // Has what can be read only once kept, as it is read for the first time, so that it can be read again.
+    void keep();
     std::optional<std::uint64_t> count() const;
     // The file, or the first of several with the number of the others.
     std::string name() const;
@@ -33,10 +46,10 @@ public:
     void add_table_to(json_object& object) const;
     // Tells on standard error, of tables, how many records have no value; nothing where it is none.
     void tell_missing(const measurement& done) const;
-    // Where the options say that the elements are to be folded, with as many threads as their taker should use.
-    context_ptr context(const common_options& options) const;
+    // Leaves the cores to those who turn bytes into elements, where these need them.
+    void share_cores(upsweep_context& context) const;
 
-    using sink = std::function<void(const std::string& file, const void* elements, std::uint64_t count)>;
+    using sink = std::function<void(const input_chunk& chunk)>;
     // Gives all elements to `take`, file after file, with a progress bar. Returns what was read and how long it took.
     measurement stream(const sink& take) const;
 

@@ -171,6 +171,11 @@ void add_out_dtype_option(subcommand& command, std::string& out_dtype, const std
     command.add_option("--out-dtype", out_dtype, help).type_name("TYPE");
 }
 
+void add_wrap_option(subcommand& command, bool& wrap)
+{
+    command.add_flag("--wrap", wrap, "Fold integers modulo 2^bits of the result, as C++ and NumPy do");
+}
+
 files::read_options read_options_of(const common_options& options)
 {
     files::read_options result;
@@ -196,6 +201,8 @@ files::read_options read_options_of(const common_options& options)
     result.csv.decimal = value_of_name(decimal_names, "--decimal", options.decimal);
     if (result.csv.decimal == result.csv.delimiter)
         throw usage_error("--decimal: a comma cannot be the --delimiter, too; give another one of them");
+    result.narrowest = options.narrowest;
+    result.type_by_front = true;
     result.threads = threads_of(options);
     return result;
 }
@@ -211,11 +218,22 @@ int threads_of(const common_options& options)
     return options.threads_text.empty() ? 0 : static_cast<int>(count_option("--threads", options.threads_text, most));
 }
 
-void check_where(const common_options& options)
+void check_common_options(const common_options& options)
 {
+    (void)read_options_of(options);
     (void)place_of(options);
-    (void)threads_of(options);
     (void)gpu_memory_of(options);
+}
+
+void run_with_types_of_numbers(common_options& options, const std::function<void()>& command)
+{
+    for (;;) {
+        try {
+            return command();
+        } catch (const files::wider_type& found) {
+            options.narrowest = found.dtype;
+        }
+    }
 }
 
 std::shared_ptr<void> limit_threads(const common_options& options)
@@ -243,6 +261,19 @@ std::optional<std::uint64_t> gpu_memory_of(const common_options& options)
         throw usage_error(fmt::format("--gpu-memory: {} is not possible; give a number of bytes such as 64M",
                                       files::in_quotes(options.gpu_memory)));
     return bytes << shift;
+}
+
+context_ptr context_of(const common_options& options)
+{
+    const upsweep_place place = place_of(options);
+    upsweep_context* created = nullptr;
+    const std::string& first = options.files.front();
+    check(upsweep_context_create(place, -1, &created), first == "-" ? "standard input" : first);
+    context_ptr context(created);
+    check(upsweep_context_set_threads(created, threads_of(options)), "--threads");
+    if (const auto gpu_memory = gpu_memory_of(options); gpu_memory && place == UPSWEEP_CUDA)
+        check(upsweep_context_limit_gpu_memory(created, *gpu_memory), "--gpu-memory");
+    return context;
 }
 
 std::uint64_t count_option(const std::string& option, const std::string& text, std::uint64_t most)

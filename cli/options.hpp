@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <upsweep/runtime.h>
 
 #include "command_line.hpp"
+#include "runtime_call.hpp"
 
 namespace upsweep::cli {
 
@@ -30,11 +32,16 @@ struct common_options {
     std::string gpu_memory;
     bool json = false;
     bool verbose = false;
+    upsweep_dtype narrowest = UPSWEEP_I64; // that the numbers of a text may have, as far as they have been read
 };
+
+// Runs a command, from its beginning again where a number of a text turns out to need a wider type than those before it.
+void run_with_types_of_numbers(common_options& options, const std::function<void()>& command);
 
 void add_common_options(subcommand& command, common_options& options);
 void add_op_option(subcommand& command, std::string& op);
 void add_out_dtype_option(subcommand& command, std::string& out_dtype, const std::string& help);
+void add_wrap_option(subcommand& command, bool& wrap);
 
 // These throw usage_error.
 [[nodiscard]] files::read_options read_options_of(const common_options& options);
@@ -49,8 +56,10 @@ void add_out_dtype_option(subcommand& command, std::string& out_dtype, const std
 [[nodiscard]] upsweep_dtype dtype_option(const std::string& option, const std::string& name);
 // Nothing where the option was not given.
 [[nodiscard]] std::optional<upsweep_dtype> out_dtype_option(const std::string& name);
-// Whether --target, --threads and --gpu-memory make sense, which is told before what is wrong with the files.
-void check_where(const common_options& options);
+// Where the options say that the elements are to be folded. Throws a failure where that is not possible on this machine.
+[[nodiscard]] context_ptr context_of(const common_options& options);
+// Whether the options that all commands share make sense, which is told before what is wrong with the machine or the files.
+void check_common_options(const common_options& options);
 // A count from 1 to `most`.
 [[nodiscard]] std::uint64_t count_option(const std::string& option, const std::string& text, std::uint64_t most);
 // A number on the command line: bounds, edges.

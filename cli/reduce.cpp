@@ -3,9 +3,8 @@
 
 #include <fmt/core.h>
 
-#include "conversion.hpp"
+#include "fold.hpp"
 #include "inputs.hpp"
-#include "integer_sum.hpp"
 #include "options.hpp"
 #include "report.hpp"
 #include "runtime_call.hpp"
@@ -17,53 +16,27 @@ namespace {
 struct reduce_options : common_options {
     std::string op = "sum";
     std::string out_dtype;
+    bool wrap = false;
 };
 
 void run_reduce(const reduce_options& options)
 {
     const upsweep_op op = op_of_name(options.op);
-    check_where(options);
+    check_common_options(options);
     const auto limit = limit_threads(options);
     const std::optional<upsweep_dtype> wanted = out_dtype_option(options.out_dtype);
+    const context_ptr context = context_of(options);
     const inputs in = inputs::open(options);
 
-    const upsweep_dtype folded = wanted ? folded_dtype(op, in.dtype(), *wanted, in.name()) : in.dtype();
-    upsweep_dtype result_dtype{};
-    check(upsweep_reduce_dtype(op, folded, &result_dtype), in.name());
-    const context_ptr context = in.context(options);
-    upsweep_reducer* created = nullptr;
-    check(upsweep_reducer_create(context.get(), op, folded, &created), in.name());
-    const reducer_ptr reducer(created);
-    const bool is_integer_sum = op == UPSWEEP_PLUS && !wanted && is_integer(in.dtype());
-    integer_sum sum(context.get(), in.dtype(),
-                    place_of(options) == UPSWEEP_CUDA ? integer_sum::piece_level_of_gpu
-                                                      : integer_sum::piece_level_of_cpu);
-    element_converter as_folded(in.dtype(), folded);
+    in.share_cores(*context);
+    const auto folded =
+        make_fold(context.get(), {op, in.dtype(), wanted, options.wrap, place_of(options) == UPSWEEP_CUDA, in.name()});
 
     const stopwatch watch;
-    measurement done = in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
-        if (is_integer_sum)
-            return sum.feed(file, elements, count);
-        as_folded(elements, count, [&](const void* converted, std::uint64_t converted_count) {
-            const auto size = static_cast<std::int64_t>(converted_count);
-            const upsweep_array piece = upsweep_array_of(converted, folded, &size);
-            check(upsweep_reducer_feed(reducer.get(), &piece), file);
-        });
-    });
-    scalar result{};
-    if (is_integer_sum)
-        result.u64 = sum.low();
-    else
-        check(upsweep_reducer_result(reducer.get(), &result), in.name());
+    measurement done = in.stream([&](const input_chunk& chunk) { folded->feed(chunk); });
+    const fold_result result = folded->result();
     done.seconds = watch.seconds(); // a GPU is not done before
-    if (wanted) {
-        convert_value(result_dtype, &result, *wanted, &result);
-        result_dtype = *wanted;
-    }
-    // A sum that 64 bits do not hold is told all the same.
-    const bool is_wider = is_integer_sum && !sum.fits();
-    const std::string text = is_wider ? sum.digits() : files::value_text(result_dtype, &result);
-    const std::string type = is_wider ? "i128" : upsweep_dtype_name(result_dtype);
+    const std::string text = result.text();
 
     if (!options.json)
         in.tell_missing(done);
@@ -75,16 +48,16 @@ void run_reduce(const reduce_options& options)
         in.add_table_to(object);
         object.add("dtype", upsweep_dtype_name(in.dtype()));
         object.add("count", done.count);
-        object.add("result_dtype", type);
-        if (is_wider)
-            object.add_digits("result", text);
+        object.add("result_dtype", result.type());
+        if (result.i128_digits.empty())
+            object.add("result", result.dtype, &result.value);
         else
-            object.add("result", result_dtype, &result);
+            object.add_digits("result", result.i128_digits);
         object.add(done);
         print(object.text() + '\n');
     } else if (wants_table(options)) {
         print(table({{options.op, text},
-                     {"type", type},
+                     {"type", result.type()},
                      {"input", in.name()},
                      {"elements", fmt::format("{} x {}", grouped(done.count), upsweep_dtype_name(in.dtype()))},
                      {"time", fmt::format("{}, {}", seconds_text(done.seconds), rate_text(done))}}));
@@ -102,10 +75,12 @@ void add_reduce(command_line& line)
     add_op_option(command, options->op);
     add_out_dtype_option(command, options->out_dtype,
                          "Type of the result, and of all that is folded: f64 for f32, say");
+    add_wrap_option(command, options->wrap);
     add_common_options(command, *options);
     command.footer(R"(Prints the bare value, and more about it on a terminal or with --verbose.
-Sums of integers are exact, however large; products are 64 bits wide, of f16 and bf16 they are
-f32; --out-dtype chooses another type, to which the elements are converted before they are folded.
+Sums and products of integers are exact, up to 128 bits, beyond which products are errors; of
+f16 and bf16 they are f32. --out-dtype chooses another type, to which the elements are converted
+before they are folded; an integer that it does not hold is an error, unless --wrap is given.
 The bits of a floating-point result depend on the elements alone, never on the machine or the
 threads.
 Arrays of several dimensions are folded in C order, whichever way they are stored.
@@ -116,7 +91,7 @@ Examples:
   seq 1000000 | upsweep reduce -                    the sum of what comes through a pipe
   upsweep reduce --out-dtype f64 samples.f32        summed in f64, so that nothing small is lost
   upsweep reduce --dtype f32 part1.raw part2.raw    several files as one array)");
-    command.callback([options] { run_reduce(*options); });
+    command.callback([options] { run_with_types_of_numbers(*options, [&] { run_reduce(*options); }); });
 }
 
 } // namespace upsweep::cli

@@ -67,13 +67,13 @@ sample_range find_sample_range(const inputs& in)
 {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     sample_range range{infinity, -infinity};
-    in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
-        if (count == 0)
+    in.stream([&](const input_chunk& chunk) {
+        if (chunk.count == 0)
             return;
         const sample_range found = runtime::with_type(
-            in.dtype(), [&]<class T>(std::type_identity<T>) { return extremes_of<T>(elements, count); });
+            in.dtype(), [&]<class T>(std::type_identity<T>) { return extremes_of<T>(chunk.elements, chunk.count); });
         if (found.lo == -infinity || found.hi == infinity)
-            throw failure(file + ": infinite samples leave no range for the bins; give --range LO:HI");
+            throw failure(chunk.file + ": infinite samples leave no range for the bins; give --range LO:HI");
         range.lo = std::min(range.lo, found.lo);
         range.hi = std::max(range.hi, found.hi);
     });

@@ -10,6 +10,7 @@
 #include "../runtime/element_type.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
+#include "overflow.hpp"
 #include "report.hpp"
 #include "runtime_call.hpp"
 #include "terminal.hpp"
@@ -25,6 +26,7 @@ struct scan_options : common_options {
     std::string init;
     std::string output;
     std::string out_dtype;
+    bool wrap = false;
 };
 
 // Results pass through a buffer: of the CPU, one that stays in the caches until it is written; of the GPU, one that has
@@ -32,6 +34,17 @@ struct scan_options : common_options {
 std::uint64_t buffer_bytes(upsweep_place place)
 {
     return place == UPSWEEP_CUDA ? std::uint64_t{64} << 20 : std::uint64_t{4} << 20;
+}
+
+// What is no number of any type is told before anything is read.
+void check_init(const std::string& text)
+{
+    double number = 0;
+    bool flag = false;
+    const files::number_error error = files::parse_number(text, number);
+    if (!text.empty() && error == files::number_error::malformed &&
+        files::parse_number(text, flag) != files::number_error::none)
+        throw usage_error("--init: " + message_of(files::number_problem(error, text, UPSWEEP_F64)));
 }
 
 scalar init_value(const std::string& text, upsweep_dtype dtype)
@@ -47,25 +60,47 @@ scalar init_value(const std::string& text, upsweep_dtype dtype)
     return init;
 }
 
+// What is looked through before values are written, so that nobody takes wrapped ones for right: of sums and products the values, for
+// other operators the elements.
+struct scan_checks {
+    bool elements = false;
+    std::optional<scan_check> values = {};
+};
+
+scan_checks checks_of(const scan_options& options, upsweep_op op, upsweep_dtype in, upsweep_dtype out,
+                      const scalar* init)
+{
+    scan_checks checks;
+    if (options.wrap || !is_integral(in) || !is_integer(out))
+        return checks;
+    if (op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES)
+        checks.values.emplace(op, options.exclusive, in, out, init);
+    else
+        checks.elements = true;
+    return checks;
+}
+
 // Scans everything into the writer. Returns what was read and written.
 measurement scan_into(files::writer& writer, const inputs& in, upsweep_scanner& scanner, upsweep_dtype out_dtype,
-                      std::uint64_t buffer_bytes)
+                      std::uint64_t buffer_bytes, scan_checks checks)
 {
     const std::uint64_t in_size = upsweep_dtype_size(in.dtype());
     const std::uint64_t out_size = upsweep_dtype_size(out_dtype);
     const std::uint64_t most = buffer_bytes / out_size;
     std::vector<std::uint64_t> buffer(buffer_bytes / sizeof(std::uint64_t));
-    measurement done = in.stream([&](const std::string& file, const void* elements, std::uint64_t count) {
-        const char* rest = static_cast<const char*>(elements);
-        while (count > 0) {
-            const std::uint64_t piece = std::min(count, most);
+    measurement done = in.stream([&](const input_chunk& chunk) {
+        if (checks.elements)
+            check_elements_fit(chunk, in.dtype(), out_dtype);
+        const char* const elements = static_cast<const char*>(chunk.elements);
+        for (std::uint64_t first = 0; first < chunk.count; first += most) {
+            const std::uint64_t piece = std::min(chunk.count - first, most);
             const auto size = static_cast<std::int64_t>(piece);
-            const upsweep_array from = upsweep_array_of(rest, in.dtype(), &size);
+            const upsweep_array from = upsweep_array_of(elements + first * in_size, in.dtype(), &size);
             const upsweep_array to = upsweep_array_of(buffer.data(), out_dtype, &size);
-            check(upsweep_scanner_feed(&scanner, &from, &to), file);
+            check(upsweep_scanner_feed(&scanner, &from, &to), chunk.file);
+            if (checks.values)
+                checks.values->feed(chunk, first, piece, buffer.data());
             writer.append(buffer.data(), piece);
-            rest += piece * in_size;
-            count -= piece;
         }
     });
     done.bytes += done.count * out_size;
@@ -74,11 +109,17 @@ measurement scan_into(files::writer& writer, const inputs& in, upsweep_scanner& 
 
 void run_scan(const scan_options& options)
 {
+    const bool to_file = !options.output.empty() && options.output != "-";
     const upsweep_op op = op_of_name(options.op);
-    check_where(options);
+    check_common_options(options);
     const auto limit = limit_threads(options);
     const std::optional<upsweep_dtype> wanted = out_dtype_option(options.out_dtype);
+    check_init(options.init);
+    if (to_file)
+        files::check_output(options.output, wanted);
+    const context_ptr context = context_of(options);
     const inputs in = inputs::open(options);
+    in.share_cores(*context);
 
     // As wide as the result of a reduce, so that a running sum of small integers does not wrap unasked.
     upsweep_dtype out_dtype{};
@@ -86,14 +127,12 @@ void run_scan(const scan_options& options)
     out_dtype = wanted.value_or(out_dtype);
 
     const scalar init = options.init.empty() ? scalar{} : init_value(options.init, out_dtype);
-    const context_ptr context = in.context(options);
+    const scalar* const init_or_none = options.init.empty() ? nullptr : &init;
     upsweep_scanner* created = nullptr;
-    check(upsweep_scanner_create(context.get(), op, options.exclusive, in.dtype(), out_dtype,
-                                 options.init.empty() ? nullptr : &init, &created),
+    check(upsweep_scanner_create(context.get(), op, options.exclusive, in.dtype(), out_dtype, init_or_none, &created),
           in.name());
     const scanner_ptr scanner(created);
 
-    const bool to_file = !options.output.empty() && options.output != "-";
     const bool preview = options.output.empty() && !options.json && is_terminal(STDOUT_FILENO);
     json_object summary;
     summary.add("command", "scan");
@@ -120,7 +159,8 @@ void run_scan(const scan_options& options)
         writer = files::create("-", out_dtype, in.count());
     }
 
-    const measurement done = scan_into(*writer, in, *scanner, out_dtype, buffer_bytes(place_of(options)));
+    const measurement done = scan_into(*writer, in, *scanner, out_dtype, buffer_bytes(place_of(options)),
+                                       checks_of(options, op, in.dtype(), out_dtype, init_or_none));
     writer->finish();
     if (!options.json)
         in.tell_missing(done);
@@ -156,17 +196,19 @@ void add_scan(command_line& line)
                     "otherwise text; - prints")
         .type_name("OUT");
     add_out_dtype_option(command, options->out_dtype, "Type of the values (default: what reduce would give)");
+    add_wrap_option(command, options->wrap);
     add_common_options(command, *options);
     command.footer(R"(Without -o the values are printed, one a line; on a terminal the first and the last of them.
 OUT appears whole or not at all, and may be one of the inputs. Arrays of several dimensions
-are scanned in C order into an array of one. Sums wrap in integers of the output's width.
+are scanned in C order into an array of one. A sum or product that integers of the output's
+width do not hold is an error, unless --wrap is given.
 
 Examples:
   upsweep scan increments.npy -o positions.npy      running sums of an array
   upsweep scan --exclusive sizes.npy -o offsets.npy where each item begins
   upsweep scan --op max --column close prices.csv   the highest price so far
   seq 5 | upsweep scan --op product -               1 2 6 24 120)");
-    command.callback([options] { run_scan(*options); });
+    command.callback([options] { run_with_types_of_numbers(*options, [&] { run_scan(*options); }); });
 }
 
 } // namespace upsweep::cli

@@ -74,20 +74,25 @@ field read_field(const char* p, const char* end, char delimiter)
     return result;
 }
 
-// The length of a blank line at p; 0 where the line is not blank.
-std::size_t blank_line(const char* p, const char* end)
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// The length of a blank line at p; 0 where the line is not blank. Tabs between fields are not blank.
+std::size_t blank_line(const char* p, const char* end, char delimiter)
 {
-    if (p != end && *p == '\n')
-        return 1;
-    if (end - p >= 2 && p[0] == '\r' && p[1] == '\n')
-        return 2;
-    return end - p == 1 && *p == '\r' ? 1 : 0;
+    const char* stop = p;
+    while (stop != end && is_blank(*stop) && (*stop != delimiter || delimiter == ' '))
+        ++stop;
+    if (stop != end && *stop == '\r')
+        ++stop;
+    if (stop != end)
+        stop = *stop == '\n' ? stop + 1 : p;
+    return static_cast<std::size_t>(stop - p);
 }
 
 // The length of what stands at p and is no record: a blank line, or a comment.
-std::size_t no_record(const char* p, const char* end, std::string_view comment)
+std::size_t no_record(const char* p, const char* end, char delimiter, std::string_view comment)
 {
-    if (const std::size_t length = blank_line(p, end))
+    if (const std::size_t length = blank_line(p, end, delimiter))
         return length;
     const std::string_view rest(p, static_cast<std::size_t>(end - p));
     if (comment.empty() || !rest.starts_with(comment))
@@ -95,8 +100,6 @@ std::size_t no_record(const char* p, const char* end, std::string_view comment)
     const std::size_t line = rest.find('\n');
     return line == rest.npos ? rest.size() : line + 1;
 }
-
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 std::string_view trimmed(std::string_view text)
 {
@@ -277,22 +280,45 @@ std::size_t position_of(const std::string& column, std::size_t columns)
     return parse_number(column, position) == number_error::none && position <= columns ? position : 0;
 }
 
-// Whether all records from p on, as far as they are seen, have a field more than the first one.
-bool has_names_of_rows(const char* p, const char* end, std::size_t columns, const csv_layout& layout)
+// What the records have more than the one that names the columns, if it is one field.
+enum class extra_field : std::uint8_t { none, first, last };
+
+// Whether all records from p on, as far as they are seen, have a field more than the first one: R leaves out the name of the first column,
+// which has the names of the rows, and others end each record with a delimiter.
+extra_field find_extra_field(const char* p, const char* end, std::size_t columns, const csv_layout& layout)
 {
     constexpr int most_records = 50;
+    bool all_end_with_delimiter = layout.delimiter != ' ';
     int seen = 0;
     for (; seen < most_records; ++seen) {
-        while (const std::size_t length = no_record(p, end, layout.comment))
+        while (const std::size_t length = no_record(p, end, layout.delimiter, layout.comment))
             p += length;
         if (p == end)
             break;
         const auto [count, next] = count_fields(p, end, layout.delimiter);
-        if (count != columns + 1)
-            return next == end && seen > 1; // which may be cut off
+        if (count != columns + 1) {
+            if (next == end && seen > 1) // which may be cut off
+                break;
+            return extra_field::none;
+        }
+        std::string_view record(p, static_cast<std::size_t>(next - p));
+        while (!record.empty() && (record.back() == '\n' || record.back() == '\r'))
+            record.remove_suffix(1);
+        all_end_with_delimiter = all_end_with_delimiter && record.ends_with(layout.delimiter);
         p = next;
     }
-    return seen > 0;
+    return seen == 0 ? extra_field::none : all_end_with_delimiter ? extra_field::last : extra_field::first;
+}
+
+// Whether what stands before the table, or how its fields are separated, may be the reason why a column is not there.
+bool is_doubtful_header(const std::vector<std::string>& names, std::string_view column)
+{
+    std::uint64_t position = 0;
+    const auto is_doubtful = [](const std::string& name) {
+        return name.empty() || name.starts_with('#') || name.starts_with('%') || name.starts_with("//");
+    };
+    return names.size() == 1 || parse_number(column, position) == number_error::none ||
+           std::any_of(names.begin(), names.end(), is_doubtful);
 }
 
 // The position of the column that is asked for among those with these names, or for a lone one without being asked.
@@ -316,7 +342,8 @@ std::size_t find_column(const std::string& file, const place& where, const std::
     if (found == names.end())
         throw failure(file, where,
                       {fmt::format("has no column {}; its {} columns are {}", in_quotes(*options.column), names.size(),
-                                   column_list(names))});
+                                   column_list(names)),
+                       is_doubtful_header(names, *options.column) ? remedy::find_table : remedy::none});
     const auto another = std::find_if(found + 1, names.end(), is_asked_for);
     if (another != names.end())
         throw failure(file, where,
@@ -342,18 +369,12 @@ public:
     // Reads the next record and its value, if it has one. False at the end and at an error.
     bool next(parse_result& result, T*& out)
     {
-        for (;;) {
-            while (const std::size_t length = no_record(p_, end_, layout_.comment))
-                p_ += length;
-            if (p_ == end_)
-                return false;
-            if (layout_.delimiter != ' ')
-                break;
-            const field word = read_word(p_, end_);
-            if (!word.last || !word.content.empty())
-                return next_of_words(result, out);
-            p_ = word.next; // a line of spaces
-        }
+        while (const std::size_t length = no_record(p_, end_, layout_.delimiter, layout_.comment))
+            p_ += length;
+        if (p_ == end_)
+            return false;
+        if (layout_.delimiter == ' ')
+            return next_of_words(result, out);
 
         const char* const record = p_;
         const char* p = p_;
@@ -466,14 +487,14 @@ std::pair<std::size_t, bool> fields_of_first(std::string_view text, char delimit
     const char* const end = p + text.size();
     std::size_t fields = 0;
     for (std::size_t k = 0; k < most_records; ++k) {
-        while (const std::size_t length = no_record(p, end, comment))
+        while (const std::size_t length = no_record(p, end, delimiter, comment))
             p += length;
         if (p == end)
             break;
         const auto [count, next] = count_fields(p, end, delimiter);
         const bool is_cut_off = next == end && k != 0;
-        // In a table that a program prints, the header may have a word more, and the last field several.
-        const bool is_alike = count == fields || (delimiter == ' ' && count > 1 && count + 1 >= fields);
+        // In a table that a program prints, lines may have more words than others.
+        const bool is_alike = count == fields || (delimiter == ' ' && count > 1);
         if (k == 0)
             fields = count;
         else if (!is_alike && !is_cut_off)
@@ -512,9 +533,11 @@ char find_delimiter(std::string_view text, const csv_options& options)
         return *options.delimiter;
     // Of those that fit, the first: commas stand in numbers and prose, too. Where none does, that which the first record has most of:
     // the line that is wrong is told then. Words are fields only where there is nothing else.
-    char most_frequent = ',';
+    char most_frequent = options.decimal == ',' ? ';' : ',';
     std::size_t most_fields = 1;
     for (const char delimiter : {'\t', ';', '|', ','}) {
+        if (delimiter == options.decimal)
+            continue;
         const auto [fields, fits] = fields_of_first(text, delimiter, options.comment);
         if (fits && fields > 1)
             return delimiter;
@@ -546,7 +569,7 @@ csv_layout find_layout(const std::string& file, std::string_view text, std::uint
     const char* p = text.data();
     const char* const end = p + text.size();
     const auto next_record = [&] {
-        while (const std::size_t length = no_record(p, end, layout.comment))
+        while (const std::size_t length = no_record(p, end, layout.delimiter, layout.comment))
             p += length;
         const char* const begin = p;
         p = count_fields(p, end, layout.delimiter).second;
@@ -562,8 +585,11 @@ csv_layout find_layout(const std::string& file, std::string_view text, std::uint
         return layout;
     }
     std::vector<std::string> names = split_record(file, where, first, layout.delimiter);
-    // R leaves out the name of the first column, which has the names of the rows.
-    if (options.header != false && has_names_of_rows(p, end, names.size(), layout)) {
+    const extra_field extra =
+        options.header == false ? extra_field::none : find_extra_field(p, end, names.size(), layout);
+    if (extra == extra_field::last)
+        names.emplace_back();
+    if (extra == extra_field::first) {
         if (layout.delimiter != ' ' || first.find('"') != first.npos)
             names.insert(names.begin(), std::string());
         else if (options.column && position_of(*options.column, names.size()) == 0)
@@ -597,7 +623,7 @@ std::size_t first_record_length(std::string_view text, const csv_layout& layout)
 {
     const char* p = text.data();
     const char* const end = p + text.size();
-    while (const std::size_t length = no_record(p, end, layout.comment))
+    while (const std::size_t length = no_record(p, end, layout.delimiter, layout.comment))
         p += length;
     if (p != end)
         p = count_fields(p, end, layout.delimiter).second;

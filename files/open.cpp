@@ -87,7 +87,7 @@ file_format find_format(byte_input& input, const read_options& options)
     if (front.substr(0, npy_magic.size()) == npy_magic)
         return file_format::npy;
     if (looks_like_text(front) || looks_like_utf16(front))
-        return options.csv.column ? file_format::csv : file_format::text;
+        return options.csv.mean_table() ? file_format::csv : file_format::text;
     return file_format::raw;
 }
 
@@ -114,8 +114,8 @@ std::unique_ptr<reader> open(const std::string& path, const read_options& option
     if (!format)
         format = find_format(*input, options);
 
-    // Who asks for a column means a table, whatever its name.
-    if (options.csv.column && format == file_format::text && !options.format)
+    // Who asks for a column, or says how the table is written, means a table, whatever its name.
+    if (options.csv.mean_table() && format == file_format::text && !options.format)
         format = file_format::csv;
     const std::string extension = extension_of(without_compression(file));
     if (options.csv.column && format != file_format::csv)

@@ -45,21 +45,32 @@ struct text_chunk {
     parse_result parsed;
 };
 
-// Numbers are integers until one is met that is none.
-constexpr upsweep_dtype types_of_integers[] = {UPSWEEP_I64, UPSWEEP_U64};
+// What helps with a field of a table that is no number.
+remedy remedy_in_table(std::string_view token, remedy of_text)
+{
+    if (of_text != remedy::give_column && of_text != remedy::drop_separators)
+        return of_text;
+    const std::size_t comma = token.find(',');
+    if (comma == token.npos || token.find_first_not_of("0123456789+-,.") != token.npos)
+        return of_text == remedy::drop_separators ? remedy::join_digits : remedy::mark_missing;
+    // Thousands are groups of three digits.
+    const bool one_comma = token.find(',', comma + 1) == token.npos;
+    return one_comma && token.size() - comma != 4 ? remedy::give_decimal : remedy::join_digits;
+}
 
 class text_reader final : public reader {
 public:
     text_reader(std::unique_ptr<byte_input> input, const read_options& options, bool csv)
         : input_(std::move(input)), dtype_(options.dtype.value_or(UPSWEEP_F64)), is_dtype_found_(!options.dtype),
-          threads_(options.threads), csv_(csv)
+          may_widen_(is_dtype_found_ && options.type_by_front && input_->rereadable()), threads_(options.threads),
+          csv_(csv)
     {
         const std::string_view front = input_->peek(byte_order_mark.size());
         skipped_bytes_ = front == byte_order_mark ? front.size() : 0;
         if (csv_)
             read_layout(options.csv);
         if (is_dtype_found_)
-            dtype_ = find_dtype();
+            dtype_ = find_dtype(options.narrowest);
     }
 
     const std::string& name() const override { return input_->name(); }
@@ -84,8 +95,10 @@ public:
 
     bool read_as(upsweep_dtype dtype) override
     {
-        if (is_dtype_found_)
+        if (is_dtype_found_) {
+            may_widen_ = may_widen_ && dtype == dtype_;
             dtype_ = dtype;
+        }
         return is_dtype_found_;
     }
 
@@ -95,9 +108,14 @@ public:
         std::uint64_t more_bytes = skipped_bytes_; // which the first chunk was read for, too
         for_each_chunk([&](const text_chunk& c) {
             line += c.parsed.new_lines;
-            if (c.parsed.error != number_error::none)
+            if (c.parsed.error != number_error::none) {
+                if (const auto wider = wider_than(dtype_, c.parsed.error); wider && may_widen_)
+                    throw wider_type{*wider};
                 report(c.parsed, line);
-            take({c.values.data(), c.parsed.count, c.text.size() + more_bytes, c.parsed.missing});
+            }
+            const std::uint64_t first_line = line - c.parsed.new_lines;
+            take({c.values.data(), c.parsed.count, c.text.size() + more_bytes, c.parsed.missing,
+                  [&](std::uint64_t index) { return first_line + lines_before(c.text, index); }});
             more_bytes = 0;
         });
     }
@@ -129,20 +147,32 @@ private:
         skipped_lines_ = count_new_lines(front.substr(0, before + header));
     }
 
-    // The narrowest of i64, u64 and f64 that has all numbers. A mapping is read through up to the first that is no integer; of what is
-    // read once, its beginning must do.
-    upsweep_dtype find_dtype()
+    // The type that has a number, too, which is an error as one of the type of integers; nothing where there is none.
+    static std::optional<upsweep_dtype> wider_than(upsweep_dtype dtype, number_error error)
     {
-        for (const upsweep_dtype dtype : types_of_integers) {
-            dtype_ = dtype;
-            const parse_result found = input_->rereadable() ? first_error() : parsed_front();
+        if (dtype == UPSWEEP_F64)
+            return std::nullopt;
+        if (error != number_error::out_of_range)
+            return UPSWEEP_F64;
+        return dtype == UPSWEEP_I64 ? std::optional(UPSWEEP_U64) : std::nullopt;
+    }
+
+    // The narrowest of i64, u64 and f64 that has all numbers. A mapping is read through up to the first that is no integer, unless its
+    // front must do; of what is read once, it must do.
+    upsweep_dtype find_dtype(upsweep_dtype narrowest)
+    {
+        for (dtype_ = narrowest; dtype_ != UPSWEEP_F64;) {
+            const parse_result found = input_->rereadable() && !may_widen_ ? first_error() : parsed_front();
             if (found.error == number_error::none)
-                return dtype;
-            if (found.error != number_error::out_of_range)
-                return UPSWEEP_F64;
+                return dtype_;
+            const auto wider = wider_than(dtype_, found.error);
+            if (!wider) { // integers, one of which fits neither
+                may_widen_ = false;
+                return UPSWEEP_I64;
+            }
+            dtype_ = *wider;
         }
-        // Integers, one of which fits neither.
-        return UPSWEEP_I64;
+        return UPSWEEP_F64;
     }
 
     parse_result first_error()
@@ -258,10 +288,26 @@ private:
         });
     }
 
+    // How many lines of a chunk's text stand before the line that has an element: the most of which the values do not reach that far.
+    std::uint64_t lines_before(std::string_view text, std::uint64_t index) const
+    {
+        std::uint64_t low = 0;
+        for (std::uint64_t high = count_new_lines(text) + 1; high - low > 1;) {
+            const std::uint64_t middle = low + (high - low) / 2;
+            text_chunk front;
+            front.text = text.substr(0, length_of_lines(text, middle));
+            parse(front);
+            (front.parsed.count > index ? high : low) = middle;
+        }
+        return low;
+    }
+
     [[noreturn]] void report(const parse_result& parsed, std::uint64_t line) const
     {
         const bool about_number = parsed.other.reason.empty();
         problem what = about_number ? number_problem(parsed.error, parsed.token, dtype_) : parsed.other;
+        if (about_number && csv_)
+            what.help = remedy_in_table(parsed.token, what.help);
         // Nobody has asked for integers.
         if (about_number && is_dtype_found_ && parsed.error == number_error::out_of_range && dtype_ != UPSWEEP_F64)
             what = {fmt::format("{} does not fit 64 bits beside the other integers", in_quotes(parsed.token)),
@@ -272,6 +318,7 @@ private:
     std::unique_ptr<byte_input> input_;
     upsweep_dtype dtype_;
     bool is_dtype_found_;
+    bool may_widen_; // by wider_type
     int threads_;
     bool csv_;
     csv_layout layout_;

@@ -1,6 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/core.h>
 #include <upsweep/files.hpp>
@@ -26,6 +28,16 @@ void refuse_foreign(const std::string& path, std::string_view extension)
     if (std::find(foreign.begin(), foreign.end(), extension) != foreign.end())
         throw failure(path, {},
                       {fmt::format(".{} files are not written; name a .npy file, or .txt for text", extension)});
+}
+
+void refuse_other_than_promised(const std::string& path, upsweep_dtype dtype)
+{
+    const std::optional<upsweep_dtype> promised = dtype_of_name(extension_of(path));
+    if (promised && dtype != promised)
+        throw failure(path, {},
+                      {fmt::format("the name promises {}, the values are {}; name it .{}", dtype_name(*promised),
+                                   dtype_name(dtype), dtype_name(dtype)),
+                       remedy::write_promised_dtype, std::string(dtype_name(*promised))});
 }
 
 // The bytes of the elements, after a header for .npy.
@@ -94,16 +106,24 @@ private:
 
 } // namespace
 
+void check_output(const std::string& path, std::optional<upsweep_dtype> dtype)
+{
+    refuse_foreign(path, extension_of(path));
+    if (dtype)
+        refuse_other_than_promised(path, *dtype);
+    // To open a pipe would wait for its reader.
+    std::error_code ignored;
+    if (const auto type = std::filesystem::status(path, ignored).type();
+        type == std::filesystem::file_type::not_found || type == std::filesystem::file_type::regular ||
+        type == std::filesystem::file_type::directory)
+        (void)output_file(path);
+}
+
 std::unique_ptr<writer> create(const std::string& path, upsweep_dtype dtype, std::optional<std::uint64_t> count)
 {
     const std::string extension = extension_of(path);
     refuse_foreign(path, extension);
-    const std::optional<upsweep_dtype> promised = dtype_of_name(extension);
-    if (promised && dtype != promised)
-        throw failure(path, {},
-                      {fmt::format("the name promises {}, the values are {}; name it .{}", dtype_name(*promised),
-                                   dtype_name(dtype), dtype_name(dtype)),
-                       remedy::write_promised_dtype});
+    refuse_other_than_promised(path, dtype);
     const std::optional<file_format> format = format_of_extension(extension);
     if (format == file_format::npy || format == file_format::raw)
         return std::make_unique<binary_writer>(path, dtype, format == file_format::npy, count);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -57,24 +58,31 @@ host_array<std::remove_const_t<T>> literal_folds(std::span<T> in, const Op& op)
     return folds;
 }
 
-// Elements as the type in which they are folded, and results as the type in which they are written.
+// An element as the type in which it is folded, and a fold as the type of a result, in which NaN has one pattern.
+template <class To, class From>
+To as_expected(const From& value)
+{
+    if constexpr (std::is_floating_point_v<From> && (std::is_floating_point_v<To> || sub_word_float<To>))
+        if (value != value)
+            return convert<To>(std::numeric_limits<float>::quiet_NaN());
+    return convert<To>(value);
+}
 template <class To, class From>
 host_array<To> converted(std::span<From> in)
 {
     host_array<To> out(in.size());
-    std::ranges::transform(in, out.begin(), [](const auto& value) { return convert<To>(value); });
+    std::ranges::transform(in, out.begin(), [](const auto& value) { return as_expected<To>(value); });
     return out;
 }
 
-// Equal to the bit, except that any NaN equals any other: its payload is not part of the promise.
+// Equal to the bit: NaN has one pattern in results.
 template <class T>
 bool same_bits(const T& a, const T& b)
 {
     if constexpr (std::is_floating_point_v<T>)
-        return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b); // NOLINT(*-suspicious-memory-comparison)
+        return std::memcmp(&a, &b, sizeof a) == 0; // NOLINT(*-suspicious-memory-comparison)
     else if constexpr (sub_word_float<T>)
-        return a.bits == b.bits ||
-               (static_cast<float>(a) != static_cast<float>(a) && static_cast<float>(b) != static_cast<float>(b));
+        return a.bits == b.bits;
     else
         return a == b;
 }

@@ -48,7 +48,7 @@ def flags_of(command):
     for word in words:
         if word.startswith(("-I", "-D")):
             places.append((word,))
-        elif word == "-isystem":
+        elif word in ("-isystem", "-idirafter"):
             places.append((word, next(words)))
         elif word == "-include":
             dialect += word, next(words)

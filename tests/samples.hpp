@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -62,6 +63,18 @@ T random_value(std::mt19937_64& random)
         else
             return static_cast<T>(sign * value);
     }
+}
+
+// A NaN as none of the library's results has it: negative, and with a payload.
+template <class T>
+T nan_with_payload()
+{
+    if constexpr (std::is_same_v<T, double>)
+        return std::bit_cast<double>(std::uint64_t{0xfff8'0000'0001'2345});
+    else if constexpr (std::is_same_v<T, float>)
+        return std::bit_cast<float>(std::uint32_t{0xffc1'2345});
+    else
+        return T::from_bits(std::is_same_v<T, f16> ? 0xfe15 : 0xffd5);
 }
 
 template <class T>

@@ -99,6 +99,40 @@ void expect_in_place(Op op, std::span<const std::size_t> sizes)
     }
 }
 
+// NaN, which may come of an element of any sign and payload or be the initial value, is the quiet one without payload in all
+// results that it is in.
+template <class Target, class T, class Op>
+void expect_one_nan(Op op, std::size_t n, std::size_t place)
+{
+    auto random = generator();
+    host_array<T> values = random_array<T>(random, n);
+    const host_array<T> sound = values;
+    values[place] = nan_with_payload<T>();
+    const T nan = convert<T>(std::numeric_limits<float>::quiet_NaN());
+    const auto expected = [&](std::size_t first_nan, const host_array<T>& otherwise) {
+        host_array<T> results = otherwise;
+        std::fill(results.begin() + static_cast<std::ptrdiff_t>(std::min(first_nan, n)), results.end(), nan);
+        return results;
+    };
+    const target_array<Target, T> in(values.span()), in_sound(sound.span());
+    target_array<Target, T> out(n), without(n);
+    const Target target{};
+    const T init = random_value<T>(random);
+
+    inclusive_scan(target, in_sound.const_span(), without.span(), op);
+    inclusive_scan(target, in.const_span(), out.span(), op);
+    ASSERT_TRUE(bits_equal(out.to_host(), expected(place, without.to_host()))) << n << " at " << place;
+    exclusive_scan(target, in_sound.const_span(), without.span(), op, init);
+    exclusive_scan(target, in.const_span(), out.span(), op, init);
+    ASSERT_TRUE(bits_equal(out.to_host(), expected(place + 1, without.to_host()))) << n << " at " << place;
+    exclusive_scan(target, in_sound.const_span(), out.span(), op, nan_with_payload<T>());
+    ASSERT_TRUE(bits_equal(out.to_host(), expected(0, without.to_host()))) << n << ", as init";
+
+    using result = result_t<Op, T>;
+    ASSERT_TRUE(
+        bits_equal(up::reduce(target, in.const_span(), op), convert<result>(std::numeric_limits<float>::quiet_NaN())));
+}
+
 template <class On, class Op>
 void expect_scans(Op op, std::span<const std::size_t> sizes = operator_sizes<typename On::target>)
 {
@@ -250,6 +284,19 @@ TYPED_TEST_P(scan_floats, maximum) { expect_scans<TypeParam>(up::maximum{}); }
 TYPED_TEST_P(scan_floats, logical_and) { expect_scans<TypeParam>(up::logical_and{}); }
 TYPED_TEST_P(scan_floats, logical_or) { expect_scans<TypeParam>(up::logical_or{}); }
 
+TYPED_TEST_P(scan_floats, nan_has_one_pattern_of_bits)
+{
+    using target = typename TypeParam::target;
+    using element = typename TypeParam::element;
+    for (const std::size_t n : operator_sizes<target>)
+        for (const std::size_t place : {std::size_t{0}, n / 2, n - 1}) {
+            expect_one_nan<target, element>(up::plus{}, n, place);
+            expect_one_nan<target, element>(up::multiplies{}, n, place);
+            expect_one_nan<target, element>(up::minimum{}, n, place);
+            expect_one_nan<target, element>(up::maximum{}, n, place);
+        }
+}
+
 TYPED_TEST_P(scan_floats, without_init_begins_with_the_identity)
 {
     using target = typename TypeParam::target;
@@ -269,8 +316,8 @@ TYPED_TEST_P(scan_floats, without_init_begins_with_the_identity)
     EXPECT_TRUE(bits_equal(first(up::logical_or{}), element(0.0F)));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(scan_floats, multiplies, minimum, maximum, logical_and, logical_or,
-                            without_init_begins_with_the_identity);
+REGISTER_TYPED_TEST_SUITE_P(scan_floats, nan_has_one_pattern_of_bits, multiplies, minimum, maximum, logical_and,
+                            logical_or, without_init_begins_with_the_identity);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(scan_floats);
 
 // --- what does not depend on the type of the elements ---------------------------------------------------------------

@@ -133,9 +133,9 @@ auto expected_sums(std::span<const std::int32_t> samples, std::span<const W> wei
     }
     weighted_result_of<sum> result{std::vector<sum>(bins), {}};
     for (std::size_t k = 0; k < bins; ++k)
-        result.sums[k] = sums[k].template rounded<sum>();
-    result.out_of_range.below = sums[bins].template rounded<sum>();
-    result.out_of_range.above = sums[bins + 1].template rounded<sum>();
+        result.sums[k] = as_expected<sum>(sums[k].template rounded<sum>());
+    result.out_of_range.below = as_expected<sum>(sums[bins].template rounded<sum>());
+    result.out_of_range.above = as_expected<sum>(sums[bins + 1].template rounded<sum>());
     return result;
 }
 

@@ -29,8 +29,8 @@ _upsweep()
     fi
     if [[ $word == -* ]]; then
         case $command in
-            reduce) words="$common --op --out-dtype" ;;
-            scan) words="$common --op --exclusive --init --output --out-dtype" ;;
+            reduce) words="$common --op --out-dtype --wrap" ;;
+            scan) words="$common --op --exclusive --init --output --out-dtype --wrap" ;;
             histogram) words="$common --bins --range --edges --text --group --output" ;;
             info) words="--help --json" ;;
         esac

@@ -30,6 +30,7 @@ complete -c upsweep -n '__fish_seen_subcommand_from reduce scan' -x -l op -a 'su
 complete -c upsweep -n '__fish_seen_subcommand_from scan' -f -l exclusive -d 'Leave the element itself out'
 complete -c upsweep -n '__fish_seen_subcommand_from scan' -x -l init -d 'A value before the first'
 complete -c upsweep -n '__fish_seen_subcommand_from reduce scan' -x -l out-dtype -a "$types" -d 'Type of the result, or of the values'
+complete -c upsweep -n '__fish_seen_subcommand_from reduce scan' -l wrap -d 'Fold integers modulo 2^bits'
 complete -c upsweep -n '__fish_seen_subcommand_from scan histogram' -r -s o -l output -d 'Where the values go'
 complete -c upsweep -n '__fish_seen_subcommand_from histogram' -x -l bins -d 'Bins of equal width'
 complete -c upsweep -n '__fish_seen_subcommand_from histogram' -x -l range -d 'Bounds of the bins, LO:HI'

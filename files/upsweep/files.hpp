@@ -39,17 +39,23 @@ enum class remedy : std::uint8_t {
     floating_dtype,       // read into a floating-point type
     choose_column,        // name one of several columns
     give_column,          // correct the number; or name a column, if this is a table
+    mark_missing,         // correct the number; or say that the word stands for a value that is missing
+    give_decimal,         // say that the comma is the decimal point
+    join_digits,          // 1,234 in a table: remove thousands separators
+    find_table,           // say what separates the fields, or which lines are before the table
     drop_separators,      // 1,234: remove thousands separators; or name a column, if this is a table
     tell_missing,         // fill the field; or say which words stand for a value that is missing
     tell_header,          // say whether the first record names the columns
     change_delimiter,     // correct the line, or name another delimiter
     change_written_dtype, // write another type, or another format than .npy
-    write_promised_dtype, // or write the type that the name promises
+    write_promised_dtype, // or write the type that the name promises, which problem::value names
+    avoid_second_reading, // have the elements read once, or make room for a copy
 };
 
 struct problem {
     std::string reason;
     remedy help = remedy::none;
+    std::string value = {}; // to ask for, where the remedy needs one
 };
 
 // Where in a file, if in one place.
@@ -67,6 +73,7 @@ public:
     const place& where() const { return where_; }
     const std::string& reason() const { return problem_.reason; }
     remedy help() const { return problem_.help; }
+    const problem& what_is_wrong() const { return problem_; }
 
 private:
     std::string file_;
@@ -108,6 +115,13 @@ struct csv_options {
     std::uint64_t skip_lines = 0;
     // The decimal point.
     char decimal = '.';
+
+    // Whether anything is asked for that only a table has.
+    bool mean_table() const
+    {
+        return delimiter || column || header || missing != usual_missing_words || !comment.empty() || skip_lines > 0 ||
+               decimal != '.';
+    }
 };
 
 // How a table was read.
@@ -126,9 +140,19 @@ struct read_options {
     // Of raw elements, unless the extension names it; of the numbers in a text, which otherwise are i64 if all are integers
     // that fit, else u64 if all fit that, else f64.
     std::optional<upsweep_dtype> dtype = {};
+    // Where the type of the numbers in a text is found out: the first of i64, u64 and f64 that it may be.
+    upsweep_dtype narrowest = UPSWEEP_I64;
+    // The front of the text tells the type, so that the text is not read twice; read() may throw wider_type.
+    bool type_by_front = false;
     csv_options csv = {};
     // 0: all cores.
     int threads = 0;
+};
+
+// Thrown by read() where a number has not the type that the front of the text told: open the file again, with this as the
+// narrowest type, and begin anew.
+struct wider_type {
+    upsweep_dtype dtype;
 };
 
 // Elements that follow one another in the file, in C order.
@@ -137,6 +161,8 @@ struct chunk {
     std::uint64_t count = 0;
     std::uint64_t bytes = 0;   // of the file that were read for them
     std::uint64_t missing = 0; // records of a table without a value, among them
+    // Of numbers that are written out: the line of one of the elements. Takes long, and is for what is wrong with it.
+    std::function<std::uint64_t(std::uint64_t index)> line_of = {};
 };
 
 // The elements of a file. A mapped file must not become shorter while it is read: that is a signal, SIGBUS.
@@ -177,6 +203,10 @@ public:
 // of other programs are refused with a way to convert them, unless the format is raw.
 [[nodiscard]] std::unique_ptr<reader> open(const std::string& path, const read_options& options = {});
 
+// The elements of a reader that can read only once, kept as it reads them for the first time: in memory, and what is more than some
+// hundred MB in a temporary file, in the folder that the environment variable TMPDIR names. Later they are read from there.
+[[nodiscard]] std::unique_ptr<reader> kept(std::unique_ptr<reader> from);
+
 // --- writers ------------------------------------------------------------------------------------------------------
 
 // Where elements go as they are computed.
@@ -197,6 +227,9 @@ public:
 // standard output. `count` is needed where a .npy file cannot be written over (a pipe); otherwise it may be unknown.
 [[nodiscard]] std::unique_ptr<writer> create(const std::string& path, upsweep_dtype dtype,
                                              std::optional<std::uint64_t> count = std::nullopt);
+
+// Fails where create() would, as far as that can be told already, and writes nothing.
+void check_output(const std::string& path, std::optional<upsweep_dtype> dtype);
 
 // Removes what unfinished writers have written so far. For a handler of signals that ends the process: it is
 // async-signal-safe.

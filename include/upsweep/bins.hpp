@@ -113,11 +113,40 @@ inline std::vector<double> even_edges(const even_bins& bins)
 template <class T>
 using edge_t = std::conditional_t<sub_word_float<T> || std::same_as<T, float>, float, double>;
 
+// Returns edges of type E with which samples of type E compare as they do with those in double: a sample of f32 is at or
+// above an edge where it is at or above the least float that is, and at or below the last edge where it is at or below
+// the greatest float that is.
+template <class E>
+std::vector<E> equivalent_edges(const std::vector<double>& edges)
+{
+    constexpr E infinity = std::numeric_limits<E>::infinity();
+    std::vector<E> result(edges.begin(), edges.end());
+    for (std::size_t k = 0; k < result.size(); ++k)
+        if (static_cast<double>(result[k]) < edges[k])
+            result[k] = std::nextafter(result[k], infinity);
+    E& last = result.back();
+    if (static_cast<double>(last) > edges.back())
+        last = std::nextafter(last, -infinity);
+    return result;
+}
+
+// Returns how far edges lie from those of even bins between the first and the last, in bins.
+template <class E>
+double deviation_from_even(const std::vector<E>& edges)
+{
+    const auto lo = static_cast<double>(edges.front());
+    const double scale = static_cast<double>(edges.size() - 1) / (static_cast<double>(edges.back()) - lo);
+    double largest = 0;
+    for (std::size_t k = 0; k < edges.size(); ++k)
+        largest = std::max(largest, std::abs((static_cast<double>(edges[k]) - lo) * scale - static_cast<double>(k)));
+    return largest;
+}
+
 // Finds bins by a binary search among the edges, in O(log count) steps a sample.
 template <class E>
 class edge_search {
 public:
-    explicit edge_search(const std::vector<double>& edges) : edges_(edges.begin(), edges.end()) {}
+    explicit edge_search(std::vector<E> edges) : edges_(std::move(edges)) {}
 
     std::size_t count() const { return edges_.size() - 1; }
 
@@ -157,8 +186,8 @@ private:
     std::vector<E> edges_;
 };
 
-// Guesses the bin of a sample among even bins, by arithmetic. The guess is right for samples out of range; for others
-// it is the right bin or the one below.
+// Guesses the bin of a sample among bins that are even, but for a deviation of their edges of a fraction of a bin, by
+// arithmetic. The guess is right for samples out of range; for others it is the right bin or the one below.
 template <class E>
 struct even_guess {
     E lo;
@@ -167,27 +196,28 @@ struct even_guess {
     E bias;  // is subtracted so that no guess is too high
     std::int32_t bins;
 
-    explicit even_guess(const even_bins& even)
+    explicit even_guess(const even_bins& even, double deviation = 0)
         : lo(static_cast<E>(even.lo)), hi(static_cast<E>(even.hi)),
-          scale(static_cast<E>(static_cast<double>(even.count) / (even.hi - even.lo))), bias(bias_of(even)),
+          scale(static_cast<E>(static_cast<double>(even.count) / (even.hi - even.lo))), bias(bias_of(even, deviation)),
           bins(static_cast<std::int32_t>(even.count))
     {
     }
 
-    // The bias, in bins, is twice the largest error that the arithmetic can make. With u the unit roundoff and m the
-    // largest magnitude, the ends and the edges are off by at most 4 u m, and the difference, the product and the scale
-    // by u (hi - lo) each, all times the scale: together below 8 u m scale. With the bias subtracted the guess is never
-    // too high and, while the bias is a quarter of a bin at most, never more than one too low.
-    static E bias_of(const even_bins& even)
+    // The bias, in bins, is the deviation of the edges and twice the largest error that the arithmetic can make. With u
+    // the unit roundoff and m the largest magnitude, the ends and the edges are off by at most 4 u m, and the
+    // difference, the product and the scale by u (hi - lo) each, all times the scale: together below 8 u m scale. With
+    // the bias subtracted the guess is never too high and, while the bias is a quarter of a bin at most, never more
+    // than one too low.
+    static E bias_of(const even_bins& even, double deviation = 0)
     {
         const double u = static_cast<double>(std::numeric_limits<E>::epsilon()) / 2;
         const double magnitude = std::max({std::abs(even.lo), std::abs(even.hi), even.hi - even.lo});
-        return static_cast<E>(16 * u * magnitude * (static_cast<double>(even.count) / (even.hi - even.lo)));
+        return static_cast<E>(deviation + 16 * u * magnitude * (static_cast<double>(even.count) / (even.hi - even.lo)));
     }
-    static bool is_valid(const even_bins& even)
+    static bool is_valid(const even_bins& even, double deviation = 0)
     {
-        const even_guess guess(even);
-        return even.count <= (std::size_t{1} << 30) && bias_of(even) <= E(0.25) && std::isfinite(guess.scale) &&
+        const even_guess guess(even, deviation);
+        return even.count <= (std::size_t{1} << 30) && guess.bias <= E(0.25) && std::isfinite(guess.scale) &&
                std::isfinite(guess.hi - guess.lo);
     }
 
@@ -196,20 +226,14 @@ struct even_guess {
         return static_cast<std::int32_t>(position(x, lo, hi, E(bins), E(bins) + 1, E(bins) + 2));
     }
 
-    // Guesses the bins of a vector of samples. Each lane of `highest` is raised to the part of a bin that truncation
-    // dropped there: while all lanes are below certain(), the guesses are right.
+    // The same of a vector of samples, before truncation to integers. While what that drops is below certain(), the guesses are
+    // right.
     template <class V>
-    auto of_vector(const V& x, V& highest) const
+    V of_vector(const V& x) const
     {
         const V none{};
         const E beyond = E(bins);
-        // As many lanes as the vector of samples has, whatever the size of a sample.
-        typedef std::int32_t ints __attribute__((vector_size(sizeof(V) / sizeof(E) * sizeof(std::int32_t))));
-        const V where = position(x, none + lo, none + hi, none + beyond, none + (beyond + 1), none + (beyond + 2));
-        const ints guesses = __builtin_convertvector(where, ints);
-        const V dropped = where - __builtin_convertvector(guesses, V);
-        highest = dropped > highest ? dropped : highest;
-        return guesses;
+        return position(x, none + lo, none + hi, none + beyond, none + (beyond + 1), none + (beyond + 2));
     }
 
     // A guess is too low only where the sample lies less than twice the bias, in bins, below the next edge.
@@ -220,36 +244,66 @@ private:
     template <class V>
     V position(const V& x, const V& low, const V& high, const V& below, const V& above, const V& nan) const
     {
-        const auto inside = (x >= low) & (x <= high);
-        const V guess = ((inside ? x : low) - low) * scale - bias;
-        const V out_of_range = x < low ? below : (x > high ? above : nan);
-        return inside ? guess : out_of_range;
+        const V guess = (x - low) * scale - bias;
+        const V not_below = x < low ? below : guess;
+        const V in_order = x > high ? above : not_below;
+        return x == x ? in_order : nan;
     }
 };
 
-// Finds even bins by a guess, which one comparison with the upper edge of the guessed bin puts right.
+// Finds even bins, or nearly even ones, by a guess, which one comparison with the upper edge of the guessed bin puts
+// right. The edges of even bins are computed where they are needed; others are looked up.
 template <class E>
 class even_arithmetic {
 public:
-    even_arithmetic(const even_bins& bins, const std::vector<double>& edges)
-        : guess_(bins), uppers_(bins.count + out_of_range_bins, std::numeric_limits<E>::quiet_NaN())
+    even_arithmetic(const even_guess<E>& guess, const even_edge& edge) : guess_(guess), edge_(edge) {}
+    even_arithmetic(const even_guess<E>& guess, const std::vector<E>& edges)
+        : guess_(guess), edge_({0, 1, 1}), // any, for no edge is computed
+          uppers_(count() + out_of_range_bins, std::numeric_limits<E>::quiet_NaN())
     {
         // NaN stays the upper edge of the last bin, which is closed, and of the out-of-range bins: no sample is moved
         // up from there.
-        std::transform(edges.begin() + 1, edges.end() - 1, uppers_.begin(),
-                       [](double edge) { return static_cast<E>(edge); });
+        std::copy(edges.begin() + 1, edges.end() - 1, uppers_.begin());
     }
 
     std::size_t count() const { return static_cast<std::size_t>(guess_.bins); }
 
     const even_guess<E>& guess() const { return guess_; }
-    bin_index corrected(bin_index k, E x) const { return k + (x >= uppers_[k] ? 1U : 0U); }
 
-    bin_index operator()(E x) const { return corrected(static_cast<bin_index>(guess_(x)), x); }
+    // Puts the guesses of Count samples right.
+    template <std::size_t Count>
+    void correct(const std::int32_t* __restrict guesses, const E* __restrict samples, bin_index* __restrict bins) const
+    {
+        if (uppers_.empty())
+            for (std::size_t j = 0; j < Count; ++j)
+                bins[j] = by_formula(guesses[j], samples[j]);
+        else
+            for (std::size_t j = 0; j < Count; ++j)
+                bins[j] = by_table(guesses[j], samples[j]);
+    }
+
+    bin_index operator()(E x) const
+    {
+        const std::int32_t k = guess_(x);
+        return uppers_.empty() ? by_formula(k, x) : by_table(k, x);
+    }
 
 private:
+    bin_index by_formula(std::int32_t k, E x) const
+    {
+        const std::int32_t next = k + 1;
+        const bool is_above = (x >= static_cast<E>(edge_.by_step(next))) & (next < guess_.bins);
+        return static_cast<bin_index>(k + static_cast<std::int32_t>(is_above));
+    }
+    bin_index by_table(std::int32_t k, E x) const
+    {
+        const auto bin = static_cast<bin_index>(k);
+        return bin + (x >= uppers_[bin] ? 1U : 0U);
+    }
+
     even_guess<E> guess_;
-    std::vector<E> uppers_; // the upper edge of each bin
+    even_edge edge_;
+    std::vector<E> uppers_; // the upper edge of each bin, where they are looked up
 };
 
 // Returns the value as an integer that std::cmp_less takes: bool, characters and enumerations are promoted.
@@ -435,8 +489,15 @@ private:
 template <class T, class F>
 auto with_bin_finder(const edges& bins, F f)
 {
-    // Samples of any type are compared in double, because the edges of the user are not rounded.
-    return f(edge_search<double>(bins.values));
+    using edge = edge_t<T>;
+    std::vector<edge> values = equivalent_edges<edge>(bins.values);
+    const even_bins even{values.front(), values.back(), values.size() - 1};
+    if (even.lo < even.hi) { // floats may be so few that the bounds change places
+        const double deviation = deviation_from_even(values);
+        if (even_guess<edge>::is_valid(even, deviation))
+            return f(even_arithmetic<edge>(even_guess<edge>(even, deviation), values));
+    }
+    return f(edge_search<edge>(std::move(values)));
 }
 
 template <class T, class F>
@@ -446,10 +507,11 @@ auto with_bin_finder(const even_bins& bins, F f)
     if constexpr (std::integral<T> && !std::same_as<T, bool>)
         if (unit_bins<T>::is_valid(bins))
             return f(unit_bins<T>(bins));
-    const std::vector<double> edges = even_edges(bins);
-    if (even_guess<edge>::is_valid(bins))
-        return f(even_arithmetic<edge>(bins, edges));
-    return f(edge_search<edge>(edges));
+    const even_edge edge_of(bins);
+    if (even_guess<edge>::is_valid(bins) && edge_of.step != 0)
+        return f(even_arithmetic<edge>(even_guess<edge>(bins), edge_of));
+    const std::vector<double> exact = even_edges(bins);
+    return f(edge_search<edge>(std::vector<edge>(exact.begin(), exact.end())));
 }
 
 template <class T, class F>

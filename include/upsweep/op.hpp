@@ -301,7 +301,42 @@ struct scan_accumulator<monoid<F, A, Order>, Out> {
 template <class Op, class T>
 inline constexpr bool is_exact = (std::integral<T> && is_builtin<Op>);
 
+// Whether NaN, once it is in a fold by Op, stays in it. Where it is in no fold up to the end of a block, it is nowhere in the block.
+template <class Op, class T>
+inline constexpr bool keeps_nan = (std::floating_point<T> && (is_arithmetic<Op> || is_extremum<Op>));
+
+template <class Op, class T>
+UPSWEEP_HOST_DEVICE constexpr bool is_nan_of(const T& fold)
+{
+    if constexpr (keeps_nan<Op, T>)
+        return fold != fold;
+    else
+        return false;
+}
+
+template <class T>
+UPSWEEP_HOST_DEVICE constexpr T quiet_nan()
+{
+    if constexpr (std::same_as<T, f16>)
+        return f16::from_bits(0x7e00);
+    else if constexpr (std::same_as<T, bf16>)
+        return bf16::from_bits(0x7fc0);
+    else
+        return std::numeric_limits<T>::quiet_NaN();
+}
+
 } // namespace detail
+
+// A fold by Op as a result. NaN in results of the built-in operators has one pattern of bits, the positive quiet one without
+// payload, so that results are equal byte by byte: processors differ in the bits of a NaN that they make.
+template <class Result, class Op, class Acc>
+UPSWEEP_HOST_DEVICE constexpr Result as_result(const Acc& fold)
+{
+    if constexpr (std::floating_point<Result> || sub_word_float<Result>)
+        if (detail::is_nan_of<Op>(fold))
+            return detail::quiet_nan<Result>();
+    return convert<Result>(fold);
+}
 
 // The type in which elements of type T are reduced: 64-bit integers for sums and products of integers, float for f16
 // and bf16, bool for the logical operators, the monoid's own type for a monoid of the user, else T.

@@ -120,7 +120,7 @@ T canonical(const T& total)
 {
     if constexpr (std::is_floating_point_v<T> || sub_word_float<T>) {
         const auto number = convert<double>(total);
-        return number == number ? total : convert<T>(std::numeric_limits<double>::quiet_NaN());
+        return number == number ? total : quiet_nan<T>();
     } else {
         return total;
     }
@@ -227,7 +227,7 @@ public:
     {
         detail::check_fold_exists<Op>(blocks_.size());
         if (blocks_.empty())
-            return convert<result_t<Op, T>>(fold_of_nothing<accumulator>(op_));
+            return as_result<result_t<Op, T>, Op>(fold_of_nothing<accumulator>(op_));
         std::uint64_t next = 0;
         accumulator fold = op_.template identity<accumulator>();
         for (const block& each : blocks_) {
@@ -238,7 +238,7 @@ public:
             fold = op_(fold, each.total);
             next = each.end();
         }
-        return convert<result_t<Op, T>>(fold);
+        return as_result<result_t<Op, T>, Op>(fold);
     }
 
     // The partial as bytes, the same ones on every machine (docs/fold-order.md): equal partials have equal bytes. Totals

@@ -59,7 +59,7 @@ public:
     result_t<Op, T> result() const
     {
         detail::check_fold_exists<Op>(count());
-        return convert<result_t<Op, T>>(state_.fold());
+        return as_result<result_t<Op, T>, Op>(state_.fold());
     }
 
     // Limits how much of a GPU's memory the elements on their way take. To be called before the first ones are fed.

@@ -62,12 +62,13 @@ private:
     int bits_ = 64;
 };
 
-// Writes an Acc as an element of type `to`.
+// Writes an Acc as a result of type `to`. All operators are built-in ones, of which any tells that NaN has one pattern.
 template <class Acc>
 UPSWEEP_HOST_DEVICE void store(void* elements, upsweep_dtype to, std::ptrdiff_t i, Acc value)
 {
-    with_type(
-        to, [elements, i, value]<class T>(std::type_identity<T>) { static_cast<T*>(elements)[i] = convert<T>(value); });
+    with_type(to, [elements, i, value]<class T>(std::type_identity<T>) {
+        static_cast<T*>(elements)[i] = as_result<T, plus>(value);
+    });
 }
 
 // Writes elements of type `to`, converted from the type Acc in which they are folded.

@@ -51,12 +51,13 @@ class CommandTest(unittest.TestCase):
         return subprocess.Popen([COMMAND, *arguments], cwd=self.folder, env=environment, **keywords)
 
     def run_command(self, *arguments, stdin=b"", **keywords):
-        """Runs to the end. stdin comes through a pipe, unless it is a file."""
+        """Runs to the end, which must come in time. stdin comes through a pipe, unless it is a file."""
+        timeout = keywords.pop("timeout", 300)
         through_pipe = isinstance(stdin, (bytes, str))
         process = self.start(*arguments, stdin=subprocess.PIPE if through_pipe else stdin, stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, **keywords)
         given = (stdin.encode() if isinstance(stdin, str) else stdin) if through_pipe else None
-        process.out, process.err = process.communicate(given, timeout=300)
+        process.out, process.err = process.communicate(given, timeout=timeout)
         return process
 
     def output(self, *arguments, **keywords):

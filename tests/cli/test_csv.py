@@ -51,6 +51,18 @@ class Column(CommandTest):
             self.assertEqual(self.column(table, "--column", "b"), [2, 4])
             self.assertEqual(self.column(table.strip(), "--column", "a"), [1, 3])
 
+    def test_lines_of_spaces_are_blank(self):
+        for delimiter in (",", ";", "|", " ", "\t"):
+            table = "   \na,b\n  \n1,2\n \r\n3,4\n   ".replace(",", delimiter)
+            self.write("t.csv", table)
+            result = self.json("reduce", "--column", "b", "t.csv")
+            self.assertEqual((result["delimiter"], result["header"], result["count"], result["result"], result["missing"]),
+                             (delimiter, True, 2, 6, 0), delimiter)
+        self.write("t.csv", "a,b\n1,2\n  \n3,x\n")
+        self.assert_fails(1, "reduce", "--column", "b", "t.csv", tells="t.csv: line 4: 'x'")
+        self.write("t.tsv", "a\tb\n1\t2\n\t\n3\t4\n")
+        self.assertEqual(self.json("reduce", "--column", "b", "t.tsv")["missing"], 1)
+
     def test_quotes(self):
         table = ('id,"the ""price"", in €\nwith tax",note\r\n'
                  '1,"10","a, b"\r\n"2",20,"line one\r\nline two"\r\n3,"30","she said ""no"""\r\n4,40,5" pipe\r\n')
@@ -128,6 +140,43 @@ class Column(CommandTest):
         self.write("t.csv", "PID CMD\n1 2 x\n3 4 y\n")
         self.assert_fails(1, "reduce", "--column", "PID", "t.csv", tells=["every record has 3 fields", "position"])
         self.assertEqual(self.output("reduce", "--column", "1", "t.csv"), "4\n")
+
+    def test_records_that_end_with_a_delimiter(self):
+        for delimiter in (",", ";", "\t"):
+            table = "a,b\n1,2,\n3,4,\n".replace(",", delimiter)
+            self.assertEqual(self.column(table, "--column", "a"), [1, 3])
+            self.assertEqual(self.column(table.replace("\n", "\r\n"), "--column", "b"), [2, 4])
+        self.assertEqual(self.column("a,b\nx,1,2\ny,3,\n", "--column", "a"), [1, 3])  # the names of the rows
+
+    def test_what_only_a_table_has_means_a_table(self):
+        self.assertEqual(self.output("reduce", "--comment", "#", "-", stdin="# 1\n2\n3\n"), "5\n")
+        self.assertEqual(self.output("reduce", "--skip-lines", "1", "-", stdin="made by 1\n2\n3\n"), "5\n")
+        self.assertEqual(self.output("reduce", "--decimal", ",", "-", stdin="0,5\n0,25\n"), "0.75\n")
+        self.assertEqual(self.output("reduce", "--header", "yes", "-", stdin="1\n2\n3\n"), "5\n")
+        self.write("a.txt", "1\nnone at all\n3\n")
+        self.assertEqual(self.json("reduce", "--missing", "none at all", "--delimiter", ";", "a.txt")["missing"], 1)
+        self.assert_fails(1, "reduce", "--format", "text", "--comment", "#", "-", stdin="# 1\n2\n", tells="line 1: '#'")
+
+    def test_remedies(self):
+        for table, options, tells in (
+                ("x;y\n1,5;2\n", ["--column", "x"], "line 2: '1,5' is not a number; give --decimal , if"),
+                ("x;y\n1,234;2\n", ["--column", "x"], "line 2: '1,234' is not a number; remove thousands separators\n"),
+                ("x;y\n1,234,567;2\n", ["--column", "x"], "remove thousands separators\n"),
+                ("x;y\n1_000;2\n", ["--column", "x"], "remove thousands separators\n"),
+                ("x;y\n?;2\n", ["--column", "x"], "line 2: '?' is not a number; correct it, or give --missing if"),
+                ("x\n1\n", [], "line 1: 'x' is not a number; correct it, or give --column for a table"),
+                ("Report\n\na,b\n1,2\n", ["--column", "b"], ["has no column 'b'", "--skip-lines"]),
+                ("# made\na,b\n1,2\n", ["--column", "b"], ["has no column 'b'", "--comment"]),
+                ("root:x:0\nbin:x:1\n", ["--column", "3"], ["has no column '3'", "--delimiter"]),
+                ("a,b\n1,2\n", ["--column", "c"], "its 2 columns are 'a', 'b'\n")):
+            self.assert_fails(1, "reduce", *options, "-", stdin=table, tells=tells)
+
+    def test_what_ls_prints(self):
+        ls = ("total 8\n-rw-r--r-- 1 me me 10 Nov 23 01:17 a\nlrwxrwxrwx 1 me me  1 Nov 23 01:17 b -> a\n"
+              "-rw-r--r-- 1 me me 20 Nov 23 01:17 c\n")
+        self.assertEqual(self.output("reduce", "--column", "5", "--skip-lines", "1", "-", stdin=ls), "31\n")
+        self.assertEqual(self.output("reduce", "--column", "5", "--skip-lines", "2", "-", stdin=ls), "21\n")
+        self.assert_fails(1, "reduce", "--column", "5", "-", stdin=ls, tells=["has no column '5'", "--skip-lines"])
 
     def test_comments_and_lines_before_the_table(self):
         table = 'Report of "x\nmade by hand, today\n# units: kg\na,b\n1,2\n# a "quoted, note\n3,4\n'

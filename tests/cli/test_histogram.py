@@ -1,9 +1,15 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """upsweep histogram: counts as NumPy's, and nothing lost in silence."""
+import gzip
+import json
+import os
+import resource
+import signal
+import subprocess
 import unittest
 
 import numpy as np
-from command import CommandTest
+from command import CommandTest, npy_bytes
 from test_npy import DTYPES, samples
 
 
@@ -81,6 +87,23 @@ class Samples(CommandTest):
         self.assertEqual((result["below"], result["above"]), (int((array < -10).sum()), int((array > 120).sum())))
         self.assertEqual(self.counts("--edges", "-1,1", "-", stdin="0")["counts"], [1])
 
+    def test_edges_that_are_nearly_even(self):
+        draw = np.random.default_rng(8)
+        for code in ("f4", "f8", "f2", "i2", "i8"):
+            for bins in (1, 2, 7, 64, 1000):
+                for off in (0, 1e-7, 1e-3, 0.2, 0.4):  # in bins
+                    even = np.linspace(-3.3, 1000.7, bins + 1)
+                    edges = even + draw.uniform(-off, off, bins + 1) * (even[1] - even[0])
+                    array = draw.uniform(-10, 1010, 5000).astype(code)
+                    if code[0] == "f":
+                        near = edges.astype(code)
+                        array = np.concatenate([array, near, np.nextafter(near, np.array(-np.inf, code)),
+                                                np.nextafter(near, np.array(np.inf, code))])
+                    self.write("a.npy", array)
+                    result = self.counts("--edges=" + ",".join(map(repr, edges.tolist())), "a.npy")
+                    with self.subTest(code=code, bins=bins, off=off):
+                        self.assertEqual(result["counts"], np.histogram(array.astype("f8"), edges)[0].tolist())
+
     def test_the_range_of_the_samples(self):
         self.assertEqual(self.counts_of([5, 5, 5])["range"], [4.5, 5.5])
         for value, code in ((1e17, "f8"), (-1e17, "f8"), (1e17, "f4"), (3e7, "f4"), (2**60, "i8"), (2**60, "u8")):
@@ -112,16 +135,78 @@ class Samples(CommandTest):
         with open(self.path("a.txt"), "rb") as file:
             self.assertEqual(self.counts("--bins", "50", "-", stdin=file)["counts"], np.histogram(values, 50)[0].tolist())
 
-    def test_a_pipe_needs_a_range(self):
-        self.assert_fails(1, "histogram", "-", stdin="1 2 3", tells=["standard input: ", "pipe", "--range LO:HI"])
+    def test_the_range_of_a_pipe(self):
+        array = np.random.default_rng(4).normal(size=200_000)
+        integers = (array * 1000).astype("i8")
+        text = "\n".join(map(repr, array.tolist()))
+        table = "x;y\n" + "\n".join(f"7;{value!r}" if k % 1000 else "7;NA" for k, value in enumerate(array.tolist()))
+        single = array.astype("f4")
+        present = array[np.arange(array.size) % 1000 != 0]
+        for stdin, arguments, samples, edges in (
+                (text, [], array, 20), (" ".join(map(str, integers.tolist())), [], integers, 20),
+                (gzip.compress(text.encode(), 1), [], array, 20),
+                (array.tobytes(), ["--format", "raw", "--dtype", "f64"], array, 20),
+                (npy_bytes(array), [], array, 20), (npy_bytes(single), [], single, single_edges(single, 20)),
+                (npy_bytes(single.astype(">f4")), [], single, single_edges(single, 20)),
+                (table, ["--column", "y"], present, 20)):
+            with self.subTest(arguments=arguments, stdin=stdin[:20]):
+                expected, edges = np.histogram(samples, edges)
+                process = self.run_command("histogram", "--bins", "20", "--json", *arguments, "-", stdin=stdin)
+                self.assertEqual((process.returncode, process.err), (0, b""))
+                result = json.loads(process.out)
+                self.assertEqual(result["counts"], expected.tolist())
+                self.assertEqual(result["count"], samples.size)
+                self.assertEqual(result.get("missing", 0), 200 if stdin is table else 0)
+                np.testing.assert_array_equal(np.array(result["range"], edges.dtype), [edges[0], edges[-1]])
+                if not isinstance(stdin, bytes):
+                    self.assertEqual(result["bytes"], len(stdin))
+        self.write("a.txt", "-100 5000")
+        self.assertEqual(self.counts("a.txt", "-", stdin="1 2")["range"], [-100, 5000])
+        self.assertEqual(self.output("histogram", "--bins", "10", "-", stdin="\n".join(map(str, range(1, 1001)))).split()[:3],
+                         ["1", "100.9", "100"])
+        for stdin, tells in (("", "no samples"), ("nan", "no samples"), ("1 inf", "infinite samples"), ("1e17", "all samples are 1e+17")):
+            self.assert_fails(1, "histogram", "-", stdin=stdin, tells=["standard input: ", tells, "--range LO:HI"])
+
+    def test_a_compressed_file_is_read_twice_and_not_kept(self):
+        with gzip.open(self.path("a.gz"), "wb", 1) as file:
+            for k in range(5):
+                file.write(bytes([k]) * (80 << 20))
+        environment = {"TMPDIR": "/not/there"}
+        self.assertEqual(self.counts("--bins", "5", "--format", "raw", "--dtype", "u8", "a.gz", env=environment)["counts"], [80 << 20] * 5)
+
+    def test_a_long_pipe_is_kept_in_a_temporary_file(self):
+        os.mkdir(self.path("room"))
+        environment = {"TMPDIR": self.path("room")}
+        feed = ["sh", "-c", "head -c 300000000 /dev/zero; printf '\\011\\007'"]
+        arguments = ["--bins", "10", "--format", "raw", "--dtype", "u8", "-"]
+        with subprocess.Popen(feed, stdout=subprocess.PIPE) as pipe:
+            result = self.counts(*arguments, stdin=pipe.stdout, env=environment)
+        self.assertEqual((result["range"], result["counts"]), ([0, 9], [300_000_000, 0, 0, 0, 0, 0, 0, 1, 0, 1]))
+        self.assertEqual(os.listdir(self.path("room")), [])
+
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+        with subprocess.Popen(feed, stdout=subprocess.PIPE) as pipe:
+            self.assert_fails(1, "histogram", *arguments, stdin=pipe.stdout, env=environment, preexec_fn=limit,
+                              tells=["standard input: ", self.path("room"), "File too large", "--range LO:HI", "TMPDIR"])
+        with subprocess.Popen(feed, stdout=subprocess.PIPE) as pipe:
+            self.assert_fails(1, "histogram", *arguments, stdin=pipe.stdout, env={"TMPDIR": "/not/there"},
+                              tells=["standard input: ", "/not/there", "No such file", "--range LO:HI"])
+        process = self.start("histogram", *arguments, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+        for _ in range(300):
+            process.stdin.write(b"x" * 1_000_000)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(), -signal.SIGTERM)
+        process.stdin.close()
+        self.assertEqual(os.listdir(self.path("room")), [])
 
     def test_an_empty_file_has_no_range(self):
         self.write("empty", "")
         self.write("a.txt", "1 2")
-        for arguments in (["empty"], ["a.txt", "empty"], ["--dtype", "f32", "--format", "raw", "empty"]):
-            self.assert_fails(1, "histogram", *arguments, tells=["empty: the file is empty", "--range"])
+        for arguments in (["empty"], ["--dtype", "f32", "--format", "raw", "empty"]):
+            self.assert_fails(1, "histogram", *arguments, tells=["empty: no samples", "--range"])
         with open(self.path("empty"), "rb") as file:
-            self.assert_fails(1, "histogram", "-", stdin=file, tells=["standard input: the file is empty", "--range"])
+            self.assert_fails(1, "histogram", "-", stdin=file, tells=["standard input: no samples", "--range"])
+        self.assertEqual(self.counts("a.txt", "empty")["range"], [1, 2])
 
     def test_lines_for_programs(self):
         process = self.run_command("histogram", "--range", "0:1", "--bins", "4", "-", stdin="0 .1 .3 .8 1 2 -5 nan nan")

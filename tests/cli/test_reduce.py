@@ -1,6 +1,7 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """upsweep reduce: every operator and type to the bit, and what is printed."""
 import json
+import math
 import os
 import unittest
 
@@ -26,6 +27,10 @@ class Reduce(CommandTest):
                     continue
                 with self.subTest(dtype=dtype, op=name):
                     expected = fold_order.reduce(array, op, dtype)
+                    if op == "multiplies" and dtype[0] in "iu" and np.all(array):
+                        self.assert_fails(1, "reduce", "--op", name, "a.npy", tells=["a.npy: element ", "127 bits", "--out-dtype f64"])
+                        self.assertEqual(self.output("reduce", "--wrap", "--op", name, "a.npy"), f"{expected[0]}\n")
+                        continue
                     result = self.json("reduce", "--op", name, "a.npy")
                     exact = sum(array.tolist()) if op == "plus" and dtype[0] in "iu" else 0
                     if not -2**63 <= exact < (2**64 if dtype[0] == "u" else 2**63):
@@ -51,7 +56,7 @@ class Reduce(CommandTest):
             for out in DTYPES:
                 for name in ("sum", "product", "min", "xor", "any"):
                     with self.subTest(dtype=dtype, out=out, op=name):
-                        arguments = ["--op", name, "--out-dtype", out, "a.npy"]
+                        arguments = ["--op", name, "--out-dtype", out, "--wrap", "a.npy"]
                         scan = self.run_command("scan", *arguments, "-o", "last.npy")
                         if scan.returncode == 0:
                             result = self.json("reduce", *arguments)
@@ -65,6 +70,64 @@ class Reduce(CommandTest):
                         else:
                             self.assert_fails(1, "reduce", *arguments, tells="a.npy: ")
 
+    def test_products_of_integers_are_exact(self):
+        def product(stdin, *arguments):
+            return self.output("reduce", "--op", "product", *arguments, "-", stdin=stdin)
+        ones = "1 -1 " * 300_000
+        for numbers in (range(1, 21), range(1, 34), [-2] * 126, [2**62, -3, 5], [3] * 80, []):
+            exact = math.prod(numbers)
+            text = " ".join(map(str, numbers))
+            for stdin in (text, ones + text, text + " " + ones):
+                self.assertEqual(product(stdin), f"{exact}\n")
+        self.assertEqual(product(f"{2**63} {2**63 - 1} 1"), f"{2**63 * (2**63 - 1)}\n")
+        self.assertEqual(self.json("reduce", "--op", "product", "-", stdin="9223372036854775807 -3")["result_dtype"], "i128")
+        for dtype, code in DTYPES.items():
+            if dtype[0] in "iub":
+                array = np.ones(1_000_001, code)
+                if dtype[0] != "b":
+                    array[[5, 70_000, 999_999]] = 3, 5, 7
+                if dtype[0] == "i":
+                    array[[0, 6, 100_000]] = -1
+                self.write("a.npy", array)
+                exact = math.prod(array[np.nonzero(array - np.array(1, code) if dtype[0] != "b" else ~array)].tolist())
+                self.assertEqual(self.output("reduce", "--op", "product", "a.npy"), f"{exact}\n")
+                array[800_000] = 0
+                self.write("a.npy", array)
+                self.assertEqual(self.output("reduce", "--op", "product", "a.npy"), "0\n")
+
+    def test_a_product_that_is_too_large(self):
+        fails = lambda *arguments, **keywords: self.assert_fails(1, "reduce", "--op", "product", *arguments, **keywords)
+        fails("-", stdin="1\n" * 200_000 + "2\n2\n" * 63 + "2 -3\n4\n", tells=["standard input: line 200127: ", "127 bits", "--out-dtype f64", "--wrap"])
+        self.write("a.csv", "x,y\n" + '1,"a\n"\n' * 100 + "NA,b\n\n" + "-9223372036854775807,c\n" * 5)
+        fails("--column", "x", "a.csv", tells="a.csv: line 206: ")
+        array = np.full(300_000, 3)
+        array[:200_000] = -1
+        self.write("a.npy", array)
+        fails("a.npy", tells="a.npy: element 200080, counted from 0: ")
+        self.write("ones.npy", np.ones(1000, "i8"))
+        fails("ones.npy", "a.npy", tells="a.npy: element 200080, ")
+        self.write("zero.npy", np.zeros(1, "i8"))
+        self.assertEqual(self.output("reduce", "--op", "product", "a.npy", "zero.npy"), "0\n")
+        array[-1] = 0
+        self.write("a.npy", array)
+        self.assertEqual(self.output("reduce", "--op", "product", "a.npy"), "0\n")
+        self.assertEqual(self.output("reduce", "--op", "product", "--wrap", "-", stdin="3 " * 200), f"{(3**200 + 2**63) % 2**64 - 2**63}\n")
+        self.assertEqual(float(self.output("reduce", "--op", "product", "--out-dtype", "f64", "-", stdin="2 " * 200)), 2.0**200)
+
+    def test_an_out_dtype_that_is_too_narrow(self):
+        fails = lambda *arguments, **keywords: self.assert_fails(1, "reduce", *arguments, **keywords)
+        fails("--out-dtype", "u8", "-", stdin="300 -1", tells=["standard input: the sum is 299, which does not fit u8", "wider", "--wrap"])
+        fails("--out-dtype", "u64", "-", stdin="1 -2", tells="the sum is -1, which does not fit u64")
+        fails("--out-dtype", "i64", "-", stdin="9223372036854775807 1", tells="the sum is 9223372036854775808, ")
+        fails("--out-dtype", "i32", "--op", "product", "-", stdin="65536 65536", tells="the product is 4294967296, which does not fit i32")
+        for op in ("min", "max", "and", "or", "xor"):
+            fails("--out-dtype", "u8", "--op", op, "-", stdin="1\n2\n300\n256", tells=["standard input: line 3: 300 does not fit u8", "--wrap"])
+        self.assertEqual(self.output("reduce", "--out-dtype", "u8", "-", stdin="300 -200"), "100\n")
+        self.assertEqual(self.output("reduce", "--out-dtype", "u8", "--op", "max", "--wrap", "-", stdin="300 2"), "44\n")
+        self.write("a.npy", np.ones(300, "?"))
+        self.assertEqual(self.output("reduce", "a.npy"), "300\n")
+        fails("--out-dtype", "i8", "a.npy", tells="the sum is 300, which does not fit i8")
+
     def test_out_dtype_is_the_type_of_the_fold(self):
         array = np.random.default_rng(7).random(3_000_001).astype("f4")
         self.write("a.npy", array)
@@ -73,7 +136,7 @@ class Reduce(CommandTest):
             self.assertEqual(self.output("reduce", "--out-dtype", "f64", "--threads", threads, "a.npy"), expected)
         self.assertEqual(self.output("reduce", "--out-dtype", "f64", "--format", "raw", "--dtype", "f32", "-",
                                      stdin=array.tobytes()), expected)
-        self.assertEqual(self.output("reduce", "--out-dtype", "u8", "--dtype", "i64", "-", stdin="300 -1"), "43\n")
+        self.assertEqual(self.output("reduce", "--out-dtype", "u8", "--wrap", "--dtype", "i64", "-", stdin="300 -1"), "43\n")
         self.assertEqual(float(self.output("reduce", "--out-dtype", "bf16", "-", stdin="256 1 1 1")), 260)
         self.assert_fails(1, "reduce", "--out-dtype", "i64", "a.npy", tells=["a.npy: ", "i64", "f32", "floating-point"])
         self.assert_fails(1, "reduce", "--op", "and", "--out-dtype", "f64", "--dtype", "i64", "-", stdin="1", tells="bit_and")

@@ -1,5 +1,6 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """upsweep scan: values to the bit, inclusive and exclusive, of every kind of input."""
+import os
 import unittest
 
 import numpy as np
@@ -31,7 +32,7 @@ class Scan(CommandTest):
                 for exclusive in (False, True):
                     with self.subTest(dtype=dtype, op=name, exclusive=exclusive):
                         expected = fold_order.scan(array, op, dtype, target, exclusive)
-                        actual = self.scanned("--op", name, *["--exclusive"][:exclusive], "a.npy")
+                        actual = self.scanned("--op", name, "--wrap", *["--exclusive"][:exclusive], "a.npy")
                         self.assertEqual(actual.dtype, expected.dtype)
                         np.testing.assert_array_equal(actual.view("u1"), expected.view("u1"))
 
@@ -71,12 +72,71 @@ class Scan(CommandTest):
         self.assertEqual(self.scanned("a.npy").dtype, np.dtype("i8"))
         self.assertEqual(self.scanned("a.npy")[-1], 30_000)
         for name, code in (("i8", "i1"), ("i32", "i4"), ("f32", "f4"), ("u16", "u2")):
-            actual = self.scanned("--out-dtype", name, "a.npy")
+            actual = self.scanned("--out-dtype", name, "--wrap", "a.npy")
             self.assertEqual(actual.dtype, np.dtype(code))
             np.testing.assert_array_equal(actual, np.cumsum(np.full(300, 100), dtype="i8").astype(code))
         self.write("f.npy", samples("f2", 1000))
         self.assertEqual(self.scanned("f.npy").dtype, np.dtype("f4"))
         self.assertEqual(self.scanned("--out-dtype", "f16", "f.npy").dtype, np.dtype("f2"))
+
+    def test_values_that_would_wrap(self):
+        draw = np.random.default_rng(3)
+        limits = {dtype: (int(np.iinfo(code).min), int(np.iinfo(code).max)) for dtype, code in DTYPES.items() if dtype[0] in "iu"}
+        for dtype, out, op, length in (("i8", "i8", "sum", 50), ("i8", "u8", "sum", 20), ("i64", "i64", "sum", 9), ("u64", "u64", "sum", 9),
+                                       ("i32", "i16", "sum", 30), ("u64", "i64", "sum", 9), ("i64", "u64", "sum", 5), ("bool", "i8", "sum", 300),
+                                       ("i32", "i64", "product", 9), ("u8", "u64", "product", 20), ("i64", "i8", "product", 9),
+                                       ("i64", "u64", "product", 9), ("u64", "i64", "product", 9), ("bool", "u8", "product", 9)):
+            for trial in range(8):
+                lo, hi = limits.get(dtype, (0, 1))
+                if op == "product" or out == "i16":
+                    lo, hi = max(lo, -300), min(hi, 300)
+                array = draw.integers(lo, hi, length, endpoint=True, dtype="u8" if dtype == "u64" else "i8")
+                if trial % 2:
+                    array //= 5
+                exclusive = trial // 2 % 2 == 1
+                init = [None, 3][trial // 4]
+                self.write("a.npy", array.astype(DTYPES[dtype]))
+                prefix = init if init is not None else int(op == "product")
+                expected, first = [], None
+                for k, x in enumerate(array.astype(DTYPES[dtype]).tolist()):
+                    previous, prefix = prefix, prefix * x if op == "product" else prefix + x
+                    expected.append(previous if exclusive else prefix)
+                    if first is None and not limits[out][0] <= expected[-1] <= limits[out][1]:
+                        first = k
+                arguments = ["--op", op, "--out-dtype", out, *["--exclusive"][:exclusive], *(["--init", "3"] if init else []), "a.npy"]
+                with self.subTest(dtype=dtype, arguments=arguments, array=array.tolist()):
+                    if first is None:
+                        self.assertEqual(self.scanned(*arguments).tolist(), expected)
+                    else:
+                        self.assert_fails(1, "scan", *arguments, "-o", "none.npy", tells=[
+                            f"a.npy: element {first}, counted from 0: the running {op} does not fit {out}", "--out-dtype", "--wrap"])
+                        self.assertFalse(os.path.exists(self.path("none.npy")))
+                        wrapped = np.array([(x - limits[out][0]) % 2**(8 * np.dtype(DTYPES[out]).itemsize) + limits[out][0] for x in expected],
+                                           object).astype(DTYPES[out])
+                        np.testing.assert_array_equal(self.scanned("--wrap", *arguments), wrapped)
+
+    def test_values_that_would_wrap_in_long_inputs(self):
+        # The borders of pieces, of chunks and of files, where the value before is of another one.
+        for size, place in ((3_000_000, 524_288), (3_000_000, 524_287), (3_000_000, 524_289), (20_000_000, 8_388_608), (20_000_000, 8_388_609)):
+            for exclusive in (False, True):
+                array = np.zeros(size, "i8")
+                array[10] = 2**63 - 1
+                array[place - exclusive] = 1
+                self.write("a.npy", array)
+                self.assert_fails(1, "scan", *["--exclusive"][:exclusive], "a.npy", "-o", "none.npy", tells=f"a.npy: element {place}, ")
+        self.write("1.npy", np.full(1000, 2**53))
+        self.write("2.npy", np.full(1000, 2**53))
+        self.assert_fails(1, "scan", "1.npy", "2.npy", "-o", "none.npy", tells="2.npy: element 23, counted from 0: ")
+        self.assertEqual(int(self.scanned("--exclusive", "1.npy", "2.npy", "--out-dtype", "u64")[-1]), 1999 * 2**53)
+        self.write("b.npy", np.array([-2**63, -1]))
+        self.assert_fails(1, "scan", "b.npy", "-o", "none.npy", tells="b.npy: element 1, ")
+        self.assert_fails(1, "scan", "--op", "product", "b.npy", "-o", "none.npy", tells="b.npy: element 1, ")
+        self.assert_fails(1, "scan", "--op", "max", "--out-dtype", "u8", "-", stdin="1\n\n-7\n", tells="standard input: line 3: -7 does not fit u8")
+        lines = "".join(f"{k}\n" for k in range(1, 30))
+        process = self.run_command("scan", "--op", "product", "-", stdin=lines)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("standard input: line 21: the running product does not fit i64", process.err.decode())
+        self.assert_fails(1, "scan", "--op", "product", "-", "-o", "none", stdin="1 " * 600_000 + "\n" + lines, tells="standard input: line 22: ")
 
     def test_several_dimensions_become_one(self):
         array = np.arange(24, dtype="i4").reshape(2, 3, 4)

@@ -29,6 +29,35 @@ class Numbers(CommandTest):
         self.assertEqual(self.value("-NaN"), "nan\n")
         self.assertEqual(self.json("reduce", "-", stdin="-0 ")["count"], 1)
 
+    def test_a_type_that_only_a_late_number_tells(self):
+        front = "\n".join(str(i) for i in range(200_000)) + "\n"  # more than is looked at first
+        total = 200_000 * 199_999 // 2
+        for late, result, dtype in (("0.5", str(total + 0.5), "f64"), (str(2**63), str(total + 2**63), "u64"),
+                                    (f"{2**63}\n1e3", repr(float(total + 2**63 + 1000)), "f64"),
+                                    ("nan", "nan", "f64"), ("-7", str(total - 7), "i64")):
+            with self.subTest(late=late):
+                self.write("numbers", front + late)
+                folded = self.output("reduce", "numbers").strip()
+                if dtype == "f64":
+                    np.testing.assert_allclose(float(folded), float(result), rtol=1e-14)
+                else:
+                    self.assertEqual(folded, result)
+                self.write("one", "1")
+                for files in (["numbers"], ["one", "numbers"], ["numbers", "one"]):
+                    self.assertEqual(self.json("reduce", *files)["dtype"], dtype)
+        self.write("numbers", front + "0.5")
+        self.output("scan", "numbers", "-o", "out.npy")
+        self.assertEqual(np.load(self.path("out.npy"))[-1], total + 0.5)
+        for arguments in ([], ["--range", "0:200000"]):
+            counted = self.json("histogram", "--bins", "4", *arguments, "numbers")
+            self.assertEqual((counted["dtype"], sum(counted["counts"]), counted["counts"][0]), ("f64", 200_001, 50_001))
+        for late in (f"{2**63}\n-1", f"-1\n{2**63}", str(2**64)):
+            self.write("numbers", front + late)
+            self.assert_fails(1, "reduce", "numbers", tells=["numbers: line 20000", "does not fit 64 bits beside the other integers"])
+        np.save(self.path("a.npy"), np.array([1, 2]))
+        self.write("numbers", front + "0.5")
+        self.assert_fails(1, "reduce", "a.npy", "numbers", tells=["numbers: line 200001: '0.5' is not an integer"])
+
     def test_every_double_is_read_to_the_bit(self):
         # A running maximum of ascending numbers repeats them.
         draw = random.Random(5)

@@ -29,6 +29,29 @@ class Usage(CommandTest):
             with self.subTest(arguments=arguments):
                 self.assert_fails(2, *arguments, tells=tells)
 
+    def test_errors_do_not_wait_for_a_pipe(self):
+        os.mkdir(self.path("folder"))
+        self.write("b.npy", b"\x93NUMPY")
+        has_gpu = self.json("info")["gpu"] != "none"
+        reading, writing = os.pipe()
+        self.addCleanup(os.close, writing)
+        with os.fdopen(reading) as stalled:
+            for status, arguments, tells in ((2, ["reduce", "--op", "mean"], "'mean'"), (2, ["reduce", "--header", "maybe"], "'maybe'"),
+                                             (2, ["reduce", "--out-dtype", "c8"], "'c8'"), (2, ["scan", "--init", "x"], "--init: 'x'"),
+                                             (1, ["scan", "-o", "not/there"], "not/there: "), (1, ["scan", "-o", "folder"], "is a directory"),
+                                             (1, ["scan", "-o", "a.npz"], "a.npz: "), (1, ["scan", "--out-dtype", "f64", "-o", "a.f32"], "promises f32"),
+                                             (2, ["histogram", "--bins", "0"], "--bins: '0'"), (1, ["histogram", "--bins", str(2**50)], "fewer"),
+                                             (1, ["histogram", "-o", "not/there"], "not/there: "), (1, ["histogram", "-o", "a.gz"], "a.gz: "),
+                                             (1, ["histogram", "--text", "-o", "folder"], "is a directory"),
+                                             (1, ["reduce", "--target", "cuda"], "standard input: "), (1, ["reduce", "missing"], "missing: "),
+                                             (1, ["reduce", "b.npy"], "b.npy: ")):
+                if "cuda" in arguments and has_gpu:
+                    continue
+                with self.subTest(arguments=arguments):
+                    files = ["-", arguments.pop()] if arguments[-1] in ("missing", "b.npy") else ["-"]
+                    self.assert_fails(status, *arguments, *files, stdin=stalled, tells=tells, timeout=20)
+        self.assertEqual(os.listdir(self.path("folder")), [])
+
     def test_values_that_are_empty(self):
         for command, options in (("reduce", ("--format", "--dtype", "--column", "--delimiter", "--header", "--target", "--threads",
                                              "--gpu-memory", "--op", "--out-dtype")),

@@ -116,6 +116,8 @@ def _accumulate(x, op, source, target, algorithm, init=None):
         result = algorithm(convert(x, source, accumulator), COMBINE[op])
         if init is not None:
             result = COMBINE[op](convert(init, target, accumulator), result)
+    if result.dtype.kind == "f":
+        result = np.where(np.isnan(result), result.dtype.type(np.nan), result)  # NaN has one pattern of bits in results
     return convert(result, accumulator, target)
 
 

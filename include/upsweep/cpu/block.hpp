@@ -113,7 +113,8 @@ template <std::size_t Count, class Acc, class In, class Op>
 inline Acc fold_columns(In in, const Op& op)
 {
     using element = std::iter_value_t<In>;
-    constexpr bool is_narrow_sum = std::is_pointer_v<In> && std::same_as<Op, plus> && has_narrow_sum<Count, element>;
+    constexpr bool is_narrow_sum = std::is_pointer_v<In> && sizeof(element) < sizeof(Acc) && std::same_as<Op, plus> &&
+                                   has_narrow_sum<Count, element>;
     Acc total = op.template identity<Acc>();
     if constexpr (is_narrow_sum) {
         total = narrow_sum<Count>(in);
@@ -148,30 +149,47 @@ inline Acc block_total(In in, const Op& op)
 class read_ahead {
 public:
     read_ahead() = default;
-    explicit read_ahead(const void* from) : at_(static_cast<const char*>(from)) {}
+    template <class T>
+    explicit read_ahead(const T* from) : at_(reinterpret_cast<const char*>(from)), element_bytes_(sizeof(T))
+    {
+    }
 
-    template <std::size_t Bytes>
+    // Asks for the next elements.
+    template <std::size_t Elements>
     void advance()
     {
         if (at_ == nullptr)
             return;
-        for (std::size_t byte = 0; byte < Bytes; byte += 64)
+        const std::size_t bytes = Elements * element_bytes_;
+        for (std::size_t byte = 0; byte < bytes; byte += 64)
             __builtin_prefetch(at_ + byte, 0, 2); // to be read, into the second-level cache
-        at_ += Bytes;
+        at_ += bytes;
     }
 
 private:
     const char* at_ = nullptr;
+    std::size_t element_bytes_ = 0;
 };
+
+// Whether blocks of Count small integers are scanned vector by vector.
+template <std::size_t Count, class Acc, class Op>
+inline constexpr bool has_shifts = [] {
+    if constexpr (is_shift_monoid<Op, Acc>)
+        return Count % shift_scan<Op, Acc>::lanes == 0;
+    else
+        return false;
+}();
 
 // The scan of one block in two sweeps. up_sweep returns the block's total; down_sweep<Kind, Store>, given the folds of
 // all elements before the block and up to its end, writes the folds before each element, or after each, to `out`. Each
 // level of the tree hands the totals of its blocks to the level above and gets back the folds before them: a left child
-// has its parent's fold, a right child has that (+) the total of its left sibling. `ahead` advances by the bytes of the
-// block.
+// has its parent's fold, a right child has that (+) the total of its left sibling. `ahead` advances by the elements
+// of the block.
 template <std::size_t Count, class Acc, class Op>
 class block_scan {
 public:
+    static constexpr bool can_stream = false;
+
     Acc up_sweep(const Acc* __restrict in, const Op& op)
     {
         for (std::size_t j = 0; j < Count / 2; ++j) {
@@ -188,7 +206,7 @@ public:
     {
         read_ahead nothing;
         above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, pairs_.data(), op, nothing);
-        ahead.advance<Count * sizeof(Acc)>();
+        ahead.advance<Count>();
         pairs_[Count / 2] = end;
         for (std::size_t j = 0; j < Count / 2; ++j) {
             const Acc left = pairs_[j];
@@ -207,6 +225,8 @@ private:
 template <class Acc, class Op>
 class block_scan<1, Acc, Op> {
 public:
+    static constexpr bool can_stream = false;
+
     Acc up_sweep(const Acc* in, const Op&) { return in[0]; }
 
     template <scan_kind Kind, store_kind Store>
@@ -223,6 +243,8 @@ class block_scan<Count, Acc, Op> {
     using tile = square<Acc>;
 
 public:
+    static constexpr bool can_stream = true;
+
     Acc up_sweep(const Acc* in, const Op& op)
     {
         in_ = in;
@@ -240,7 +262,7 @@ public:
         read_ahead lines = ahead; // a copy, in registers: ordinary stores between streamed ones would wait for them
         for (std::size_t i = 0; i < Count; i += tile::elements) {
             const Acc* folds = rows_.data() + i / tile::side;
-            lines.advance<tile::elements * sizeof(Acc)>();
+            lines.advance<tile::elements>();
             tile::template scan<Op, Kind, Store>(in_ + i, load_vector(folds), folds[tile::side], out + i);
         }
         ahead = lines;
@@ -250,6 +272,41 @@ private:
     const Acc* in_ = nullptr;
     std::array<Acc, Count / tile::side + 1> rows_; // their totals, then the folds before them
     block_scan<Count / tile::side, Acc, Op> above_;
+};
+
+// Small integers, which are folded in any order: the scan of a vector after the other, of which each needs of the one before
+// only the fold of all before itself.
+template <std::size_t Count, class Acc, class Op>
+    requires has_shifts<Count, Acc, Op>
+class block_scan<Count, Acc, Op> {
+    using scans = shift_scan<Op, Acc>;
+
+public:
+    static constexpr bool can_stream = true;
+
+    Acc up_sweep(const Acc* in, const Op& op)
+    {
+        in_ = in;
+        return fold_columns<Count, Acc>(in, op);
+    }
+
+    template <scan_kind Kind, store_kind Store>
+    void down_sweep(const Acc& before, const Acc&, Acc* out, const Op&, read_ahead& ahead)
+    {
+        read_ahead lines = ahead;
+        auto fold = scans::everywhere(before); // of all before the vector, in each lane
+        for (std::size_t i = 0; i < Count; i += scans::lanes) {
+            lines.advance<scans::lanes>();
+            const auto within = scans::inclusive(scans::load(in_ + i));
+            const auto after = apply<Op, Acc>(fold, within);
+            scans::template store<Store>(Kind == scan_kind::inclusive ? after : scans::behind(fold, after), out + i);
+            fold = apply<Op, Acc>(fold, scans::last_everywhere(within));
+        }
+        ahead = lines;
+    }
+
+private:
+    const Acc* in_ = nullptr;
 };
 
 } // namespace upsweep::cpu_engine

@@ -31,7 +31,7 @@ inline void narrow(const float* __restrict in, f16* __restrict out, std::size_t 
 {
     std::size_t j = 0;
 #ifdef __F16C__
-    for (; j + 8 <= count; j += 8)
+    for (const std::size_t whole = count / 8 * 8; j < whole; j += 8)
         _mm_storeu_si128(reinterpret_cast<__m128i*>(out + j),
                          _mm256_cvtps_ph(_mm256_loadu_ps(in + j), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 #endif

@@ -38,13 +38,21 @@ public:
     using counter = std::uint32_t;
     static constexpr std::size_t most_samples = std::size_t{1} << 31; // No counter wraps within so many samples.
 
-    explicit thread_table(std::size_t all_bins)
-        : all_bins_(all_bins), copies_(copies_for(all_bins)), counters_(all_bins * copies_)
+    thread_table(std::size_t all_bins, std::size_t samples)
+        : all_bins_(all_bins), copies_(copies_for(all_bins, samples)), counters_(all_bins * copies_)
     {
     }
 
-    static std::size_t copies_for(std::size_t all_bins) { return all_bins <= 1024 ? 8 : all_bins <= 16384 ? 4 : 1; }
-    static std::size_t bytes_for(std::size_t all_bins) { return all_bins * copies_for(all_bins) * sizeof(counter); }
+    // Few samples do not pay for clearing and adding up many counters.
+    static std::size_t copies_for(std::size_t all_bins, std::size_t samples)
+    {
+        const std::size_t most = all_bins <= 1024 ? 8 : all_bins <= 16384 ? 4 : 1;
+        return samples >= 16 * all_bins ? most : 1;
+    }
+    static std::size_t bytes_for(std::size_t all_bins)
+    {
+        return all_bins * copies_for(all_bins, most_samples) * sizeof(counter);
+    }
 
     // Adds one to the counter of bin_of(j) for each j < Count.
     template <std::size_t Count, class F>
@@ -107,10 +115,14 @@ template <class E>
 bool guess_batch(const E* samples, const detail::even_guess<E>& guess, std::int32_t* guesses)
 {
     constexpr std::size_t lanes = vector_bytes / sizeof(E);
-    vector_t<E> highest{};
+    // As many lanes as the vector of samples has, whatever the size of a sample.
+    typedef std::int32_t integers __attribute__((vector_size(sizeof(vector_t<E>) / sizeof(E) * sizeof(std::int32_t))));
+    vector_t<E> highest{}; // of what truncation drops in each lane
     for (std::size_t j = 0; j < histogram_batch; j += lanes) {
-        const auto k = guess.of_vector(load_vector(samples + j), highest);
+        const vector_t<E> where = guess.of_vector(load_vector(samples + j));
+        const integers k = __builtin_convertvector(where, integers);
         std::memcpy(guesses + j, &k, lanes * sizeof(std::int32_t));
+        highest = greater<E>(where - __builtin_convertvector(k, vector_t<E>), highest);
     }
     bool certain = true;
     for (std::size_t lane = 0; lane < lanes; ++lane)
@@ -125,11 +137,10 @@ void find_bins_of_batch(In in, const detail::even_arithmetic<E>& finder, detail:
     std::array<std::int32_t, histogram_batch> guesses;
     const E* const samples = load_block<histogram_batch>(in, buffer.data());
     const bool certain = guess_batch(samples, finder.guess(), guesses.data());
-    for (std::size_t j = 0; j < histogram_batch; ++j)
-        bins[j] = static_cast<detail::bin_index>(guesses[j]);
-    if (!certain)
-        for (std::size_t j = 0; j < histogram_batch; ++j)
-            bins[j] = finder.corrected(bins[j], samples[j]);
+    if (certain)
+        std::copy(guesses.begin(), guesses.end(), bins);
+    else
+        finder.template correct<histogram_batch>(guesses.data(), samples, bins);
 }
 
 template <class T, class In, class Finder>
@@ -148,11 +159,13 @@ void count_batch(thread_table& table, In in, const detail::even_arithmetic<E>& f
     std::array<E, size> buffer;
     std::array<std::int32_t, size> guesses;
     const E* const samples = load_block<size>(in, buffer.data());
-    if (guess_batch(samples, finder.guess(), guesses.data()))
+    if (guess_batch(samples, finder.guess(), guesses.data())) {
         table.count<size>([&](std::size_t j) { return static_cast<detail::bin_index>(guesses[j]); });
-    else
-        table.count<size>(
-            [&](std::size_t j) { return finder.corrected(static_cast<detail::bin_index>(guesses[j]), samples[j]); });
+    } else {
+        std::array<detail::bin_index, size> bins;
+        finder.template correct<size>(guesses.data(), samples, bins.data());
+        table.count<size>([&](std::size_t j) { return bins[j]; });
+    }
 }
 
 template <class T, class In, class Finder>
@@ -176,7 +189,7 @@ void for_each_piece(const cpu& target, std::size_t count, std::span<std::uint64_
     const std::size_t all_bins = totals.size();
     if (count < 2 * histogram_grain || thread_count(target) == 1) {
         for (std::size_t first = 0; first < count; first += thread_table::most_samples) {
-            thread_table table(all_bins);
+            thread_table table(all_bins, count);
             count_piece(table, first, std::min(thread_table::most_samples, count - first));
             table.add_to(totals);
         }
@@ -184,7 +197,7 @@ void for_each_piece(const cpu& target, std::size_t count, std::span<std::uint64_
     }
     for (std::size_t begin = 0; begin < count; begin += thread_table::most_samples) {
         const std::size_t size = std::min(thread_table::most_samples, count - begin);
-        tbb::enumerable_thread_specific<thread_table> tables([&] { return thread_table(all_bins); });
+        tbb::enumerable_thread_specific<thread_table> tables([&] { return thread_table(all_bins, size); });
         for_each_index(target, (size + histogram_grain - 1) / histogram_grain, [&](std::size_t grain) {
             const std::size_t first = grain * histogram_grain;
             count_piece(tables.local(), begin + first, std::min(histogram_grain, size - first));

@@ -1,7 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <thread>
@@ -75,45 +74,21 @@ void for_each_index(const cpu& target, std::size_t count, F f)
     run_for_each_index(target, count, index_work(f));
 }
 
-// Lets numbered pieces of work pass in turn, whichever threads do them. Pieces must be begun in the order of their
-// numbers: then the thread that is waited for is always running, and the wait ends.
-class turnstile {
-public:
-    // Waits until piece `number` may pass; false where another piece has failed.
-    bool wait(std::size_t number) const
-    {
-        constexpr int spins = 4096; // some microseconds, a fraction of the work on one piece
-        for (int spin = 0;; ++spin) {
-            const std::size_t turn = turn_.load(std::memory_order_acquire);
-            if (turn == number)
-                return true;
-            if (turn == failed)
-                return false;
-            if (spin < spins)
-                pause();
-            else
-                std::this_thread::yield();
-        }
-    }
-    // Lets piece number + 1 pass, unless another piece has failed in the meantime: it may be the one that would be
-    // next.
-    void pass(std::size_t number)
-    {
-        turn_.compare_exchange_strong(number, number + 1, std::memory_order_release, std::memory_order_relaxed);
-    }
-    void fail() { turn_.store(failed, std::memory_order_release); }
-
-private:
-    static constexpr std::size_t failed = static_cast<std::size_t>(-1);
-
-    static void pause()
-    {
+// Tells the processor that this thread looks at a variable again and again.
+inline void pause()
+{
 #if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
+    __builtin_ia32_pause();
 #endif
-    }
+}
 
-    std::atomic<std::size_t> turn_{0};
-};
+// For what comes in a moment if the thread that it depends on runs.
+template <class Condition>
+void pause_until(Condition is_met)
+{
+    constexpr int spins = 4096;
+    for (int spin = 0; !is_met(); ++spin)
+        spin < spins ? pause() : std::this_thread::yield();
+}
 
 } // namespace upsweep::cpu_engine

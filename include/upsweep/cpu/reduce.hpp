@@ -105,7 +105,7 @@ struct engine<cpu, verb::reduce> {
     {
         fold_stack<Acc, Op> stack(op);
         cpu_engine::fold_onto(target, stack, first, count, op);
-        *result = convert<Result>(cpu_engine::fold_of(stack, op));
+        *result = as_result<Result, Op>(cpu_engine::fold_of(stack, op));
     }
 };
 

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <iterator>
 #include <optional>
 #include <type_traits>
 
 #include <upsweep/cpu/block.hpp>
+#include <upsweep/cpu/grain_totals.hpp>
 #include <upsweep/cpu/parallel.hpp>
 #include <upsweep/cpu/reduce.hpp>
 #include <upsweep/cpu/store.hpp>
@@ -61,40 +61,56 @@ public:
     }
 
 private:
+    // Inlined, so that the stack and the fold of a thousand elements stay in registers: a call doubles their time.
     template <std::size_t Size>
-    std::size_t scan_block(In in, Out out, std::size_t left)
+    UPSWEEP_ALWAYS_INLINE std::size_t scan_block(In in, Out out, std::size_t left)
     {
         block_scan<Size, Acc, Op> block;
         stack_.push(block.up_sweep(load_block<Size>(in, elements_.data()), op_), level_of<Size>);
         const Acc end = left == Size && end_ != nullptr ? *end_ : stack_.fold_after(before_);
 
-        std::array<Acc, Size> results; // that are not ready to be written
-        Acc* const ready = place_of_folds(out);
-        if (Size == block_size<Acc> && options_.store == store_kind::streamed && is_stream_aligned(ready))
+        const bool streams = Size == block_size<Acc> && options_.store == store_kind::streamed;
+        const bool has_nan = detail::is_nan_of<Op>(end);
+        std::array<Acc, Size> aside;
+        Acc* const ready = place_of_folds(out, streams, block.can_stream);
+        if (streams && ready != nullptr && !has_nan)
             down_sweep<Size, store_kind::streamed>(block, end, ready);
         else
-            down_sweep<Size, store_kind::cached>(block, end, ready != nullptr ? ready : results.data());
-        if (ready == nullptr) {
-            if (options_.init != nullptr)
-                for (Acc& result : results)
-                    result = op_(*options_.init, result);
-            store_results(results.data(), out, Size);
-        }
+            down_sweep<Size, store_kind::cached>(block, end, ready != nullptr ? ready : aside.data());
+        if (ready == nullptr)
+            write(aside, out, streams);
+        else if (has_nan)
+            std::transform(ready, ready + Size, ready, as_result<Acc, Op, Acc>);
         fold_ = end;
         return Size;
     }
 
-    // Returns where folds are written as they are, or null where they first have to be converted or combined with init.
-    Acc* place_of_folds(Out out) const
+    // Writes results that were not written as they came.
+    template <std::size_t Size>
+    void write(std::array<Acc, Size>& results, Out out, bool streams) const
     {
-        if constexpr (is_direct<Acc, Out>)
-            return options_.init == nullptr ? std::to_address(out) : nullptr;
-        else
-            return nullptr;
+        if (options_.init != nullptr)
+            for (Acc& result : results)
+                result = op_(*options_.init, result);
+        for (Acc& result : results)
+            result = as_result<Acc, Op>(result);
+        if constexpr (Size == block_size<Acc>)
+            if (streams)
+                return stream_results<Size>(results.data(), out);
+        store_results(results.data(), out, Size);
     }
-    static bool is_stream_aligned(const Acc* place)
+
+    // Returns where folds are written as they are, or null where they first have to be converted, combined with init, or brought
+    // to the alignment of streamed stores.
+    Acc* place_of_folds(Out out, bool streams, bool block_can_stream) const
     {
-        return place != nullptr && reinterpret_cast<std::uintptr_t>(place) % stream_alignment == 0;
+        if constexpr (is_direct<Acc, Out>) {
+            Acc* const place = std::to_address(out);
+            const bool is_aligned = reinterpret_cast<std::uintptr_t>(place) % stream_alignment == 0;
+            return options_.init == nullptr && (!streams || (block_can_stream && is_aligned)) ? place : nullptr;
+        } else {
+            return nullptr;
+        }
     }
 
     template <std::size_t Size, store_kind Store>
@@ -117,51 +133,94 @@ private:
 };
 
 template <class Acc, class Op, class In, class Out>
-void scan_serially(fold_stack<Acc, Op>& stack, const Acc& before, std::type_identity_t<const Acc*> end, In in, Out out,
-                   std::size_t count, const Op& op, const scan_options<Acc>& options, read_ahead ahead = {})
+void scan_serially(fold_stack<Acc, Op>& stack, In in, Out out, std::size_t count, const Op& op,
+                   const scan_options<Acc>& options)
 {
-    serial_scan<Acc, Op, In, Out>(stack, before, end, op, options)(in, out, count, ahead);
+    const Acc before = op.template identity<Acc>();
+    serial_scan<Acc, Op, In, Out>(stack, before, nullptr, op, options)(in, out, count, {});
 }
 
-// Scans whole grains on all threads in one pass over memory: a thread folds a grain, which brings it into its cache,
-// waits for its turn to read and extend the stack, and scans the grain from the cache. Memory: one block a thread.
+// One thread of a scan of grains. It takes the grains in the order of their numbers, folds each, which brings it into its cache,
+// and scans it from there. What lies before a grain it folds from the totals of all grains, which the threads tell one another.
+template <class Acc, class Op, class In, class Out>
+class grain_scan {
+public:
+    grain_scan(const fold_stack<Acc, Op>& stack, grain_totals<Acc>& totals, In in, Out out, const Op& op,
+               const scan_options<Acc>& options)
+        : stack_(stack), totals_(totals), in_(in), out_(out), op_(op), options_(options)
+    {
+    }
+
+    void operator()()
+    {
+        for (auto k = totals_.take(); k;) {
+            totals_.tell(*k, total_of(*k));
+            // The next grain is taken early, so that it is on its way from memory while this one is scanned.
+            const auto next = totals_.take();
+            scan(*k, next ? read_ahead_of(*next) : read_ahead());
+            k = next;
+        }
+        stream_fence();
+    }
+
+private:
+    static constexpr std::size_t grain = grain_size<Acc>;
+
+    Acc total_of(std::size_t k) const { return grain_total<Acc>(in_ + k * grain, op_); }
+
+    read_ahead read_ahead_of(std::size_t k) const
+    {
+        if constexpr (std::is_pointer_v<In>)
+            return read_ahead(in_ + k * grain);
+        else
+            return {};
+    }
+
+    void scan(std::size_t k, read_ahead ahead)
+    {
+        while (learned_ < k)
+            learn_next();
+        const Acc before = stack_.fold();
+        learn_next();
+        const Acc end = stack_.fold();
+
+        totals_.wait_for_readers(k);
+        fold_stack<Acc, Op> inside(op_);
+        serial_scan<Acc, Op, In, Out> scan(inside, before, &end, op_, options_);
+        scan(in_ + k * grain, out_ + k * grain, grain, ahead);
+    }
+
+    // Puts the total of one more grain on the stack. If the grain's thread is late, this one folds the grain.
+    void learn_next()
+    {
+        const std::size_t k = learned_++;
+        if (!totals_.is_known_soon(k)) {
+            const auto reading = totals_.read_grain(k);
+            if (!totals_.is_known(k))
+                totals_.tell(k, total_of(k));
+        }
+        stack_.push(totals_[k], level_of<grain>);
+    }
+
+    fold_stack<Acc, Op> stack_;
+    std::size_t learned_ = 0; // grains whose totals are on the stack
+    grain_totals<Acc>& totals_;
+    In in_;
+    Out out_;
+    const Op& op_;
+    const scan_options<Acc>& options_;
+};
+
+// Scans whole grains on all threads in one pass over memory. Memory: the totals of the grains.
 template <class Acc, class Op, class In, class Out>
 void scan_grains(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, std::size_t grains, const Op& op,
                  const scan_options<Acc>& options)
 {
-    constexpr std::size_t grain = grain_size<Acc>;
-    std::atomic<std::size_t> next_grain{0};
-    turnstile turn;
-
-    const auto work = [&] {
-        for (std::size_t g = next_grain.fetch_add(1, std::memory_order_relaxed); g < grains;) {
-            const Acc total = grain_total<Acc>(in + g * grain, op);
-            if (!turn.wait(g))
-                return;
-            const Acc before = stack.fold();
-            stack.push(total, level_of<grain>);
-            const Acc end = stack.fold();
-            turn.pass(g);
-
-            // The next grain is taken early, so that it is on its way from memory while this one is scanned.
-            const std::size_t next = next_grain.fetch_add(1, std::memory_order_relaxed);
-            read_ahead ahead;
-            if constexpr (std::is_pointer_v<In> && sizeof(std::iter_value_t<In>) == sizeof(Acc))
-                ahead = next < grains ? read_ahead(in + next * grain) : ahead;
-            fold_stack<Acc, Op> inside(op);
-            scan_serially(inside, before, &end, in + g * grain, out + g * grain, grain, op, options, ahead);
-            g = next;
-        }
-        stream_fence();
-    };
-    for_each_index(target, static_cast<std::size_t>(thread_count(target)), [&](std::size_t) {
-        try {
-            work();
-        } catch (...) {
-            turn.fail();
-            throw;
-        }
-    });
+    grain_totals<Acc> totals(grains);
+    for_each_index(target, static_cast<std::size_t>(thread_count(target)),
+                   [&](std::size_t) { grain_scan<Acc, Op, In, Out>(stack, totals, in, out, op, options)(); });
+    for (std::size_t k = 0; k < grains; ++k)
+        stack.push(totals[k], level_of<grain_size<Acc>>);
 }
 
 // Writes the results of the next `count` elements and folds them onto the stack, on all threads.
@@ -180,18 +239,16 @@ void scan_onto(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, st
             return scan_onto(target, stack, in, out.address(), count, op, options);
     }
     constexpr std::size_t grain = grain_size<Acc>;
-    const Acc before = op.template identity<Acc>();
-
     const std::size_t head = std::min<std::size_t>(count, (grain - stack.count() % grain) % grain);
     const std::size_t grains = (count - head) / grain;
     if (grains < 2 || thread_count(target) == 1) {
-        scan_serially(stack, before, nullptr, in, out, count, op, options);
+        scan_serially(stack, in, out, count, op, options);
         return;
     }
     const std::size_t tail = head + grains * grain;
-    scan_serially(stack, before, nullptr, in, out, head, op, options);
+    scan_serially(stack, in, out, head, op, options);
     scan_grains(target, stack, in + head, out + head, grains, op, options);
-    scan_serially(stack, before, nullptr, in + tail, out + tail, count - tail, op, options);
+    scan_serially(stack, in + tail, out + tail, count - tail, op, options);
     stream_fence();
 }
 
@@ -208,7 +265,7 @@ void scan_piece(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, s
     const bool is_large = count * sizeof(result) >= stream_threshold && !detail::same_elements(in, out);
     scan_onto(target, stack, in, out, count, op, {kind, is_large ? store_kind::streamed : store_kind::cached, init});
     if (is_first && kind == scan_kind::exclusive)
-        *out = convert<result>(init != nullptr ? *init : fold_of_nothing<Acc>(op));
+        *out = as_result<result, Op>(init != nullptr ? *init : fold_of_nothing<Acc>(op));
 }
 
 } // namespace upsweep::cpu_engine

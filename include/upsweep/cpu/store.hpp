@@ -5,11 +5,13 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <type_traits>
 
 #include <upsweep/cpu/half.hpp>
+#include <upsweep/cpu/vector.hpp>
 #include <upsweep/range.hpp>
 #include <upsweep/types.hpp>
 
@@ -18,6 +20,26 @@ namespace upsweep::cpu_engine {
 // Whether results of type Acc go to `out` as they are.
 template <class Acc, class Out>
 inline constexpr bool is_direct = (std::contiguous_iterator<Out> && std::same_as<std::iter_value_t<Out>, Acc>);
+
+// Writes bytes around the caches, to any address: lines of the destination that are not written as a whole go through them.
+inline void stream_bytes(const void* from, void* to, std::size_t bytes)
+{
+#ifdef __SSE2__
+    constexpr std::size_t line = 64;
+    const auto* source = static_cast<const std::byte*>(from);
+    auto* target = static_cast<std::byte*>(to);
+    const std::size_t head = std::min(bytes, (line - reinterpret_cast<std::uintptr_t>(to) % line) % line);
+    std::memcpy(target, source, head);
+    std::size_t done = head;
+    for (; bytes - done >= line; done += line)
+        for (std::size_t unit = 0; unit < line; unit += sizeof(__m128i))
+            _mm_stream_si128(reinterpret_cast<__m128i*>(target + done + unit),
+                             _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + done + unit)));
+    std::memcpy(target + done, source + done, bytes - done);
+#else
+    std::memcpy(to, from, bytes);
+#endif
+}
 
 // Writes `count` results, each converted (f16 and bf16: rounded to nearest even) to the output's type.
 template <class Acc, class Out>
@@ -47,6 +69,23 @@ void store_results(const Acc* __restrict results, Out out, std::size_t count)
     } else {
         for (std::size_t j = 0; j < count; ++j)
             out[static_cast<std::iter_difference_t<Out>>(j)] = convert<value>(results[j]);
+    }
+}
+
+// The same for a block of results, around the caches where they lie side by side.
+template <std::size_t Count, class Acc, class Out>
+void stream_results(const Acc* __restrict results, Out out)
+{
+    using value = std::iter_value_t<Out>;
+    if constexpr (detail::strided_iterator<Out> || !std::contiguous_iterator<Out> ||
+                  !std::is_trivially_copyable_v<value>) {
+        store_results(results, out, Count);
+    } else if constexpr (std::same_as<value, Acc>) {
+        stream_bytes(results, std::to_address(out), Count * sizeof(value));
+    } else {
+        std::array<value, Count> converted;
+        store_results(results, converted.data(), Count);
+        stream_bytes(converted.data(), std::to_address(out), sizeof converted);
     }
 }
 

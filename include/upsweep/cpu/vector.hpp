@@ -11,7 +11,9 @@
 #include <type_traits>
 #include <utility>
 
-#ifdef __SSE2__
+#if defined(__AVX__)
+#include <immintrin.h>
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
@@ -87,18 +89,43 @@ using unsigned_t =
                        std::conditional_t<sizeof(T) == 2, std::uint16_t,
                                           std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
-template <class Op, class T>
-UPSWEEP_ALWAYS_INLINE inline vector_t<T> apply(vector_t<T> a, vector_t<T> b)
+// a < b ? a : b, which is one instruction of x86 that compilers do not find.
+template <class T, class V>
+UPSWEEP_ALWAYS_INLINE inline V lesser(V a, V b)
 {
-    using bits = vector_t<unsigned_t<T>>;
+#ifdef __AVX__
+    if constexpr (sizeof(V) == sizeof(__m256) && std::same_as<T, float>)
+        return (V)_mm256_min_ps((__m256)a, (__m256)b);
+    if constexpr (sizeof(V) == sizeof(__m256d) && std::same_as<T, double>)
+        return (V)_mm256_min_pd((__m256d)a, (__m256d)b);
+#endif
+    return a < b ? a : b;
+}
+template <class T, class V>
+UPSWEEP_ALWAYS_INLINE inline V greater(V a, V b)
+{
+#ifdef __AVX__
+    if constexpr (sizeof(V) == sizeof(__m256) && std::same_as<T, float>)
+        return (V)_mm256_max_ps((__m256)a, (__m256)b);
+    if constexpr (sizeof(V) == sizeof(__m256d) && std::same_as<T, double>)
+        return (V)_mm256_max_pd((__m256d)a, (__m256d)b);
+#endif
+    return a > b ? a : b;
+}
+
+// Applies the operator to the lanes of two vectors of elements of type T.
+template <class Op, class T, class V>
+UPSWEEP_ALWAYS_INLINE inline V apply(V a, V b)
+{
+    typedef unsigned_t<T> bits __attribute__((vector_size(sizeof(V))));
     if constexpr (std::same_as<Op, plus>) {
         if constexpr (std::integral<T>)
-            return (vector_t<T>)((bits)a + (bits)b); // Unsigned sums wrap.
+            return (V)((bits)a + (bits)b); // Unsigned sums wrap.
         else
             return a + b;
     } else if constexpr (std::same_as<Op, multiplies>) {
         if constexpr (std::integral<T>)
-            return (vector_t<T>)((bits)a * (bits)b);
+            return (V)((bits)a * (bits)b);
         else
             return a * b;
     } else if constexpr (std::same_as<Op, bit_and>) {
@@ -110,13 +137,12 @@ UPSWEEP_ALWAYS_INLINE inline vector_t<T> apply(vector_t<T> a, vector_t<T> b)
     } else if constexpr (std::integral<T>) {
         return std::same_as<Op, minimum> ? (a < b ? a : b) : (a > b ? a : b);
     } else if constexpr (std::same_as<Op, minimum>) { // op.hpp says how NaN and zeros of either sign compare.
-        const vector_t<T> lesser = a < b ? a : b;
-        const vector_t<T> ordered = a == b ? (vector_t<T>)((bits)a | (bits)b) : lesser;
-        return a != a ? a : ordered;
+        // Of zeros and of NaN the processor's minimum is the second operand, so that the union of both orders has the sign of
+        // -0 and the bits of NaN.
+        return (V)((bits)lesser<T>(a, b) | (bits)lesser<T>(b, a));
     } else {
-        const vector_t<T> greater = a > b ? a : b;
-        const vector_t<T> ordered = a == b ? (vector_t<T>)((bits)a & (bits)b) : greater;
-        return a != a ? a : ordered;
+        const auto both = (bits)greater<T>(a, b) & (bits)greater<T>(b, a);
+        return (V)(both | (bits)((a != a) | (b != b)));
     }
 }
 
@@ -189,6 +215,87 @@ inline auto narrow_sum(const E* in)
     }
     return pairs ? low_total + high_total : low_total + high_total * 65536;
 }
+
+// Whether the elements of one vector can be scanned by shifts of the vector: in any order, as integers can, and only where
+// squares are not made for them.
+template <class Op, class T>
+inline constexpr bool is_shift_monoid = std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 2 &&
+                                        (std::same_as<Op, plus> || detail::is_extremum<Op> || detail::is_bitwise<Op>);
+
+// Scans 16 bytes of small integers: Hillis and Steele's scan, whose step k folds each lane with the one 2^k lanes before it.
+template <class Op, class T>
+class shift_scan {
+public:
+    typedef T vector __attribute__((vector_size(16)));
+    static constexpr std::size_t lanes = sizeof(vector) / sizeof(T);
+
+    UPSWEEP_ALWAYS_INLINE static vector load(const T* from)
+    {
+        vector v;
+        std::memcpy(&v, from, sizeof v);
+        return v;
+    }
+    template <store_kind Store>
+    UPSWEEP_ALWAYS_INLINE static void store(vector v, T* to)
+    {
+#ifdef __SSE2__
+        if constexpr (Store == store_kind::streamed) {
+            _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)v);
+            return;
+        }
+#endif
+        std::memcpy(to, &v, sizeof v);
+    }
+
+    // The fold of lanes 0 to i in lane i.
+    UPSWEEP_ALWAYS_INLINE static vector inclusive(vector v) { return step<1>(v); }
+    // The last lane in all lanes.
+    UPSWEEP_ALWAYS_INLINE static vector last_everywhere(vector v)
+    {
+        return shuffled(
+            v, v, [](std::size_t) { return lanes - 1; }, indices{});
+    }
+    // The last lane of `before`, and then the lanes of v but for its last one.
+    UPSWEEP_ALWAYS_INLINE static vector behind(vector before, vector v)
+    {
+        return shuffled(
+            before, v, [](std::size_t i) { return lanes - 1 + i; }, indices{});
+    }
+    UPSWEEP_ALWAYS_INLINE static vector everywhere(T value) { return vector{} + value; }
+
+private:
+    using indices = std::make_index_sequence<lanes>;
+
+    template <std::size_t Distance>
+    UPSWEEP_ALWAYS_INLINE static vector step(vector v)
+    {
+        if constexpr (Distance == lanes) {
+            return v;
+        } else {
+            const vector identity = everywhere(Op::template identity<T>());
+            const vector before = shuffled(
+                identity, v, [](std::size_t i) { return lanes - Distance + i; }, indices{});
+            return step<2 * Distance>(apply<Op, T>(before, v));
+        }
+    }
+    template <class From, std::size_t... I>
+    UPSWEEP_ALWAYS_INLINE static vector shuffled(vector a, vector b, From, std::index_sequence<I...>)
+    {
+        return shuffle<static_cast<int>(From{}(I))...>(a, b);
+    }
+    // nvcc does not expand a pack in the argument list of a builtin.
+    template <int A, int B, int C, int D, int E, int F, int G, int H>
+    UPSWEEP_ALWAYS_INLINE static vector shuffle(vector a, vector b)
+    {
+        return __builtin_shufflevector(a, b, A, B, C, D, E, F, G, H);
+    }
+    template <int A, int B, int C, int D, int E, int F, int G, int H, int I, int J, int K, int L, int M, int N, int O,
+              int P>
+    UPSWEEP_ALWAYS_INLINE static vector shuffle(vector a, vector b)
+    {
+        return __builtin_shufflevector(a, b, A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P);
+    }
+};
 
 // Folds and scans a square of `side` vectors of `side` lanes; a row, which is a vector, has consecutive elements. In
 // the up-sweep `evens` and `odds` split the rows into left and right neighbours, first within units of 16 bytes and

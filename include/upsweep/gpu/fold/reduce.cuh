@@ -263,7 +263,7 @@ public:
             if (left != 0)
                 total = shared_.after.fold_after(total, left, op_);
             if (lane_id() == 0) {
-                *result = convert<Result>(count_ != 0 ? total : nothing);
+                *result = count_ != 0 ? as_result<Result, Op>(total) : as_result<Result, Op>(nothing);
                 if (tiles_ != 0)
                     store_relaxed(&header_->epoch, states_.epoch());
             }

@@ -100,9 +100,11 @@ struct vector_scan {
 #pragma unroll
             for (int j = 0; j < Elements; ++j)
                 all.element[j] = convert<result>(after_init(folds[Kind == scan_kind::inclusive ? j + 1 : j]));
+            if constexpr (detail::keeps_nan<Op, Acc>)
+                name_nan(folds, all.element);
             if constexpr (Kind == scan_kind::exclusive)
                 if (is_first && !start.is_piece)
-                    all.element[0] = convert<result>(start.first);
+                    all.element[0] = as_result<result, Op>(start.first);
             lane_vector<result, Elements> packed_results;
             std::memcpy(static_cast<void*>(&packed_results.memory), &all, sizeof(all));
             return packed_results;
@@ -115,6 +117,16 @@ private:
 #pragma unroll
         for (int j = 0; j < Elements; ++j)
             values[j] = convert<Acc>(vector[j]);
+    }
+
+    // Gives NaN its one pattern. It stays in the folds after it, so that the last one tells whether there is any.
+    __device__ void name_nan(const Acc (&folds)[Elements + 1], result (&results)[Elements]) const
+    {
+        if (!detail::is_nan_of<Op>(after_init(folds[Elements])))
+            return;
+#pragma unroll
+        for (int j = 0; j < Elements; ++j)
+            results[j] = as_result<result, Op>(after_init(folds[Kind == scan_kind::inclusive ? j + 1 : j]));
     }
 
     // init (+) a fold, where an exclusive scan has an init.

@@ -32,7 +32,7 @@ public:
         UPSWEEP_HOST_DEVICE void operator=(const Acc& fold) const
         {
             results_.out_[n_] =
-                convert<std::iter_value_t<Out>>(results_.has_init_ ? results_.op_(results_.init_, fold) : fold);
+                as_result<std::iter_value_t<Out>, Op>(results_.has_init_ ? results_.op_(results_.init_, fold) : fold);
         }
 
     private:
@@ -76,15 +76,15 @@ struct results_of {
         return results_after_init<T*, Acc, Op>(reinterpret_cast<T*>(memory), op, init);
     }
     // Writes a value, unchanged but for its type.
-    void write(std::byte* to, const Acc& value) const { *reinterpret_cast<T*>(to) = convert<T>(value); }
+    void write(std::byte* to, const Acc& value) const { *reinterpret_cast<T*>(to) = as_result<T, Op>(value); }
     // Writes the first result of an exclusive scan without init.
     void write_nothing(std::byte* to) const { write(to, fold_of_nothing<Acc>(op)); }
 };
 
-template <class Out, class Acc>
+template <class Op, class Out, class Acc>
 __global__ void write_result(Out out, Acc value)
 {
-    out[0] = convert<std::iter_value_t<Out>>(value);
+    out[0] = as_result<std::iter_value_t<Out>, Op>(value);
 }
 
 // Scans elements that come in pieces from memory of the host, as aligned blocks of the canonical order. The GPU
@@ -172,7 +172,7 @@ public:
                 scan_where_they_lie(in + offset, out + offset, size - 1, &each.before);
                 const Acc last = init_ ? op_(*init_, each.after) : each.after;
                 const auto at = out + (offset + static_cast<std::ptrdiff_t>(size) - 1);
-                gpu::launch(target_, "scan", write_result<decltype(at), Acc>, gpu::grid_shape{1, 1, 0}, at, last);
+                gpu::launch(target_, "scan", write_result<Op, decltype(at), Acc>, gpu::grid_shape{1, 1, 0}, at, last);
             }
         }
     }
