@@ -58,12 +58,13 @@ void expect_prefix_folds(Op op, std::span<const std::size_t> sizes = every_size<
         const host_array<Out> exclusive_after_init = converted<Out>(after_init.span());
 
         on_every_variant<Target>([&](const Target& target) {
-            target_array<Target, Out> memory(n + 3);
-            const std::span<Out> out = memory.span().subspan(offset % 3, n);
+            const std::size_t offset_out = offset * 7 % 18;
+            target_array<Target, Out> memory(n + 18);
+            const std::span<Out> out = memory.span().subspan(offset_out, n);
             const auto from = in.const_span().subspan(offset, n);
             const auto written = [&] {
                 const host_array<Out> all = memory.to_host();
-                return host_array<Out>(all.span().subspan(offset % 3, n));
+                return host_array<Out>(all.span().subspan(offset_out, n));
             };
             inclusive_scan(target, from, out, op);
             ASSERT_TRUE(bits_equal(written(), inclusive)) << "inclusive scan of " << n;
@@ -76,25 +77,35 @@ void expect_prefix_folds(Op op, std::span<const std::size_t> sizes = every_size<
     }
 }
 
-// In place, the same results.
+// In place, the same results, at addresses of every alignment; what lies beside the array stays.
 template <class Target, class T, class Op>
 void expect_in_place(Op op, std::span<const std::size_t> sizes)
 {
     using accumulator = scan_accumulator_t<Op, T>;
     auto random = generator();
-    for (const std::size_t n : sizes) {
+    constexpr std::size_t beside = 17;
+    for (std::size_t offset = 0; const std::size_t n : sizes) {
+        offset = (offset + 5) % beside;
         const host_array<T> values = random_array<T>(random, n);
         const auto folds = literal_folds(converted<accumulator>(values.span()).span(), op);
         const host_array<T> expected_inclusive = converted<T>(folds.span());
         const host_array<T> expected_exclusive = shifted(expected_inclusive, op);
+        host_array<T> all = random_array<T>(random, n + 2 * beside);
+        const auto with = [&](const host_array<T>& part) {
+            std::ranges::copy(part, all.begin() + static_cast<std::ptrdiff_t>(offset));
+            return all.span();
+        };
         on_every_variant<Target>([&](const Target& target) {
-            target_array<Target, T> inclusive(values.span());
-            inclusive_scan(target, inclusive.const_span(), inclusive.span(), op);
-            ASSERT_TRUE(bits_equal(inclusive.to_host(), expected_inclusive)) << "inclusive scan of " << n;
+            target_array<Target, T> inclusive(with(values));
+            const std::span<T> elements = inclusive.span().subspan(offset, n);
+            inclusive_scan(target, std::span<const T>(elements), elements, op);
+            ASSERT_TRUE(bits_equal(inclusive.to_host(), host_array<T>(with(expected_inclusive))))
+                << "inclusive scan of " << n << " from element " << offset;
 
-            target_array<Target, T> exclusive(values.span());
-            exclusive_scan(target, exclusive.span(), exclusive.span(), op);
-            ASSERT_TRUE(bits_equal(exclusive.to_host(), expected_exclusive)) << "exclusive scan of " << n;
+            target_array<Target, T> exclusive(with(values));
+            exclusive_scan(target, exclusive.span().subspan(offset, n), exclusive.span().subspan(offset, n), op);
+            ASSERT_TRUE(bits_equal(exclusive.to_host(), host_array<T>(with(expected_exclusive))))
+                << "exclusive scan of " << n << " from element " << offset;
         });
     }
 }
@@ -131,6 +142,30 @@ void expect_one_nan(Op op, std::size_t n, std::size_t place)
     using result = result_t<Op, T>;
     ASSERT_TRUE(
         bits_equal(up::reduce(target, in.const_span(), op), convert<result>(std::numeric_limits<float>::quiet_NaN())));
+}
+
+// NaN that the operator makes of other operands, in some prefixes and not in longer ones: the fold of the first 24 elements
+// overflows, and the next one makes NaN of that; the fold of the first 32 folds that one with finite elements before. Also with
+// so many elements, a power of two, in the place of each.
+template <class Target, class T, class Op>
+void expect_nan_that_passes(Op op, const T& other, const T& makes_nan, std::size_t times)
+{
+    const std::size_t n = 40 * times + 3;
+    host_array<T> values(n);
+    std::ranges::fill(values, other);
+    values[0] = values[16 * times] = std::numeric_limits<T>::max();
+    values[24 * times] = makes_nan;
+    const auto folds = literal_folds(converted<T>(values.span()).span(), op);
+    const host_array<T> expected = converted<T>(folds.span());
+    ASSERT_TRUE(expected[24 * times] != expected[24 * times] && expected[32 * times] == expected[32 * times]);
+    on_every_variant<Target>([&](const Target& target) {
+        const target_array<Target, T> in(values.span());
+        target_array<Target, T> out(n);
+        inclusive_scan(target, in.const_span(), out.span(), op);
+        ASSERT_TRUE(bits_equal(out.to_host(), expected)) << "inclusive, " << n;
+        exclusive_scan(target, in.const_span(), out.span(), op);
+        ASSERT_TRUE(bits_equal(out.to_host(), shifted(expected, op))) << "exclusive, " << n;
+    });
 }
 
 template <class On, class Op>
@@ -297,6 +332,18 @@ TYPED_TEST_P(scan_floats, nan_has_one_pattern_of_bits)
         }
 }
 
+TYPED_TEST_P(scan_floats, nan_passes)
+{
+    using target = typename TypeParam::target;
+    using element = typename TypeParam::element;
+    if constexpr (std::is_floating_point_v<element>)
+        for (const std::size_t times : {1, 2, 8, 64, 512}) {
+            const element infinite = std::numeric_limits<element>::infinity();
+            expect_nan_that_passes<target, element>(up::plus{}, 0, -infinite, times);
+            expect_nan_that_passes<target, element>(up::multiplies{}, 1, 0, times);
+        }
+}
+
 TYPED_TEST_P(scan_floats, without_init_begins_with_the_identity)
 {
     using target = typename TypeParam::target;
@@ -316,8 +363,8 @@ TYPED_TEST_P(scan_floats, without_init_begins_with_the_identity)
     EXPECT_TRUE(bits_equal(first(up::logical_or{}), element(0.0F)));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(scan_floats, nan_has_one_pattern_of_bits, multiplies, minimum, maximum, logical_and,
-                            logical_or, without_init_begins_with_the_identity);
+REGISTER_TYPED_TEST_SUITE_P(scan_floats, nan_has_one_pattern_of_bits, nan_passes, multiplies, minimum, maximum,
+                            logical_and, logical_or, without_init_begins_with_the_identity);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(scan_floats);
 
 // --- what does not depend on the type of the elements ---------------------------------------------------------------

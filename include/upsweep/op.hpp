@@ -103,6 +103,18 @@ __device__ inline float device_maximum(float a, float b)
     return greater;
 }
 
+// It has none for doubles: without branches, one choice between the operands, by predicates that it combines as it compares.
+__device__ inline double device_minimum(double a, double b)
+{
+    const bool is_a = bool(a < b) | bool(a != a) | (bool(a == b) & bool(__double2hiint(a) < 0));
+    return is_a ? a : b;
+}
+__device__ inline double device_maximum(double a, double b)
+{
+    const bool is_a = bool(a > b) | bool(a != a) | (bool(a == b) & bool(__double2hiint(a) >= 0));
+    return is_a ? a : b;
+}
+
 } // namespace detail
 #endif
 
@@ -113,9 +125,8 @@ struct minimum {
     {
         if constexpr (std::floating_point<T>) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-            if constexpr (std::same_as<T, float>)
-                if (!std::is_constant_evaluated())
-                    return detail::device_minimum(a, b);
+            if (!std::is_constant_evaluated())
+                return detail::device_minimum(a, b);
 #endif
             // Equal operands differ at most in the sign of zero, so the union of their bits is the lesser one.
             using bits = detail::bits_t<T>;
@@ -141,9 +152,8 @@ struct maximum {
     {
         if constexpr (std::floating_point<T>) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-            if constexpr (std::same_as<T, float>)
-                if (!std::is_constant_evaluated())
-                    return detail::device_maximum(a, b);
+            if (!std::is_constant_evaluated())
+                return detail::device_maximum(a, b);
 #endif
             using bits = detail::bits_t<T>;
             const T both = std::bit_cast<T>(static_cast<bits>(std::bit_cast<bits>(a) & std::bit_cast<bits>(b)));
@@ -301,9 +311,14 @@ struct scan_accumulator<monoid<F, A, Order>, Out> {
 template <class Op, class T>
 inline constexpr bool is_exact = (std::integral<T> && is_builtin<Op>);
 
-// Whether NaN, once it is in a fold by Op, stays in it. Where it is in no fold up to the end of a block, it is nowhere in the block.
+// Whether NaN among the operands of Op gives NaN.
 template <class Op, class T>
 inline constexpr bool keeps_nan = (std::floating_point<T> && (is_arithmetic<Op> || is_extremum<Op>));
+
+// Whether Op makes NaN of other operands. A prefix can then be NaN and a longer one not: the fold of 27 elements may be (inf) + (-inf)
+// where the sum of the first 24 overflows, and the fold of 32, which adds up their last 16 first, -inf.
+template <class Op, class T>
+inline constexpr bool makes_nan = (std::floating_point<T> && is_arithmetic<Op>);
 
 template <class Op, class T>
 UPSWEEP_HOST_DEVICE constexpr bool is_nan_of(const T& fold)

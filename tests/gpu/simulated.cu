@@ -72,6 +72,38 @@ TEST(simulated, scan_of_many_large_tiles)
     });
 }
 
+// Elements and results that begin anywhere, between others of the same array, which stay.
+template <class T>
+void scan_large_tiles_between(std::size_t offset_in, std::size_t offset_out, bool in_place = false)
+{
+    auto random = generator();
+    const std::size_t n = 70 * 32768 / sizeof(T) + 5;
+    const host_array<T> values = random_array<T>(random, n + 32);
+    host_array<T> expected = in_place ? values : random_array<T>(random, n + 32);
+    target_array<up::cuda, T> out(expected.span());
+    const target_array<up::cuda, T> in(values.span());
+    const auto folds = literal_folds(
+        converted<up::scan_accumulator_t<up::plus, T>>(values.span().subspan(offset_in, n)).span(), up::plus{});
+    std::ranges::copy(converted<T>(folds.span()), expected.begin() + static_cast<std::ptrdiff_t>(offset_out));
+
+    const std::span<T> results = out.span().subspan(offset_out, n);
+    const std::span<const T> elements = in_place ? results : in.const_span().subspan(offset_in, n);
+    up::inclusive_scan(up::cuda{}, elements, results);
+    EXPECT_TRUE(bits_equal(out.to_host(), expected)) << offset_in << " and " << offset_out;
+}
+
+TEST(simulated, scan_of_many_large_tiles_from_and_to_any_element)
+{
+    scan_large_tiles_between<std::int32_t>(1, 0);
+    scan_large_tiles_between<std::int32_t>(0, 31);
+    scan_large_tiles_between<std::int32_t>(4, 4, true);
+    scan_large_tiles_between<double>(1, 2);
+    scan_large_tiles_between<double>(3, 3, true);
+    scan_large_tiles_between<up::f16>(7, 1);
+    scan_large_tiles_between<std::int8_t>(1, 15);
+    scan_large_tiles_between<std::int8_t>(13, 13, true);
+}
+
 TEST(simulated, reduce_with_each_block_stalled_and_each_block_first)
 {
     auto random = generator();

@@ -107,6 +107,13 @@ def fold(x, combine):
     return result
 
 
+def as_result(x, accumulator, target):
+    """Folds as results, in which NaN has one pattern of bits."""
+    if x.dtype.kind == "f":
+        x = np.where(np.isnan(x), x.dtype.type(np.nan), x)
+    return convert(x, accumulator, target)
+
+
 def _accumulate(x, op, source, target, algorithm, init=None):
     """Converts to the accumulator of `target`, folds with `algorithm`, puts init before the results, converts back."""
     accumulator = "f32" if target in ("f16", "bf16") else target
@@ -116,9 +123,7 @@ def _accumulate(x, op, source, target, algorithm, init=None):
         result = algorithm(convert(x, source, accumulator), COMBINE[op])
         if init is not None:
             result = COMBINE[op](convert(init, target, accumulator), result)
-    if result.dtype.kind == "f":
-        result = np.where(np.isnan(result), result.dtype.type(np.nan), result)  # NaN has one pattern of bits in results
-    return convert(result, accumulator, target)
+    return as_result(result, accumulator, target)
 
 
 def reduce(x, op, dtype, algorithm=fold):

@@ -8,7 +8,7 @@ import struct
 
 import numpy as np
 
-from fold_order import COMBINE, FLOATS, OPS, STORAGE, block_totals, convert
+from fold_order import COMBINE, FLOATS, OPS, STORAGE, as_result, block_totals, convert
 
 TYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")
 HEADER = struct.Struct("<8sBBBBIQ")
@@ -76,4 +76,4 @@ def value(blocks, op, dtype, result_dtype):
     for level, index, total in blocks[1:]:
         with np.errstate(all="ignore"):
             result = COMBINE[op](result, total)
-    return convert(result, accumulator_dtype(op, dtype), result_dtype)
+    return as_result(result, accumulator_dtype(op, dtype), result_dtype)

@@ -180,11 +180,22 @@ inline constexpr bool has_shifts = [] {
         return false;
 }();
 
+// Whether a value is NaN that the operator has made.
+template <std::size_t Count, class Op, class Acc>
+inline bool any_nan([[maybe_unused]] const Acc* values)
+{
+    bool any = false;
+    if constexpr (detail::makes_nan<Op, Acc>)
+        for (std::size_t j = 0; j < Count; ++j)
+            any |= values[j] != values[j];
+    return any;
+}
+
 // The scan of one block in two sweeps. up_sweep returns the block's total; down_sweep<Kind, Store>, given the folds of
 // all elements before the block and up to its end, writes the folds before each element, or after each, to `out`. Each
 // level of the tree hands the totals of its blocks to the level above and gets back the folds before them: a left child
 // has its parent's fold, a right child has that (+) the total of its left sibling. `ahead` advances by the elements
-// of the block.
+// of the block. down_sweep returns false if no result is NaN that the operator has made.
 template <std::size_t Count, class Acc, class Op>
 class block_scan {
 public:
@@ -202,7 +213,7 @@ public:
     }
 
     template <scan_kind Kind, store_kind Store>
-    void down_sweep(const Acc& before, const Acc& end, Acc* __restrict out, const Op& op, read_ahead& ahead)
+    bool down_sweep(const Acc& before, const Acc& end, Acc* __restrict out, const Op& op, read_ahead& ahead)
     {
         read_ahead nothing;
         above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, pairs_.data(), op, nothing);
@@ -214,6 +225,7 @@ public:
             out[2 * j] = Kind == scan_kind::inclusive ? right : left;
             out[2 * j + 1] = Kind == scan_kind::inclusive ? pairs_[j + 1] : right;
         }
+        return any_nan<Count, Op>(out);
     }
 
 private:
@@ -230,9 +242,10 @@ public:
     Acc up_sweep(const Acc* in, const Op&) { return in[0]; }
 
     template <scan_kind Kind, store_kind Store>
-    void down_sweep(const Acc& before, const Acc& end, Acc* out, const Op&, read_ahead&)
+    bool down_sweep(const Acc& before, const Acc& end, Acc* out, const Op&, read_ahead&)
     {
         out[0] = Kind == scan_kind::inclusive ? end : before;
+        return any_nan<1, Op>(out);
     }
 };
 
@@ -254,18 +267,26 @@ public:
     }
 
     template <scan_kind Kind, store_kind Store>
-    void down_sweep(const Acc& before, const Acc& end, Acc* out, const Op& op, read_ahead& ahead)
+    bool down_sweep(const Acc& before, const Acc& end, Acc* out, const Op& op, read_ahead& ahead)
     {
         read_ahead nothing;
         above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, rows_.data(), op, nothing);
         rows_[Count / tile::side] = end;
         read_ahead lines = ahead; // a copy, in registers: ordinary stores between streamed ones would wait for them
+        constexpr bool adds = detail::makes_nan<Op, Acc>;
+        vector_t<Acc> sum{}; // of all results: NaN if one of them is, or if infinities of both signs are
         for (std::size_t i = 0; i < Count; i += tile::elements) {
             const Acc* folds = rows_.data() + i / tile::side;
             lines.advance<tile::elements>();
-            tile::template scan<Op, Kind, Store>(in_ + i, load_vector(folds), folds[tile::side], out + i);
+            const auto some =
+                tile::template scan<Op, Kind, Store, adds>(in_ + i, load_vector(folds), folds[tile::side], out + i);
+            if constexpr (adds)
+                sum += some;
         }
         ahead = lines;
+        std::array<Acc, tile::side> sums;
+        store_vector<Acc>(sum, sums.data());
+        return any_nan<tile::side, Op>(sums.data());
     }
 
 private:
@@ -291,7 +312,7 @@ public:
     }
 
     template <scan_kind Kind, store_kind Store>
-    void down_sweep(const Acc& before, const Acc&, Acc* out, const Op&, read_ahead& ahead)
+    bool down_sweep(const Acc& before, const Acc&, Acc* out, const Op&, read_ahead& ahead)
     {
         read_ahead lines = ahead;
         auto fold = scans::everywhere(before); // of all before the vector, in each lane
@@ -303,6 +324,7 @@ public:
             fold = apply<Op, Acc>(fold, scans::last_everywhere(within));
         }
         ahead = lines;
+        return false;
     }
 
 private:

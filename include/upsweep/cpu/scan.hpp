@@ -70,13 +70,13 @@ private:
         const Acc end = left == Size && end_ != nullptr ? *end_ : stack_.fold_after(before_);
 
         const bool streams = Size == block_size<Acc> && options_.store == store_kind::streamed;
-        const bool has_nan = detail::is_nan_of<Op>(end);
+        bool has_nan = detail::is_nan_of<Op>(end);
         std::array<Acc, Size> aside;
         Acc* const ready = place_of_folds(out, streams, block.can_stream);
         if (streams && ready != nullptr && !has_nan)
-            down_sweep<Size, store_kind::streamed>(block, end, ready);
+            has_nan |= down_sweep<Size, store_kind::streamed>(block, end, ready);
         else
-            down_sweep<Size, store_kind::cached>(block, end, ready != nullptr ? ready : aside.data());
+            has_nan |= down_sweep<Size, store_kind::cached>(block, end, ready != nullptr ? ready : aside.data());
         if (ready == nullptr)
             write(aside, out, streams);
         else if (has_nan)
@@ -114,12 +114,11 @@ private:
     }
 
     template <std::size_t Size, store_kind Store>
-    void down_sweep(block_scan<Size, Acc, Op>& block, const Acc& end, Acc* out)
+    bool down_sweep(block_scan<Size, Acc, Op>& block, const Acc& end, Acc* out)
     {
         if (options_.kind == scan_kind::inclusive)
-            block.template down_sweep<scan_kind::inclusive, Store>(fold_, end, out, op_, ahead_);
-        else
-            block.template down_sweep<scan_kind::exclusive, Store>(fold_, end, out, op_, ahead_);
+            return block.template down_sweep<scan_kind::inclusive, Store>(fold_, end, out, op_, ahead_);
+        return block.template down_sweep<scan_kind::exclusive, Store>(fold_, end, out, op_, ahead_);
     }
 
     fold_stack<Acc, Op>& stack_;

@@ -320,9 +320,9 @@ public:
 
     // Writes the fold before each element, or the one after it, to `out`, which may be `in`. `folds` has the fold
     // before each row, `next` is the fold after the last row. The up-sweep is done a second time, which is cheaper than
-    // keeping its results.
-    template <class Op, scan_kind Kind, store_kind Store>
-    UPSWEEP_ALWAYS_INLINE static void scan(const T* in, vector_t<T> folds, T next, T* out)
+    // keeping its results. Returns their sum, by lanes, where it is asked for.
+    template <class Op, scan_kind Kind, store_kind Store, bool Adds>
+    UPSWEEP_ALWAYS_INLINE static vector_t<T> scan(const T* in, vector_t<T> folds, T next, T* out)
     {
         lefts_t lefts;
         rows_t rows = load_rows(in);
@@ -339,6 +339,9 @@ public:
         }
         for_each_row<side>([&](auto v)
                                __attribute__((always_inline)) { store_vector<T, Store>(rows[v], out + v * side); });
+        if constexpr (Adds)
+            for_each_row<side - 1>([&](auto v) __attribute__((always_inline)) { rows[v + 1] += rows[v]; });
+        return rows[side - 1];
     }
 
 private:

@@ -88,18 +88,25 @@ void expect_bits_of_cpu(Op op)
         const auto on_device = memory.const_span().subspan(offset);
         ASSERT_TRUE(bits_equal(reduce(gpu, on_device, op), reduce(cpu{}, on_host, op)));
 
-        host_array<T> expected(n);
-        target_array<cuda, T> results(n);
-        inclusive_scan(cpu{}, on_host, expected.span(), op);
-        inclusive_scan(gpu, on_device, results.span(), op);
-        ASSERT_TRUE(bits_equal(results.to_host(), expected)) << "inclusive scan";
+        // Between others, which stay.
+        const std::size_t offset_out = random() % 33;
+        host_array<T> all = random_array<T>(random, n + 33);
+        target_array<cuda, T> all_on_device(all.span());
+        const auto expected = all.span().subspan(offset_out, n);
+        const auto results = all_on_device.span().subspan(offset_out, n);
+        inclusive_scan(cpu{}, on_host, expected, op);
+        inclusive_scan(gpu, on_device, results, op);
+        ASSERT_TRUE(bits_equal(all_on_device.to_host(), all)) << "inclusive scan, " << offset << " to " << offset_out;
+        inclusive_scan(cpu{}, std::span<const T>(expected), expected, op);
+        inclusive_scan(gpu, std::span<const T>(results), results, op);
+        ASSERT_TRUE(bits_equal(all_on_device.to_host(), all)) << "in place from " << offset_out;
         if constexpr (std::is_same_v<Op, plus>) {
-            exclusive_scan(cpu{}, on_host, expected.span(), op);
-            exclusive_scan(gpu, on_device, results.span(), op);
-            ASSERT_TRUE(bits_equal(results.to_host(), expected)) << "exclusive scan";
-            exclusive_scan(cpu{}, on_host, expected.span(), op, values[0]);
-            exclusive_scan(gpu, on_device, results.span(), op, values[0]);
-            ASSERT_TRUE(bits_equal(results.to_host(), expected)) << "exclusive scan with an initial value";
+            exclusive_scan(cpu{}, on_host, expected, op);
+            exclusive_scan(gpu, on_device, results, op);
+            ASSERT_TRUE(bits_equal(all_on_device.to_host(), all)) << "exclusive scan";
+            exclusive_scan(cpu{}, on_host, expected, op, values[0]);
+            exclusive_scan(gpu, on_device, results, op, values[0]);
+            ASSERT_TRUE(bits_equal(all_on_device.to_host(), all)) << "exclusive scan with an initial value";
         }
     }
 }

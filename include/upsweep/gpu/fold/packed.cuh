@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -24,6 +25,19 @@ inline constexpr bool is_packed = !std::is_same_v<Acc, bool> && std::is_integral
 template <class Op, class T>
 using word_accumulator_t =
     std::conditional_t<std::is_signed_v<T> && detail::is_extremum<Op>, std::int32_t, std::uint32_t>;
+
+// A logical operator on the truth of its operands, 0 or 1, in words.
+template <class Logical>
+struct on_truths {
+    using bitwise = std::conditional_t<std::is_same_v<Logical, logical_and>, bit_and, bit_or>;
+
+    __device__ unsigned operator()(unsigned a, unsigned b) const { return bitwise{}(a, b); }
+    template <std::same_as<unsigned> T>
+    UPSWEEP_HOST_DEVICE static constexpr T identity()
+    {
+        return Logical::template identity<bool>() ? 1 : 0;
+    }
+};
 
 namespace packed {
 
@@ -140,4 +154,86 @@ __device__ uint4 packed_scan(const uint4& words, T before)
     return results;
 }
 
+// How elements of 8 or 16 bits are folded word by word: the total of those in four words, and the results of a scan of them after
+// `before`.
+template <class Op, class T>
+struct packed_form {
+    static constexpr bool exists = is_packed<Op, T>;
+    using accumulator = word_accumulator_t<Op, T>;
+
+    __device__ static accumulator total(const uint4& words) { return packed_total<T, Op>(words); }
+    template <scan_kind Kind>
+    __device__ static uint4 scan(const uint4& words, accumulator before)
+    {
+        return packed_scan<T, Kind, Op>(words, static_cast<T>(before));
+    }
+};
+
+// Of a disjunction the first element decides that is true, of a conjunction the first that is false. Each byte or half of a word
+// gets the number of such elements up to it, which is not zero where the result has been decided.
+template <class Logical, class T>
+    requires(sizeof(T) <= 2)
+struct packed_form<on_truths<Logical>, T> {
+    static constexpr bool exists = true;
+    using accumulator = unsigned;
+
+    __device__ static unsigned total(const uint4& words) { return decides_any(words) != is_or ? 0 : 1; }
+
+    template <scan_kind Kind>
+    __device__ static uint4 scan(const uint4& words, unsigned before)
+    {
+        unsigned decided = is_or ? before : 1 - before;
+        const unsigned first = decided;
+        uint4 all{scan_word(words.x, decided), scan_word(words.y, decided), scan_word(words.z, decided),
+                  scan_word(words.w, decided)};
+        if constexpr (Kind == scan_kind::exclusive) {
+            all.w = __funnelshift_l(all.z, all.w, bits);
+            all.z = __funnelshift_l(all.y, all.z, bits);
+            all.y = __funnelshift_l(all.x, all.y, bits);
+            all.x = all.x << bits | first;
+        }
+        return {results(all.x), results(all.y), results(all.z), results(all.w)};
+    }
+
+private:
+    static constexpr bool is_or = std::is_same_v<Logical, logical_or>;
+    static constexpr int bits = 8 * sizeof(T);
+    static constexpr unsigned ones = sizeof(T) == 1 ? 0x01010101U : 0x00010001U;
+    static constexpr unsigned highest = ones << (bits - 1);
+    static constexpr unsigned one = std::is_same_v<T, f16> ? 0x3c00 : std::is_same_v<T, bf16> ? 0x3f80 : 1;
+
+    // The highest bit of each element tells whether it is true: whether any bit is set, of a float any but the sign.
+    __device__ static unsigned truths(unsigned word)
+    {
+        const unsigned carried = (word & ~highest) + ~highest;
+        return (sub_word_float<T> ? carried : carried | word) & highest;
+    }
+    __device__ static bool decides_any(const uint4& words)
+    {
+        if constexpr (is_or)
+            return ((words.x | words.y | words.z | words.w) & (sub_word_float<T> ? ~highest : ~0U)) != 0;
+        else
+            return (truths(words.x) & truths(words.y) & truths(words.z) & truths(words.w)) != highest;
+    }
+
+    // One in each element up to which the scan has been decided. `decided` is whether it has been before the word, and then
+    // at its end.
+    __device__ static unsigned scan_word(unsigned word, unsigned& decided)
+    {
+        const unsigned deciding = (is_or ? truths(word) : truths(word) ^ highest) >> (bits - 1);
+        const unsigned numbers = deciding * ones + (~highest + decided * ones);
+        const unsigned results = (numbers & highest) >> (bits - 1);
+        decided = results >> (32 - bits);
+        return results;
+    }
+    __device__ static unsigned results(unsigned decided) { return (is_or ? decided : decided ^ ones) * one; }
+};
+
 } // namespace upsweep::gpu
+
+namespace upsweep::detail {
+
+template <class Logical>
+inline constexpr bool is_builtin<gpu::on_truths<Logical>> = true;
+
+} // namespace upsweep::detail

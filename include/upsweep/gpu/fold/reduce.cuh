@@ -49,7 +49,7 @@ UPSWEEP_HOST_DEVICE std::uint64_t tiles_of(std::uint64_t count)
 
 // The total of the warp tile at `in`, for every lane of the warp.
 template <class Shape, class Acc, class Source, class Op>
-__device__ Acc warp_tile_total(Source in, bool aligned, const Op& op)
+__device__ Acc warp_tile_total(Source in, bool aligned, bool of_many, const Op& op)
 {
     using element = std::iter_value_t<Source>;
     constexpr int count = Shape::elements;
@@ -57,7 +57,11 @@ __device__ Acc warp_tile_total(Source in, bool aligned, const Op& op)
 
     lane_vector<element, count> vectors[Shape::rows];
     const Source mine = in + lane_id() * count;
-    if (aligned) {
+    if (aligned && of_many) {
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r)
+            vectors[r] = load_vector_of_many<count>(mine + r * Shape::row);
+    } else if (aligned) {
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
             vectors[r] = load_vector<count>(mine + r * Shape::row);
@@ -103,7 +107,7 @@ struct tail {
         const int whole = count / Shape::warp_tile;
         Acc of_warp_tile = op.template identity<Acc>();
         if (warp < whole)
-            of_warp_tile = warp_tile_total<Shape, Acc>(in + warp * Shape::warp_tile, aligned, op);
+            of_warp_tile = warp_tile_total<Shape, Acc>(in + warp * Shape::warp_tile, aligned, false, op);
         if (lane_id() == 0)
             warp_tiles[warp] = of_warp_tile;
         const int row = Shape::warps - 1 - warp; // by warps that have no warp tile, where there are enough
@@ -215,6 +219,7 @@ public:
     // hundreds of rounds.
     __device__ void fold_tiles()
     {
+        const bool of_many = count_ > many_bytes / sizeof(std::iter_value_t<Source>);
         const std::uint64_t workers = gridDim.x - 1;
         const std::uint64_t rounds = tiles_ / workers;
         const std::uint64_t scheduled = (rounds > 64 ? rounds - 64 : 1) * workers;
@@ -225,8 +230,8 @@ public:
             std::uint64_t following = tile + workers;
             if (threadIdx.x == 0 && following >= scheduled && tiles_ > workers)
                 following = scheduled + take_ticket(header_, tiles_ - scheduled + workers);
-            const Acc total =
-                warp_tile_total<Shape, Acc>(in_ + tile * Shape::tile + warp() * Shape::warp_tile, aligned_, op_);
+            const Acc total = warp_tile_total<Shape, Acc>(in_ + tile * Shape::tile + warp() * Shape::warp_tile,
+                                                          aligned_, of_many, op_);
             if (lane_id() == 0)
                 shared_.of_warps[half + warp()] = total;
             if (threadIdx.x == 0)

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include <cuda_pipeline.h>
@@ -14,6 +15,7 @@
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/shifted.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
@@ -32,8 +34,14 @@
 // does.
 namespace upsweep::gpu {
 
-template <class Source, class Out, int Rows, int Stages, int Ahead, int LookBackWarps>
+// Shifts: whether whole warp tiles are read and written as shifted ones where arrays ask for that (shifted.cuh). That is a
+// kernel of its own, because the registers that it takes would cost all others time.
+template <class Source, class Out, int Rows, int Stages, int Ahead, int LookBackWarps, bool Shifts = false>
 struct scan_shape {
+    static constexpr bool may_shift_in =
+        Shifts && may_be_shifted<vector_elements<larger_element<Source, Out>>, Rows, Source>;
+    static constexpr bool may_shift_out =
+        Shifts && may_be_shifted<vector_elements<larger_element<Source, Out>>, Rows, Out>;
     static constexpr int warps = 16;                      // that scan
     static constexpr int look_back_warps = LookBackWarps; // that fold the totals of other blocks
     static constexpr int threads = (warps + 1 + look_back_warps) * lanes;
@@ -52,11 +60,25 @@ struct scan_shape {
 
 // The shape for many elements. Operators on 16 bytes are dear: the more elements a lane has, the fewer applications
 // there are in the trees of warps. Folds of 16-bit integers take 4 % longer with the usual ring.
-template <class Source, class Out, class Op, class Usual = scan_shape<Source, Out, 4, 6, 4, 3>>
+template <class Source, class Out, class Op, bool Shifts, class Usual = scan_shape<Source, Out, 4, 6, 4, 3, Shifts>>
 using large_scan_shape =
-    std::conditional_t<Usual::elements == 1, scan_shape<Source, Out, 8, 3, 2, 2>,
+    std::conditional_t<Usual::elements == 1, scan_shape<Source, Out, 8, 3, 2, 2, Shifts>,
                        std::conditional_t<is_packed<Op, std::iter_value_t<Out>> && sizeof(std::iter_value_t<Out>) == 2,
-                                          scan_shape<Source, Out, 4, 5, 3, 3>, Usual>>;
+                                          scan_shape<Source, Out, 4, 5, 3, 3, Shifts>, Usual>>;
+
+// Whether whole warp tiles of an array have to be accessed as shifted ones, and can be. Elements are read from the
+// beginning of a word, results are written from the beginning of a line.
+enum class shift { to_word, to_line };
+template <class Shape, class Array>
+UPSWEEP_HOST_DEVICE bool has_to_shift([[maybe_unused]] const Array& array, [[maybe_unused]] shift from)
+{
+    if constexpr (may_be_shifted<Shape::elements, Shape::rows, Array>) {
+        const shifted_tile<Shape::elements, Shape::rows, Array> tile(array);
+        return tile.is_possible() && (from == shift::to_line ? !tile.begins_at_line() : tile.has_head());
+    } else {
+        return false;
+    }
+}
 
 template <class Shape, scan_kind Kind, class Acc, class Source, class Out, class Op>
 class scan_block {
@@ -64,6 +86,15 @@ class scan_block {
     using result = std::iter_value_t<Out>;
     static constexpr int elements = Shape::elements;
     static constexpr int stages = Shape::stages;
+
+    // Arrays that begin anywhere. Smaller words than vectors, which asynchronous copies could put where they belong, were
+    // slower than shifting.
+    template <class Array>
+    using shifted = shifted_tile<elements, Shape::rows, Array>;
+    static constexpr bool may_shift_in = Shape::may_shift_in;
+    static constexpr bool may_shift_out = Shape::may_shift_out;
+    static_assert(stages - Shape::ahead >= 2 || !may_shift_in || elements == 1,
+                  "edges are put into the ring a step after they were begun to load, before their tile's total");
 
 public:
     struct shared_memory {
@@ -79,6 +110,12 @@ public:
           ring_(ring), tiles_((count + Shape::tile - 1) / Shape::tile), in_aligned_(is_aligned<elements>(in)),
           out_aligned_(is_aligned<elements>(out))
     {
+        const std::uint64_t end_in_tile = first_of_warp(0) + Shape::warp_tile;
+        whole_tiles_ = count < end_in_tile ? 0 : (count - end_in_tile) / Shape::tile + 1;
+        if constexpr (may_shift_in)
+            in_shifted_ = has_to_shift<Shape>(in, shift::to_word);
+        if constexpr (may_shift_out)
+            out_shifted_ = has_to_shift<Shape>(out, shift::to_line);
     }
 
     // The role of the scanning warps. A step is the total of one tile and the results of an earlier one.
@@ -168,43 +205,93 @@ private:
     {
         return tile * Shape::tile + (warp_tile_in_tile() + static_cast<unsigned>(lane_id())) * elements;
     }
-    __device__ bool is_whole(std::uint64_t tile) const { return (tile + 1) * Shape::tile <= count_; }
+    __device__ static std::uint64_t first_of_warp(std::uint64_t tile)
+    {
+        return tile * Shape::tile + warp_tile_in_tile() * elements;
+    }
+    // Whether this warp's part of a tile is whole.
+    __device__ bool is_whole(std::uint64_t tile) const { return tile < whole_tiles_; }
 
     // Begins to copy the elements of this warp into the ring. Beyond the end of the array the last element is repeated:
     // a result depends on no element behind it, and the operator gets only what is in the array.
     __device__ void copy(int i)
     {
+        put_edges(i - 1);
         const std::uint64_t tile = tile_of(i);
         if (tile < tiles_) {
-            const std::uint64_t first = first_in(tile);
-            if (in_aligned_ && is_whole(tile)) {
-#pragma unroll
-                for (int r = 0; r < Shape::rows; ++r)
-                    copy_vector(place(i, striped<Shape::rows>(r)), first + r * Shape::row);
-            } else {
-#pragma unroll 1
-                for (int r = 0; r < Shape::rows; ++r) {
-                    const std::uint64_t from = first + r * Shape::row;
-                    if (in_aligned_ && from + elements <= count_)
-                        copy_vector(place(i, striped<Shape::rows>(r)), from);
-                    else
-                        copy_elements(place(i, striped<Shape::rows>(r)), from);
-                }
-            }
+            if (!is_whole(tile) || !(in_aligned_ || in_shifted_))
+                copy_rest(i, first_in(tile));
+            else if (keep_results_)
+                copy_whole<true>(i, tile);
+            else
+                copy_whole<false>(i, tile);
         }
         __pipeline_commit();
     }
 
-    __device__ void copy_vector(std::byte* to, std::uint64_t from) const
+    template <bool Once>
+    __device__ void copy_whole(int i, std::uint64_t tile)
+    {
+        if (in_shifted_) {
+            copy_shifted<Once>(i, first_of_warp(tile));
+        } else {
+            const Source from = in_ + first_in(tile);
+#pragma unroll
+            for (int r = 0; r < Shape::rows; ++r)
+                copy_vector<Once>(place(i, striped<Shape::rows>(r)), from + r * Shape::row);
+        }
+    }
+
+    // The end of the array, or an array that has no words.
+    __device__ void copy_rest(int i, std::uint64_t from) const
+    {
+#pragma unroll 1
+        for (int r = 0; r < Shape::rows; ++r, from += Shape::row)
+            if (in_aligned_ && from + elements <= count_)
+                copy_vector<false>(place(i, striped<Shape::rows>(r)), in_ + from);
+            else
+                copy_elements(place(i, striped<Shape::rows>(r)), from);
+    }
+
+    // The words of a shifted tile are copied as other vectors are. Its edges come by way of a register, which the next call
+    // of copy puts into the ring: they have arrived by then.
+    template <bool Once>
+    __device__ void copy_shifted(int i, std::uint64_t first)
+    {
+        if constexpr (may_shift_in) {
+            const shifted<Source> tile(in_);
+            __syncwarp(); // other lanes have read what these words replace
+            const Source from = in_ + first;
+            std::byte* const to = place(i, 0);
+            tile.for_each_word(from, 0, [&](int, int place_of_word, const Source& at) {
+                copy_vector<Once>(to + place_of_word * Shape::vector_bytes, at);
+            });
+            tile.for_each_edge([&](int, int at) { edge_ = from[at]; });
+            edge_is_waiting_ = true;
+        }
+    }
+    __device__ void put_edges(int i)
+    {
+        if constexpr (may_shift_in) {
+            if (!edge_is_waiting_)
+                return;
+            std::byte* const last = place(i, swizzled<Shape::rows>(Shape::rows * lanes - 1));
+            shifted<Source>(in_).for_each_edge([&](int j, int) { reinterpret_cast<element*>(last)[j] = edge_; });
+            edge_is_waiting_ = false;
+        }
+    }
+
+    // Begins to copy the vector at `from`, which exists. What is copied once the second-level cache need not keep.
+    template <bool Once>
+    __device__ static void copy_vector(std::byte* to, const Source& from)
     {
         constexpr std::size_t bytes = elements * sizeof(element);
-        if constexpr (may_have_words<elements, Source> && bytes >= 4)
-            if (bytes == 16 && keep_results_)
-                copy_once_async(to, address_of(in_ + from));
-            else
-                __pipeline_memcpy_async(to, address_of(in_ + from), bytes);
+        if constexpr (!may_have_words<elements, Source> || bytes < 4)
+            *reinterpret_cast<lane_vector<element, elements>*>(to) = gather_vector<elements>(from);
+        else if constexpr (Once && bytes == 16)
+            copy_once_async(to, address_of(from));
         else
-            copy_elements(to, from);
+            __pipeline_memcpy_async(to, address_of(from), bytes);
     }
 
     __device__ void copy_elements(std::byte* to, std::uint64_t from) const
@@ -218,20 +305,61 @@ private:
         }
     }
 
-    __device__ lane_vector<element, elements> load(int i, int r) const
+    template <class T = element>
+    __device__ lane_vector<T, elements> load(int i, int slot) const
     {
-        return *reinterpret_cast<const lane_vector<element, elements>*>(place(i, blocked<Shape::rows>(r)));
+        lane_vector<T, elements> vector;
+        vector.memory = *reinterpret_cast<const decltype(vector.memory)*>(place(i, slot));
+        return vector;
+    }
+
+    // Loads this lane's vectors of tile i, in the blocked arrangement.
+    __device__ void load_values(int i, lane_vector<element, elements> (&values)[Shape::rows]) const
+    {
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r)
+            values[r] = load(i, blocked<Shape::rows>(r));
+    }
+
+    // The same for a shifted tile, which it leaves in the ring as if it had been none.
+    __device__ void shift_values(int i, lane_vector<element, elements> (&values)[Shape::rows])
+    {
+        if constexpr (may_shift_in) {
+            lane_vector<element, elements> words[Shape::rows + 1];
+            words[0] = load(i, blocked<Shape::rows>(Shape::rows - 1, (lane_id() + lanes - 1) % lanes));
+#pragma unroll
+            for (int r = 0; r < Shape::rows; ++r)
+                words[r + 1] = load(i, blocked<Shape::rows>(r));
+            shifted<Source>(in_).to_pieces(words, values);
+            __syncwarp();
+            put(i, values);
+        }
+    }
+
+    // Puts this lane's vectors, in the blocked arrangement, into the ring.
+    template <class T>
+    __device__ void put(int i, const lane_vector<T, elements> (&vectors)[Shape::rows]) const
+    {
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r)
+            *reinterpret_cast<lane_vector<T, elements>*>(place(i, blocked<Shape::rows>(r))) = vectors[r];
     }
 
     // Puts the total of this warp's part of tile i where the other roles find it.
     __device__ void total(int i)
     {
-        if (tile_of(i) >= tiles_)
+        const std::uint64_t tile = tile_of(i);
+        if (tile >= tiles_)
             return;
+        lane_vector<element, elements> values[Shape::rows];
+        if (in_shifted_ && is_whole(tile))
+            shift_values(i, values);
+        else
+            load_values(i, values);
         Acc totals[Shape::rows];
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
-            totals[r] = vectors_.total(load(i, r));
+            totals[r] = vectors_.total(values[r]);
         Acc of_lane[1] = {lane_total<Shape::rows>(totals, vectors_.op)};
         const Acc of_warp_tile = warp_total(of_lane, vectors_.op);
         if (lane_id() == 0)
@@ -268,13 +396,13 @@ private:
     // Writes the results of this warp's part of tile i. The barrier of step i is in the middle.
     __device__ void scan(int i)
     {
+        const std::uint64_t tile = tile_of(i);
         lane_vector<element, elements> values[Shape::rows];
+        load_values(i, values);
         Acc totals[Shape::rows];
 #pragma unroll
-        for (int r = 0; r < Shape::rows; ++r) {
-            values[r] = load(i, r);
+        for (int r = 0; r < Shape::rows; ++r)
             totals[r] = vectors_.total(values[r]);
-        }
         const warp_tree<Acc> tree(lane_total<Shape::rows>(totals, vectors_.op), vectors_.op);
         step(i);
 
@@ -285,27 +413,74 @@ private:
         folds[Shape::rows] = shuffle_down(before_lane);
         replace_if(lane_id() == lanes - 1, folds[Shape::rows], Acc(shared_.folds[place_of_fold + 1]));
 
-        const std::uint64_t first = first_in(tile_of(i));
+        const bool is_first = first_in(tile) == 0;
+        lane_vector<result, elements> results[Shape::rows];
+        Acc nan{};
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
-            *reinterpret_cast<lane_vector<result, elements>*>(place(i, blocked<Shape::rows>(r))) =
-                vectors_.results(values[r], folds[r], folds[r + 1], first == 0 && r == 0);
-        __syncwarp();
-#pragma unroll
-        for (int r = 0; r < Shape::rows; ++r)
-            store(first + r * Shape::row,
-                  *reinterpret_cast<lane_vector<result, elements>*>(place(i, striped<Shape::rows>(r))));
+            results[r] = vectors_.results(values[r], folds[r], folds[r + 1], is_first && r == 0, nan);
+        vectors_.name_nan(nan, results);
+        store(i, tile, results);
     }
 
-    __device__ void store(std::uint64_t to, const lane_vector<result, elements>& results)
+    // Writes the results of this warp's part of a tile, by way of the ring.
+    __device__ void store(int i, std::uint64_t tile, lane_vector<result, elements> (&results)[Shape::rows])
     {
-        if constexpr (may_have_words<elements, Out>) {
-            if (out_aligned_ && to + elements <= count_) {
-                store_vector<elements>(address_of(out_ + to), results);
-                return;
+        const bool whole = is_whole(tile);
+        if constexpr (may_shift_out)
+            if (whole && out_shifted_)
+                shifted<Out>(out_).to_words(results);
+        put(i, results);
+        __syncwarp();
+        if constexpr (may_shift_out)
+            if (whole && out_shifted_)
+                return store_words(i, first_of_warp(tile));
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r)
+            results[r] = load<result>(i, striped<Shape::rows>(r));
+        if constexpr (may_have_words<elements, Out>)
+            if (whole && out_aligned_)
+                return store_vectors(first_in(tile), results);
+        store_rest(first_in(tile), results);
+    }
+
+    __device__ void store_words(int i, std::uint64_t first)
+    {
+        const shifted<Out> tile(out_);
+        const Out to = out_ + first;
+        const std::byte* const results = place(i, 0);
+        tile.for_each_word(to, tile.words_to_line(), [&](int, int place_of_word, Out at) {
+            store_vector<elements>(at, *reinterpret_cast<const lane_vector<result, elements>*>(
+                                           results + place_of_word * Shape::vector_bytes));
+        });
+        const auto* const last = reinterpret_cast<const result*>(
+            results + swizzled<Shape::rows>(Shape::rows * lanes - 1) * Shape::vector_bytes);
+        tile.for_each_edge([&](int j, int at) { to[at] = last[j]; });
+        __syncwarp(); // before the next elements replace these results
+    }
+
+    __device__ void store_vectors(std::uint64_t first,
+                                  const lane_vector<result, elements> (&results)[Shape::rows]) const
+    {
+        const Out to = out_ + first;
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r)
+            store_vector<elements>(address_of(to + r * Shape::row), results[r]);
+    }
+
+    // The end of the array, or an array that has no words.
+    __device__ void store_rest(std::uint64_t to, const lane_vector<result, elements> (&results)[Shape::rows]) const
+    {
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r, to += Shape::row) {
+            if constexpr (may_have_words<elements, Out>) {
+                if (out_aligned_ && to + elements <= count_) {
+                    store_vector<elements>(address_of(out_ + to), results[r]);
+                    continue;
+                }
             }
+            scatter_within<elements>(out_, count_, to, results[r]);
         }
-        scatter_within<elements>(out_, count_, to, results);
     }
 
     Source in_;
@@ -316,8 +491,13 @@ private:
     shared_memory& shared_;
     std::byte* ring_;
     std::uint64_t tiles_;
+    std::uint64_t whole_tiles_; // of which this warp has a whole warp tile
     bool in_aligned_;
+    bool in_shifted_ = false; // whether whole warp tiles are read as shifted ones
     bool out_aligned_;
+    bool out_shifted_ = false;     // whether whole warp tiles are written as shifted ones
+    bool edge_is_waiting_ = false; // for its place in the ring
+    element edge_;
 };
 
 template <class Shape, scan_kind Kind, class Acc, class Source, class Out, class Op>
@@ -364,14 +544,22 @@ void launch_scan(const cuda& target, Source in, Out out, std::uint64_t count, co
                Shape::shared_bytes, in, out, count, op, start, keep_results,
                tile_states_of(target, tiles, sizeof(Acc)));
     };
-    using large = large_scan_shape<Source, Out, Op>;
+    using large = large_scan_shape<Source, Out, Op, false>;
+    using large_shifting = large_scan_shape<Source, Out, Op, true>;
     using small = scan_shape<Source, Out, 1, 3, 1, 1>;
     // Large tiles once there are 2 MiB of them, which keep the GPU busy.
     constexpr std::uint64_t many = (std::uint64_t{2} << 20) / large::vector_bytes * large::elements;
-    if (count >= many && large::shared_bytes + 4096 <= target.workspace().shared_bytes())
-        with(large{});
-    else
+    if (count < many || large::shared_bytes + 4096 > target.workspace().shared_bytes()) {
         with(small{});
+        return;
+    }
+    if constexpr (large_shifting::may_shift_in || large_shifting::may_shift_out) {
+        if (has_to_shift<large>(in, shift::to_word) || has_to_shift<large>(out, shift::to_line)) {
+            with(large_shifting{});
+            return;
+        }
+    }
+    with(large{});
 }
 
 // Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array
@@ -383,14 +571,24 @@ void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op&
 {
     if (count == 0)
         return;
-    constexpr bool is_narrow = is_packed<Op, Acc> && std::is_same_v<std::iter_value_t<Source>, Acc> &&
-                               std::is_same_v<std::iter_value_t<Out>, Acc>;
-    using accumulator = std::conditional_t<is_narrow, word_accumulator_t<Op, Acc>, Acc>;
+    using element = std::iter_value_t<Out>;
     const Acc first = init != nullptr ? *init : fold_of_nothing<Acc>(op);
     const Acc fold = before != nullptr ? *before : op.template identity<Acc>();
-    const scan_start<accumulator> start{static_cast<accumulator>(fold), static_cast<accumulator>(first),
-                                        init != nullptr, before != nullptr};
-    launch_scan<Kind, accumulator>(target, in, out, count, op, start);
+    const auto with = [&]<class Wide>(const auto& wide_op, Wide) {
+        const scan_start<Wide> start{static_cast<Wide>(fold), static_cast<Wide>(first), init != nullptr,
+                                     before != nullptr};
+        launch_scan<Kind, Wide>(target, in, out, count, wide_op, start);
+    };
+    // Narrow elements are folded in words.
+    constexpr bool is_narrow = sizeof(element) <= 2 && std::is_same_v<std::iter_value_t<Source>, element>;
+    if constexpr (is_narrow && detail::is_logical<Op> && has_words<elements_of<Source>, Source> &&
+                  has_words<elements_of<Source>, Out>)
+        with(on_truths<Op>{}, unsigned{});
+    else if constexpr (is_narrow && std::is_same_v<element, Acc> && std::is_integral_v<Acc> && detail::is_builtin<Op> &&
+                       !std::is_same_v<Acc, bool>)
+        with(op, word_accumulator_t<Op, Acc>{});
+    else
+        with(op, fold);
 }
 
 } // namespace upsweep::gpu

@@ -8,6 +8,7 @@
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/warp_tile.cuh>
 #include <upsweep/op.hpp>
 
 // Reduce of so few elements that each block has one tile. The last block looks back at the totals of all others and

@@ -10,7 +10,7 @@
 #include <upsweep/gpu/fold/look_back.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
-#include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/warp_tile.cuh>
 #include <upsweep/op.hpp>
 
 // Scan of so few elements that each block has one tile and all blocks are resident at once. The tile stays in
@@ -51,13 +51,13 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     const unsigned warp_tile = tile + static_cast<unsigned>(warp_id() * Shape::warp_tile);
     void* const space_of_warp_tile = &space[rows == 1 ? 0 : warp_id() * lanes * rows];
     const vector_scan<elements, Kind, Acc, Source, Out, Op> vectors{op, start};
-    from values[rows];
-    load_striped(in, warp_tile, tile, count, values);
+    warp_tile_loader<Source, elements, rows> loader(in, warp_tile, tile, count);
     const bool alone = gridDim.x == 1;
     look_back_of_block folds(memory, of_tiles, op);
     if (!alone)
         folds.prefetch();
-    striped_to_blocked(values, static_cast<from*>(space_of_warp_tile));
+    from values[rows];
+    loader.blocked(values, static_cast<from*>(space_of_warp_tile), in);
 
     Acc totals[rows];
 #pragma unroll
@@ -84,12 +84,13 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     lane_folds<rows>(before_lane, totals, before_rows, op);
     before_rows[rows] = after;
     to results[rows];
+    Acc nan{};
 #pragma unroll
     for (int r = 0; r < rows; ++r)
         results[r] = vectors.results(values[r], before_rows[r], before_rows[r + 1],
-                                     r == 0 && blockIdx.x == 0 && threadIdx.x == 0);
-    blocked_to_striped(results, static_cast<to*>(space_of_warp_tile));
-    store_striped(out, warp_tile, count, results);
+                                     r == 0 && blockIdx.x == 0 && threadIdx.x == 0, nan);
+    vectors.name_nan(nan, results);
+    store_warp_tile(out, warp_tile, count, results, static_cast<to*>(space_of_warp_tile));
 }
 
 } // namespace upsweep::gpu

@@ -13,8 +13,7 @@
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/op.hpp>
 
-// What a lane makes of a vector of elements, its total or its results in a scan, and how a warp loads and stores its
-// warp tile.
+// What a lane makes of a vector of elements: its total, or its results in a scan.
 namespace upsweep::gpu {
 
 // --- reduce ---------------------------------------------------------------------------------------------------------
@@ -66,16 +65,17 @@ struct vector_scan {
     using element = std::iter_value_t<Source>;
     using result = std::iter_value_t<Out>;
     // Whether narrow integers are folded word by word.
-    static constexpr bool packed = is_packed<Op, element> && std::is_same_v<result, element> &&
-                                   std::is_same_v<Acc, word_accumulator_t<Op, element>> &&
-                                   has_words<Elements, Source> && has_words<Elements, Out>;
+    using form = packed_form<Op, element>;
+    static constexpr bool packed = form::exists && std::is_same_v<result, element> &&
+                                   std::is_same_v<Acc, typename form::accumulator> && has_words<Elements, Source> &&
+                                   has_words<Elements, Out>;
     Op op;
     scan_start<Acc> start;
 
     __device__ Acc total(const lane_vector<element, Elements>& vector) const
     {
         if constexpr (packed) {
-            return packed_total<element, Op>(vector.memory);
+            return form::total(vector.memory);
         } else {
             Acc values[Elements];
             convert_all(vector, values);
@@ -84,12 +84,12 @@ struct vector_scan {
     }
 
     // The results, where `before` is the fold of all elements before the vector, and `after` that of those up to its
-    // end.
+    // end. NaN has any pattern of bits; `nan` becomes NaN if there may be any.
     __device__ lane_vector<result, Elements> results(const lane_vector<element, Elements>& vector, const Acc& before,
-                                                     const Acc& after, bool is_first) const
+                                                     const Acc& after, bool is_first, Acc& nan) const
     {
         if constexpr (packed) {
-            return {packed_scan<element, Kind, Op>(vector.memory, static_cast<element>(after_init(before)))};
+            return {form::template scan<Kind>(vector.memory, after_init(before))};
         } else {
             Acc values[Elements];
             Acc folds[Elements + 1]; // before each element, and after the last
@@ -100,14 +100,33 @@ struct vector_scan {
 #pragma unroll
             for (int j = 0; j < Elements; ++j)
                 all.element[j] = convert<result>(after_init(folds[Kind == scan_kind::inclusive ? j + 1 : j]));
-            if constexpr (detail::keeps_nan<Op, Acc>)
-                name_nan(folds, all.element);
+            note_nan(folds, nan);
             if constexpr (Kind == scan_kind::exclusive)
                 if (is_first && !start.is_piece)
                     all.element[0] = as_result<result, Op>(start.first);
             lane_vector<result, Elements> packed_results;
             std::memcpy(static_cast<void*>(&packed_results.memory), &all, sizeof(all));
             return packed_results;
+        }
+    }
+
+    // Gives NaN in the results of a lane its one pattern. The lanes of a warp call this together, and mostly none has any:
+    // a branch that all of them take costs less than conditional moves.
+    template <int Rows>
+    __device__ static void name_nan([[maybe_unused]] const Acc& nan,
+                                    [[maybe_unused]] lane_vector<result, Elements> (&results)[Rows])
+    {
+        if constexpr (detail::keeps_nan<Op, Acc>) {
+            if (__any_sync(all_lanes, nan != nan ? 1 : 0) == 0)
+                return;
+#pragma unroll
+            for (int r = 0; r < Rows; ++r) {
+                typename lane_vector<result, Elements>::elements all;
+#pragma unroll
+                for (int j = 0; j < Elements; ++j)
+                    all.element[j] = as_result<result, Op>(convert<Acc>(results[r][j]));
+                results[r] = lane_vector<result, Elements>::of(all);
+            }
         }
     }
 
@@ -119,14 +138,16 @@ private:
             values[j] = convert<Acc>(vector[j]);
     }
 
-    // Gives NaN its one pattern. It stays in the folds after it, so that the last one tells whether there is any.
-    __device__ void name_nan(const Acc (&folds)[Elements + 1], result (&results)[Elements]) const
+    // Where the operator makes no NaN, the last fold tells whether there is any among the others, and else their sum, which is
+    // NaN also where infinities of both signs are.
+    __device__ void note_nan([[maybe_unused]] const Acc (&folds)[Elements + 1], [[maybe_unused]] Acc& nan) const
     {
-        if (!detail::is_nan_of<Op>(after_init(folds[Elements])))
-            return;
+        if constexpr (detail::keeps_nan<Op, Acc>) {
 #pragma unroll
-        for (int j = 0; j < Elements; ++j)
-            results[j] = as_result<result, Op>(after_init(folds[Kind == scan_kind::inclusive ? j + 1 : j]));
+            for (int j = 0; j <= Elements; ++j)
+                if (j == Elements || (detail::makes_nan<Op, Acc> && (j > 0 || Kind == scan_kind::exclusive)))
+                    nan += after_init(folds[j]);
+        }
     }
 
     // init (+) a fold, where an exclusive scan has an init.
@@ -138,49 +159,5 @@ private:
         return fold;
     }
 };
-
-// --- warp tiles -----------------------------------------------------------------------------------------------------
-
-// A warp loads and stores its warp tile at the full width of memory, in the striped arrangement of vector.cuh. The warp
-// tile begins at element `first`, and the tile of the block at element `tile`. In place of a vector behind the end of
-// the array a lane loads the first vector of the tile: the results of a scan do not depend on what follows the end.
-template <class Source, class T, int Count, int Rows>
-__device__ void load_striped(Source in, unsigned first, unsigned tile, unsigned count,
-                             lane_vector<T, Count> (&vectors)[Rows])
-{
-    const unsigned mine = first + static_cast<unsigned>(lane_id() * Count);
-    const bool has_whole = is_aligned<Count>(in) && tile + Count <= count;
-    if (has_whole)
-#pragma unroll
-        for (int r = 0; r < Rows; ++r) {
-            const unsigned from = mine + r * Count * lanes;
-            vectors[r] = load_vector<Count>(in + (from + Count <= count ? from : tile));
-        }
-    if (!has_whole || count % Count != 0)
-#pragma unroll
-        for (int r = 0; r < Rows; ++r) {
-            const unsigned from = mine + r * Count * lanes;
-            if (has_whole && (from >= count || from + Count <= count))
-                continue;
-            vectors[r] = gather_within<Count>(in, count, from);
-        }
-}
-
-template <class Out, class T, int Count, int Rows>
-__device__ void store_striped(Out out, unsigned first, unsigned count, const lane_vector<T, Count> (&vectors)[Rows])
-{
-    const bool aligned = is_aligned<Count>(out);
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-        const unsigned to = first + static_cast<unsigned>((r * lanes + lane_id()) * Count);
-        if constexpr (may_have_words<Count, Out>) {
-            if (aligned && to + Count <= count) {
-                store_vector<Count>(address_of(out + to), vectors[r]);
-                continue;
-            }
-        }
-        scatter_within<Count>(out, count, to, vectors[r]);
-    }
-}
 
 } // namespace upsweep::gpu

@@ -59,30 +59,36 @@ struct lane_vector {
     }
 };
 
-// Stores a vector at an aligned place.
+// Stores a vector at an aligned place in global memory, by one instruction. Of an assignment the compiler makes one for each
+// element where it loses sight of the alignment.
 template <int Count, class T>
 __device__ void store_vector(T* to, const lane_vector<T, Count>& from)
 {
-    *reinterpret_cast<word_t<Count * sizeof(T)>*>(to) = from.memory;
+    __stwb(reinterpret_cast<word_t<Count * sizeof(T)>*>(to), from.memory);
 }
 
 // A warp tile is `Rows` vectors a lane. Memory is read and written at its full width in the striped arrangement: a lane
 // has the vectors lane, 32 + lane, 64 + lane and so on. In the blocked arrangement it has vectors that follow one
 // another.
 //
-// These are the places of a lane's vectors in shared memory. They are swizzled, so that in neither arrangement two
-// lanes meet in a bank.
+// These are the places in shared memory of a vector of the warp tile, and of a lane's vectors. They are swizzled, so that
+// in neither arrangement two lanes meet in a bank.
+template <int Rows>
+__device__ int swizzled(int vector)
+{
+    static_assert(std::has_single_bit(static_cast<unsigned>(Rows)) && Rows <= 8);
+    const int of_lane = vector / Rows * Rows;
+    return of_lane + (vector % Rows ^ (of_lane / 8 % Rows));
+}
 template <int Rows>
 __device__ int blocked(int r, int lane = lane_id())
 {
-    static_assert(std::has_single_bit(static_cast<unsigned>(Rows)) && Rows <= 8);
     return lane * Rows + (r ^ (lane * Rows / 8 % Rows));
 }
 template <int Rows>
 __device__ int striped(int r)
 {
-    const int vector = r * lanes + lane_id();
-    return blocked<Rows>(vector % Rows, vector / Rows);
+    return swizzled<Rows>(r * lanes + lane_id());
 }
 
 // From one arrangement to the other by way of shared memory that the warp has for itself.
