@@ -5,6 +5,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -40,11 +41,11 @@ private:
     std::size_t bytes_;
 };
 
-// What is at `from`, once all work before it is done.
+// What is at `from`, once all work before it is done; bool as bytes, which a vector has side by side.
 template <class T>
-std::vector<T> to_host(const T* from, std::size_t count)
+auto to_host(const T* from, std::size_t count)
 {
-    std::vector<T> values(count);
+    std::vector<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>> values(count);
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     check(cudaMemcpy(values.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
     return values;

@@ -220,7 +220,7 @@ bool samples_are_reductions(const up::cuda& gpu, const T* in, const T* out, std:
         check(cudaMemcpyAsync(sampled.data<T>() + k, out + i, sizeof(T), cudaMemcpyDeviceToDevice, gpu.stream()),
               "cudaMemcpyAsync");
     }
-    const std::vector<total> expected = to_host(reductions.data<total>(), samples);
+    const auto expected = to_host(reductions.data<total>(), samples);
     const std::vector<T> actual = to_host(sampled.data<T>(), samples);
     for (std::size_t k = 0; k < samples; ++k)
         if (!same_bits(actual[k], up::convert<T>(expected[k])))
@@ -228,55 +228,128 @@ bool samples_are_reductions(const up::cuda& gpu, const T* in, const T* out, std:
     return true;
 }
 
-// peer_scan(storage, bytes, in, out, n, stream) is CUB's call, named `peer_call`.
-template <class T, class Op, class PeerScan>
-void measure_scan(session& run, const std::string& type, const std::string& variant, Op op,
-                  const std::string& peer_call, PeerScan peer_scan)
+// What is folded, and what CUB is asked for: scan(storage, bytes, in, out, n, stream), a call of that name. CUB is left out where
+// `peer` is a nullptr.
+template <class Op, class Peer>
+struct scan_of {
+    std::string name;
+    Op op;
+    std::string peer_call;
+    Peer peer;
+};
+
+template <class Op, class Peer>
+scan_of<Op, Peer> a_scan(const std::string& name, const Op& op, const std::string& peer_call, const Peer& peer)
+{
+    return {name, op, peer_call, peer};
+}
+
+template <class T, class Op>
+void scan_as(const up::cuda& gpu, std::span<const T> in, std::span<T> out, const Op& op, const placement& place)
+{
+    if (place.init.empty())
+        up::inclusive_scan(gpu, in, out, op);
+    else if (place.init == "none")
+        up::exclusive_scan(gpu, in, out, op);
+    else
+        up::exclusive_scan(gpu, in, out, op, T(1));
+}
+
+// One scan of n elements. `in_memory` has the elements and `out_memory` room for the results, both with 16 bytes more.
+template <class T, class Op, class Peer>
+void measure_scan_at(session& run, const std::string& type, const scan_of<Op, Peer>& what, const placement& place,
+                     std::size_t n, const device_memory& in_memory, const device_memory& out_memory,
+                     const device_memory& ours_memory)
+{
+    const cudaStream_t stream = run.stream();
+    const up::cuda gpu(stream);
+    const auto at = [](const device_memory& memory, std::size_t offset) {
+        return reinterpret_cast<T*>(memory.data() + offset);
+    };
+    T* const in = at(in_memory, place.offset_in);
+    T* const out = place.in_place ? in : at(out_memory, place.offset_out);
+    T* const ours = ours_memory.data<T>();
+    const std::span<const T> elements(in, n);
+    const Op op = what.op;
+    fill(in, n, stream);
+
+    const auto is_right = [=, &in_memory] {
+        if (place.in_place) { // the elements are gone
+            fill(in, n, stream);
+            scan_as(gpu, elements, std::span<T>(ours, n), op, place);
+            scan_as(gpu, elements, std::span<T>(out, n), op, place);
+            return std::memcmp(to_host(ours, n).data(), to_host(out, n).data(), n * sizeof(T)) == 0;
+        }
+        if (n > compared_with_cpu && place.init.empty())
+            return samples_are_reductions(gpu, in, out, n, op);
+        if (n > compared_with_cpu) { // against the inclusive scan
+            up::inclusive_scan(gpu, elements, std::span<T>(ours, n), op);
+            const std::vector<T> inclusive = to_host(ours, n);
+            const std::vector<T> results = to_host(out, n);
+            const auto after_init = [&](const T& fold) {
+                if constexpr (std::is_invocable_r_v<T, const Op&, T, T>)
+                    return place.init == "none" ? fold : static_cast<T>(op(T(1), fold));
+                else
+                    return fold;
+            };
+            for (std::size_t i = 1; i < n; ++i)
+                if (!same_bits(results[i], after_init(inclusive[i - 1])))
+                    return false;
+            return true;
+        }
+        const std::vector<T> copy = to_host(in, n);
+        std::vector<T> expected(n);
+        if (place.init.empty())
+            up::inclusive_scan(up::cpu{}, copy, expected, op);
+        else if (place.init == "none")
+            up::exclusive_scan(up::cpu{}, copy, expected, op);
+        else
+            up::exclusive_scan(up::cpu{}, copy, expected, op, T(1));
+        return std::memcmp(expected.data(), to_host(out, n).data(), n * sizeof(T)) == 0;
+    };
+    const auto is_close = [=] {
+        // CUB adds 16-bit floats in 16 bits: its results mean little once the running sum is large.
+        if constexpr (up::sub_word_float<T>) {
+            return true;
+        } else if (place.in_place) {
+            return true;
+        } else {
+            scan_as(gpu, elements, std::span<T>(ours, n), op, place);
+            return all_close(out, ours, n, stream);
+        }
+    };
+
+    std::vector<contender> contenders =
+        copy_roofs(stream, in_memory.data(), out_memory.data(), n * sizeof(T)); // between aligned addresses
+    contenders.push_back({"upsweep", place.init.empty() ? "up::inclusive_scan" : "up::exclusive_scan", UPSWEEP_VERSION,
+                          [=] { scan_as(gpu, elements, std::span<T>(out, n), op, place); }, is_right});
+    if constexpr (!std::is_null_pointer_v<Peer>) {
+        const auto peer = what.peer;
+        contenders.push_back(
+            {"cub", what.peer_call, cub_version(), with_storage([=](void* storage, std::size_t& bytes) {
+                 return peer(storage, bytes, to_peer(static_cast<const T*>(in)), to_peer(out), n, stream);
+             }),
+             is_close});
+        if constexpr (std::same_as<Op, up::plus>)
+            if (place == placement{})
+                append(contenders, scans_with_promise(static_cast<const T*>(in), out, n, stream, contenders.back()));
+    }
+    const subject measured{"scan", type, what.name, n, 2 * n * sizeof(T), "", place};
+    run.measure(measured, std::span<std::byte>(reinterpret_cast<std::byte*>(out), n * sizeof(T)), contenders);
+}
+
+// A scan of each size, between aligned addresses.
+template <class T, class Op, class Peer>
+void measure_scan(session& run, const std::string& type, const scan_of<Op, Peer>& what,
+                  const std::vector<placement>& places = {{}})
 {
     if (!run.wants("scan", type))
         return;
-    const cudaStream_t stream = run.stream();
-    const up::cuda gpu(stream);
-    const std::size_t most = run.sizes().back();
-    const device_memory in_memory(most * sizeof(T));
-    const device_memory out_memory(most * sizeof(T));
-    const device_memory ours_memory(most * sizeof(T));
-    const T* const in = in_memory.data<const T>();
-    T* const out = out_memory.data<T>();
-    T* const ours = ours_memory.data<T>();
-    fill(in_memory.data<T>(), most, stream);
-
-    for (const std::size_t n : run.sizes()) {
-        const std::span<const T> elements(in, n);
-        const auto is_right = [=] {
-            if (n > compared_with_cpu)
-                return samples_are_reductions(gpu, in, out, n, op);
-            const std::vector<T> copy = to_host(in, n);
-            std::vector<T> expected(n);
-            up::inclusive_scan(up::cpu{}, copy, expected, op);
-            return std::memcmp(expected.data(), to_host(out, n).data(), n * sizeof(T)) == 0;
-        };
-        const auto is_close = [=] {
-            // CUB adds 16-bit floats in 16 bits: its results mean little once the running sum is large.
-            if constexpr (up::sub_word_float<T>) {
-                return true;
-            } else {
-                up::inclusive_scan(gpu, elements, std::span<T>(ours, n), op);
-                return all_close(out, ours, n, stream);
-            }
-        };
-
-        std::vector<contender> contenders = copy_roofs(stream, in, out, n * sizeof(T));
-        contenders.push_back({"upsweep", "up::inclusive_scan", UPSWEEP_VERSION,
-                              [=] { up::inclusive_scan(gpu, elements, std::span<T>(out, n), op); }, is_right});
-        contenders.push_back({"cub", peer_call, cub_version(), with_storage([=](void* storage, std::size_t& bytes) {
-                                  return peer_scan(storage, bytes, to_peer(in), to_peer(out), n, stream);
-                              }),
-                              is_close});
-        if constexpr (std::same_as<Op, up::plus>)
-            append(contenders, scans_with_promise(in, out, n, stream, contenders.back()));
-        run.measure({"scan", type, variant, n, 2 * n * sizeof(T)}, {out_memory.data(), n * sizeof(T)}, contenders);
-    }
+    const std::size_t most = run.largest() * sizeof(T) + 16;
+    const device_memory in(most), out(most), ours(most);
+    for (const std::size_t n : run.sizes())
+        for (const placement& place : places)
+            measure_scan_at<T>(run, type, what, place, n, in, out, ours);
 }
 
 struct peer_sum {
@@ -303,16 +376,20 @@ struct peer_fold {
 template <class T>
 void measure_sums(session& run, const std::string& type)
 {
+    if (run.wants_axis("place") || run.wants_axis("operator"))
+        return;
     measure_reduce<T>(run, type);
-    measure_scan<T>(run, type, "sum", up::plus{}, "DeviceScan::InclusiveSum", peer_sum{});
+    measure_scan<T>(run, type, a_scan("sum", up::plus{}, "DeviceScan::InclusiveSum", peer_sum{}));
 }
 
 // A monoid of the user, of floats.
 template <class F, class T>
 void measure_operator(session& run, const std::string& name, F f, T identity)
 {
-    measure_scan<T>(run, std::to_string(sizeof(T) / sizeof(float)) + "xf32", name, up::monoid{f, identity, up::ordered},
-                    "DeviceScan::InclusiveScan", peer_fold<F>{f});
+    if (run.wants_axis("place") || run.wants_axis("operator"))
+        return;
+    measure_scan<T>(run, std::to_string(sizeof(T) / sizeof(float)) + "xf32",
+                    a_scan(name, up::monoid{f, identity, up::ordered}, "DeviceScan::InclusiveScan", peer_fold<F>{f}));
 }
 
 } // namespace bench

@@ -40,6 +40,10 @@ bool run(bench::settings chosen, std::FILE* rows)
     bench::measure_max_plus(session);
     bench::measure_affine(session);
     bench::measure_matrices(session);
+    bench::measure_scan_axes_of_narrow(session);
+    bench::measure_scan_axes_of_integers(session);
+    bench::measure_scan_axes_of_floats(session);
+    bench::measure_scan_axes_of_half_floats(session);
     bench::measure_histograms_of_integers(session);
     bench::measure_histograms_of_wide_integers(session);
     bench::measure_histograms_of_floats(session);
@@ -82,6 +86,15 @@ int main(int argc, char** argv)
         ->delimiter(',')
         ->check(CLI::IsMember(chosen.distributions));
     app.add_option("--sizes", sizes, "LO:HI, for 2^LO, 2^(LO+2), ... elements up to 2^HI")->capture_default_str();
+    app.add_option("--counts", chosen.counts, "numbers of elements in place of --sizes, ascending")
+        ->delimiter(',')
+        ->check(CLI::Range(std::size_t{16}, std::size_t{1} << 34));
+    app.add_option(
+           "--axes", chosen.axes,
+           "place,operator: scans from and to any address, in place, exclusive with and without an initial value; "
+           "scans by every operator")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"place", "operator"}));
     app.add_option("--machine", chosen.machine, "its name in the rows; the name of the GPU if it is not given");
     app.add_option("--commit", chosen.commit, "its name in the rows");
     app.add_option("--out", out, "where the rows go, as JSON, one a line");

@@ -2,6 +2,7 @@
 #include "session.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 
@@ -37,7 +38,22 @@ bool contains(const std::vector<std::string>& names, const std::string& name)
 }
 
 // What was measured, without its algorithm and type.
-std::string name_of(const subject& what) { return what.kind.empty() ? what.variant : what.kind + ' ' + what.variant; }
+std::string name_of(const subject& what)
+{
+    std::string name = what.kind.empty() ? what.variant : what.kind + ' ' + what.variant;
+    if (what.place.offset_in != 0 || what.place.offset_out != 0)
+        name += fmt::format(" +{} +{}", what.place.offset_in, what.place.offset_out);
+    if (what.place.in_place)
+        name += " in place";
+    if (!what.place.init.empty())
+        name += ", exclusive, init " + what.place.init;
+    return name;
+}
+
+std::string name_of(std::size_t n)
+{
+    return std::has_single_bit(n) ? fmt::format("2^{}", std::countr_zero(n)) : std::to_string(n);
+}
 
 // Multiplies, to be read out as the geometric mean.
 struct mean {
@@ -61,7 +77,7 @@ session::session(settings chosen, std::FILE* rows) : settings_(std::move(chosen)
         check(cudaEventCreate(&event), "cudaEventCreate");
     scratch_ = std::make_unique<device_memory>(scratch_bytes);
     fmt::print("times in us, cold / hot; share of the roof and speed over CUB, cold / hot\n");
-    fmt::print("{:<10}{:<6}{:<31}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", "", "type", "operator", "n", "roof",
+    fmt::print("{:<10}{:<6}{:<31}{:>9} {:>21} {:>21} {:>15} {:>21} {:>13}\n", "", "type", "operator", "n", "roof",
                "upsweep", "share", "cub", "faster");
 }
 
@@ -77,6 +93,8 @@ bool session::wants(const std::string& algorithm, const std::string& type) const
     return contains(settings_.algorithms, algorithm) && (settings_.types.empty() || contains(settings_.types, type));
 }
 
+bool session::wants_axis(const std::string& axis) const { return contains(settings_.axes, axis); }
+
 bool session::wants_histogram(const std::string& kind, const std::string& type) const
 {
     return wants("histogram", type) && contains(settings_.kinds, kind);
@@ -84,6 +102,8 @@ bool session::wants_histogram(const std::string& kind, const std::string& type) 
 
 std::vector<std::size_t> session::sizes() const
 {
+    if (!settings_.counts.empty())
+        return settings_.counts;
     std::vector<std::size_t> sizes;
     for (unsigned exponent = settings_.lowest; exponent <= settings_.highest; exponent += 2)
         sizes.push_back(std::size_t{1} << exponent);
@@ -198,6 +218,13 @@ void session::measure(const subject& what, std::span<std::byte> result, const st
         row["variant"] = what.variant;
         row["call"] = one.call;
         row["promise"] = one.promise;
+        if (what.algorithm == "scan") {
+            row["op"] = what.variant;
+            row["offset_in"] = what.place.offset_in;
+            row["offset_out"] = what.place.offset_out;
+            row["in_place"] = what.place.in_place;
+            row["init"] = what.place.init;
+        }
         row["n"] = what.n;
         row["bytes"] = what.bytes;
         row["ms_cold"] = mine.cold;
@@ -227,8 +254,8 @@ void session::print(const comparison& one)
     const auto pair = [](const times& t) {
         return fmt::format("{:.2f} / {:.2f}", microseconds(t.cold), microseconds(t.hot));
     };
-    fmt::print("{:<10}{:<6}{:<31}{:>5} {:>21} {:>21} {:>15} {:>21} {:>13}\n", one.what.algorithm, one.what.type,
-               name_of(one.what), fmt::format("2^{:.0f}", std::log2(one.what.n)), pair(one.roof), pair(one.ours),
+    fmt::print("{:<10}{:<6}{:<31}{:>9} {:>21} {:>21} {:>15} {:>21} {:>13}\n", one.what.algorithm, one.what.type,
+               name_of(one.what), name_of(one.what.n), pair(one.roof), pair(one.ours),
                fmt::format("{:.1f} / {:.1f} %", 100 * one.roof.cold / one.ours.cold, 100 * one.roof.hot / one.ours.hot),
                one.peer ? pair(*one.peer) : "",
                one.peer ? fmt::format("{:.2f} / {:.2f}", one.peer->cold / one.ours.cold, one.peer->hot / one.ours.hot)
@@ -274,9 +301,9 @@ void session::print_means(const std::string& algorithm, const std::string& name)
         fmt::print("{:<10}{:<31}{:<10} {:>15}", algorithm, name, sizes.name,
                    fmt::format("{:.1f} / {:.1f} %", 100 * share_cold.value(), 100 * share_hot.value()));
         if (least != nullptr)
-            fmt::print(" {:>13}  {:.2f} ({}, 2^{:.0f})",
+            fmt::print(" {:>13}  {:.2f} ({}, {})",
                        fmt::format("{:.2f} / {:.2f}", faster_cold.value(), faster_hot.value()), faster(*least),
-                       least->what.type, std::log2(least->what.n));
+                       least->what.type, name_of(least->what.n));
         fmt::print("\n");
         for (const auto& [promise, faster_than] : faster_by_promise)
             fmt::print("{:<67} {:>13}  {}, the types that CUB has it for\n", "",

@@ -17,6 +17,15 @@
 // One run of benchmarks on a GPU: contenders are measured in interleaved rounds on the same data, by the GPU's clock.
 namespace bench {
 
+// Where a scan's elements and results lie and what it begins with.
+struct placement {
+    std::size_t offset_in = 0; // bytes behind a multiple of 256
+    std::size_t offset_out = 0;
+    std::string init = {}; // "none": exclusive; "init": exclusive with an initial value
+    bool in_place = false;
+    bool operator==(const placement&) const = default;
+};
+
 // What is measured. `bytes` is what the algorithm must move, `n` its elements.
 struct subject {
     std::string algorithm; // reduce, scan, histogram
@@ -25,6 +34,7 @@ struct subject {
     std::size_t n = 0;
     std::size_t bytes = 0;
     std::string kind = {}; // of histograms: see settings
+    placement place = {};
 };
 
 struct contender {
@@ -47,6 +57,8 @@ struct settings {
     std::vector<std::string> types; // all where it is empty
     unsigned lowest = 10;           // sizes are 2^lowest, 2^(lowest + 2), ... up to 2^highest
     unsigned highest = 30;
+    std::vector<std::size_t> counts; // in place of those sizes, where any are given
+    std::vector<std::string> axes;   // of scans: "place", "operator"; where none is given, sums between aligned arrays
     std::vector<std::string> kinds{"even", "integer", "edges", "weights", "joint", "rows", "channels", "pitched"};
     std::vector<unsigned> bins; // the usual ones of each kind where it is empty
     std::vector<std::string> distributions{"uniform", "constant", "two", "zipf", "normal", "sorted", "hot"};
@@ -63,6 +75,7 @@ public:
     ~session();
 
     bool wants(const std::string& algorithm, const std::string& type) const;
+    bool wants_axis(const std::string& axis) const;
     bool wants_histogram(const std::string& kind, const std::string& type) const;
     std::vector<std::size_t> sizes() const;
     const std::vector<unsigned>& bins(const std::vector<unsigned>& usual) const
@@ -70,7 +83,7 @@ public:
         return settings_.bins.empty() ? usual : settings_.bins;
     }
     const std::vector<std::string>& distributions() const { return settings_.distributions; }
-    std::size_t largest() const { return std::size_t{1} << settings_.highest; }
+    std::size_t largest() const { return sizes().back(); }
     cudaStream_t stream() const { return stream_; }
 
     // The contenders write their result to `result`.
