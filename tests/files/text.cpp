@@ -1,7 +1,13 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <cstring>
+#include <random>
 
+#include <fmt/format.h>
+
+#include "plain_run.hpp"
 #include "scratch.hpp"
+#include "text.hpp"
 
 // Numbers written out: text and CSV.
 namespace upsweep::files::test {
@@ -31,6 +37,60 @@ std::string with_carriage_returns(std::string_view text)
     return result;
 }
 
+// A number as programs write them: of few digits and of many, with zeros before and behind, and the middle between two floats or
+// doubles, which rounding twice gets wrong.
+template <class T>
+std::string random_number(std::mt19937_64& random)
+{
+    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    const std::uint64_t integer = random() >> below(64);
+    if constexpr (std::is_integral_v<T>)
+        return fmt::format("{:0{}}", static_cast<T>(integer), below(4) == 0 ? below(24) : 0);
+    const double unit = std::uniform_real_distribution<double>(-1, 1)(random);
+    const double power = std::pow(2.0, below(52));
+    const auto between = static_cast<float>(unit * power);
+    switch (below(9)) {
+    case 0: return fmt::format("{}", unit * power);
+    case 1: return fmt::format("{:.17g}", unit);
+    case 2: return fmt::format("{:.{}f}", unit * power, below(24));
+    case 3: return fmt::format("{:.{}f}", 1 / power, below(22));
+    case 4: return fmt::format("{:.17g}", (double{between} + double{std::nextafter(between, 0.0F)}) / 2);
+    case 5: return fmt::format("{:.{}f}", (power * 4 + 1) * 0.5L * std::nextafter(1.0L + unit, 4.0L), below(12));
+    case 6: return fmt::format("{}.{}", integer, random() >> below(64));
+    case 7: return fmt::format("{}{}", below(2) == 0 ? "." : "-0.", integer);
+    default: return fmt::format("{:.{}e}", unit, below(18));
+    }
+}
+
+// What a parser of vectors makes of many numbers, beside what the parser of one number does.
+template <class T, class Parse>
+void expect_numbers(const Parse& parse)
+{
+    const auto seed = std::random_device()();
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    std::mt19937_64 random(seed);
+    std::vector<std::string> words;
+    std::vector<T> expected;
+    std::string content;
+    while (content.size() < 200'000) {
+        const std::string word = random_number<T>(random);
+        T value{};
+        if (parse_number(word, value) != number_error::none)
+            continue;
+        words.push_back(word);
+        expected.push_back(value);
+        content += word + (random() % 4 == 0 ? " \t\n" : "\n");
+    }
+    std::vector<T> values(expected.size());
+    T* out = values.data();
+    const char* const rest = parse(content.data(), content.data() + content.size(), out);
+    const auto parsed = static_cast<std::size_t>(out - values.data());
+    ASSERT_LE(content.data() + content.size() - rest, 256) << words[parsed];
+    ASSERT_LE(parsed, values.size());
+    for (std::size_t i = 0; i < parsed; ++i)
+        ASSERT_EQ(std::memcmp(&values[i], &expected[i], sizeof(T)), 0) << words[i] << " as " << values[i]; // NOLINT
+}
+
 // What a file and a pipe give, which is the same.
 template <class T>
 std::vector<T> read_both_ways(const std::string& file, const std::string& content, const read_options& options)
@@ -44,6 +104,45 @@ std::vector<T> read_both_ways(const std::string& file, const std::string& conten
 }
 
 } // namespace
+
+// On a machine with the widest vectors, files show nothing of the others.
+TEST_F(text, of_every_length_by_every_kind_of_vectors)
+{
+#if defined(__x86_64__)
+    const auto each_type = [](auto parse) {
+        expect_numbers<double>(parse);
+        expect_numbers<float>(parse);
+        expect_numbers<std::int64_t>(parse);
+        expect_numbers<std::uint64_t>(parse);
+        expect_numbers<std::int32_t>(parse);
+        expect_numbers<std::uint16_t>(parse);
+        expect_numbers<std::int8_t>(parse);
+    };
+    if (sse41::is_supported())
+        each_type([](const char* p, const char* end, auto*& out) { return sse41::parse_run(p, end, out); });
+    if (avx512::is_supported())
+        each_type([](const char* p, const char* end, auto*& out) { return avx512::parse_run(p, end, out); });
+#endif
+}
+
+// An error is found wherever among the words that are converted at once it stands, and all before it are there.
+TEST_F(text, with_an_error_among_words)
+{
+    for (const std::string wrong : {"1,5", "--1", "1.2.3", "-", ".", "1-2", "12345678901234567,0", "+-1", "0x"})
+        for (std::size_t at = 0; at < 40; ++at) {
+            std::string content;
+            for (std::size_t k = 0; k < 80; ++k)
+                content += k == at ? wrong + "\n" : fmt::format("-{}.5\n", k);
+            std::vector<double> values(most_numbers(content.size()));
+            const parse_result result = parse_text(std::string_view(content), values.data());
+            ASSERT_NE(result.error, number_error::none);
+            EXPECT_EQ(result.token, wrong);
+            EXPECT_EQ(result.count, at);
+            EXPECT_EQ(result.new_lines, at);
+            for (std::size_t k = 0; k < at; ++k)
+                ASSERT_EQ(values[k], -static_cast<double>(k) - 0.5);
+        }
+}
 
 TEST_F(text, of_no_numbers_and_of_one)
 {
