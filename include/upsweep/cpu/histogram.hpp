@@ -31,8 +31,8 @@ namespace upsweep::cpu_engine {
 
 // The privatized table of a thread: a counter for each bin, the out-of-range bins among them. The table holds several
 // copies of itself, which take the samples in turn. Without them an increment would wait for the store of the one
-// before wherever two samples in a row are in the same bin, and constant data would be slower than random data. All
-// copies together fit the first- or the second-level cache.
+// before wherever two samples in a row are in the same bin, and constant data would be slower than random data. There are as
+// many as fit the first-level cache together, since increments beyond it take twice as long.
 class thread_table {
 public:
     using counter = std::uint32_t;
@@ -46,7 +46,12 @@ public:
     // Few samples do not pay for clearing and adding up many counters.
     static std::size_t copies_for(std::size_t all_bins, std::size_t samples)
     {
-        const std::size_t most = all_bins <= 1024 ? 8 : all_bins <= 16384 ? 4 : 1;
+        constexpr std::size_t most_counters = (std::size_t{16} << 10) / sizeof(counter);
+        const std::size_t bins = all_bins - std::min(all_bins, detail::out_of_range_bins);
+        const std::size_t most = bins <= most_counters / 8   ? 8
+                                 : bins <= most_counters / 4 ? 4
+                                 : bins <= most_counters     ? 2
+                                                             : 1;
         return samples >= 16 * all_bins ? most : 1;
     }
     static std::size_t bytes_for(std::size_t all_bins)
@@ -61,6 +66,7 @@ public:
         switch (copies_) {
         case 8: return count_in<Count, 8>(bin_of);
         case 4: return count_in<Count, 4>(bin_of);
+        case 2: return count_in<Count, 2>(bin_of);
         default: return count_in<Count, 1>(bin_of);
         }
     }
@@ -168,6 +174,27 @@ void count_batch(thread_table& table, In in, const detail::even_arithmetic<E>& f
     }
 }
 
+// Whether a finder takes no longer for a batch of samples than for a few.
+template <class Finder>
+inline constexpr bool finds_by_vectors = false;
+template <class E>
+inline constexpr bool finds_by_vectors<detail::edge_search<E>> = true;
+template <class E>
+inline constexpr bool finds_by_vectors<detail::even_arithmetic<E>> = true;
+
+// Counts fewer samples than a batch has, which is filled up with one of them.
+template <class T, class In, class Finder>
+void count_part_of_batch(thread_table& table, In in, std::size_t count, const Finder& finder)
+{
+    std::array<T, histogram_batch> samples;
+    samples.fill(static_cast<T>(*in));
+    std::copy_n(in, count, samples.begin());
+    std::array<detail::bin_index, histogram_batch> bins;
+    find_bins_of_batch<T>(static_cast<const T*>(samples.data()), finder, bins.data());
+    for (std::size_t j = 0; j < count; ++j)
+        table.count(bins[j]);
+}
+
 template <class T, class In, class Finder>
 void count_samples(thread_table& table, In in, std::size_t count, const Finder& finder)
 {
@@ -176,6 +203,10 @@ void count_samples(thread_table& table, In in, std::size_t count, const Finder& 
         const block_elements<histogram_batch, In> elements(in + static_cast<std::iter_difference_t<In>>(i));
         count_batch<T>(table, elements.first, finder);
     }
+    constexpr std::size_t few = 16;
+    if constexpr (finds_by_vectors<Finder>)
+        if (count - i > few)
+            return count_part_of_batch<T>(table, in + static_cast<std::iter_difference_t<In>>(i), count - i, finder);
     for (; i < count; ++i)
         table.count(finder(load<T>(in, i)));
 }

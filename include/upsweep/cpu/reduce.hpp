@@ -31,12 +31,16 @@ void fold_serially(fold_stack<Acc, Op>& stack, In in, std::size_t count, const O
 {
     constexpr std::size_t large = block_size<Acc>;
     constexpr std::size_t small = small_block_size<Acc>;
+    constexpr std::size_t medium = std::max(large / 8, small);
 
     for (std::size_t i = 0; i < count;) {
         const std::size_t left = count - i;
         if (left >= large && stack.count() % large == 0) {
             stack.push(block_total<large, Acc>(in + i, op), level_of<large>);
             i += large;
+        } else if (left >= medium && stack.count() % medium == 0) {
+            stack.push(block_total<medium, Acc>(in + i, op), level_of<medium>);
+            i += medium;
         } else if (left >= small && stack.count() % small == 0) {
             stack.push(block_total<small, Acc>(in + i, op), level_of<small>);
             i += small;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <type_traits>
 
 #include <upsweep/cpu/block.hpp>
@@ -49,11 +50,18 @@ public:
         constexpr std::size_t large = block_size<Acc>;
         constexpr std::size_t small = small_block_size<Acc>;
 
+        constexpr std::size_t medium = std::max(large / 4, small);
+
         fold_ = stack_.fold_after(before_);
         for (std::size_t i = 0; i < count;) {
             const std::size_t left = count - i;
-            const bool whole = left >= large && stack_.count() % large == 0;
+            const bool begins = stack_.count() % large == 0;
+            const bool whole = left >= large && begins;
             const bool part = left >= small && stack_.count() % small == 0;
+            if (begins && left < large && left > medium)
+                return scan_part<large>(in + i, out + i, left);
+            if (begins && left < medium && left > 4 * small)
+                return scan_part<medium>(in + i, out + i, left);
             i += whole  ? scan_block<large>(in + i, out + i, left)
                  : part ? scan_block<small>(in + i, out + i, left)
                         : scan_block<1>(in + i, out + i, left);
@@ -85,15 +93,52 @@ private:
         return Size;
     }
 
+    // The elements at the end are scanned as a block that is filled up with identities, which no result of theirs
+    // depends on: one block takes less time than many small ones.
+    template <std::size_t Size>
+    void scan_part(In in, Out out, std::size_t count)
+    {
+        std::array<Acc, Size> elements;
+        load_elements(in, count, elements.data());
+        std::fill(elements.begin() + static_cast<std::ptrdiff_t>(count), elements.end(), op_.template identity<Acc>());
+        block_scan<Size, Acc, Op> block;
+        block.up_sweep(elements.data(), op_);
+        std::array<Acc, Size> results;
+        down_sweep<Size, store_kind::cached>(block, fold_, results.data());
+        name_results(std::span(results).first(count));
+        store_results(results.data(), out, count);
+        fold_serially(stack_, static_cast<const Acc*>(elements.data()), count, op_);
+        fold_ = stack_.fold_after(before_);
+    }
+
+    static void load_elements(In in, std::size_t count, Acc* to)
+    {
+        if constexpr (detail::strided_iterator<In>) {
+            std::array<std::iter_value_t<In>, block_size<Acc>> copied;
+            in.read(count, copied.data());
+            std::transform(copied.begin(), copied.begin() + static_cast<std::ptrdiff_t>(count), to,
+                           [](const auto& element) { return convert<Acc>(element); });
+        } else {
+            for (std::size_t j = 0; j < count; ++j)
+                to[j] = load<Acc>(in, j);
+        }
+    }
+
+    // Makes results of folds.
+    void name_results(std::span<Acc> folds) const
+    {
+        if (options_.init != nullptr)
+            for (Acc& fold : folds)
+                fold = op_(*options_.init, fold);
+        for (Acc& fold : folds)
+            fold = as_result<Acc, Op>(fold);
+    }
+
     // Writes results that were not written as they came.
     template <std::size_t Size>
     void write(std::array<Acc, Size>& results, Out out, bool streams) const
     {
-        if (options_.init != nullptr)
-            for (Acc& result : results)
-                result = op_(*options_.init, result);
-        for (Acc& result : results)
-            result = as_result<Acc, Op>(result);
+        name_results(results);
         if constexpr (Size == block_size<Acc>)
             if (streams)
                 return stream_results<Size>(results.data(), out);
