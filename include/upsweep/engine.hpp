@@ -22,6 +22,8 @@ namespace detail {
 namespace verb {
 struct reduce;
 struct scan;
+struct reduce_lines; // along an axis
+struct scan_lines;
 struct reducer; // what comes in pieces
 struct scanner;
 struct counter;

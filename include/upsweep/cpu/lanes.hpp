@@ -4,34 +4,35 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
 
+#include <upsweep/cpu/block.hpp>
+#include <upsweep/cpu/store.hpp>
 #include <upsweep/cpu/vector.hpp>
 #include <upsweep/fold_order.hpp>
 #include <upsweep/op.hpp>
+#include <upsweep/qualifiers.hpp>
+#include <upsweep/view.hpp>
 
-// Many lines of one length, folded in lockstep. Elements of the same number, one of each line, are a row; a line is a lane. All lanes
-// have folded equally many elements, so that one binary counter serves them all, and its digits are rows of totals.
+// Many lines of one length, folded in lockstep. A line is a lane; elements of the same number, one of each lane, are a row. All
+// lanes have folded equally many elements, so one binary counter serves them all, and its digits are rows of totals.
 namespace upsweep::cpu_engine {
 
-// Lanes that one loop folds: a few vectors, so that the loop has something to do, but so few that the rows of a block stay in the
-// first-level cache.
+// Lanes that one loop folds: enough vectors to be worth a loop, so few that some rows of them stay in the first-level cache.
 template <class Acc>
-inline constexpr std::size_t unit_lanes = std::max<std::size_t>(1, std::bit_floor(512 / sizeof(Acc)));
+inline constexpr std::size_t unit_lanes = std::max<std::size_t>(1, std::bit_floor(256 / sizeof(Acc)));
 
-// Rows that are folded at once.
+// Rows that are folded at once, as an aligned block.
 inline constexpr std::size_t rows_at_once = 8;
 
-// Whether the operator can be applied to vectors of lanes.
-template <class Op, class Acc>
-inline constexpr bool has_vector_lanes =
-    is_vector_monoid<Op, Acc> || (std::integral<Acc> && !std::same_as<Acc, bool> && detail::is_builtin<Op> &&
-                                  !detail::is_logical<Op>);
+template <class Acc>
+using lane_row = std::array<Acc, unit_lanes<Acc>>;
 
-// What the loops over lanes take at a time: a vector of accumulators, or one.
+// What loops over lanes take at a time: one accumulator, or a vector of them.
 template <class Op, class Acc>
 struct lane_group {
     using type = Acc;
@@ -46,7 +47,8 @@ struct lane_group {
     UPSWEEP_ALWAYS_INLINE static type fold(const Op& op, const type& a, const type& b) { return op(a, b); }
 };
 template <class Op, class Acc>
-    requires has_vector_lanes<Op, Acc>
+    requires(is_vector_monoid<Op, Acc> ||
+             (std::integral<Acc> && !std::same_as<Acc, bool> && detail::is_builtin<Op> && !detail::is_logical<Op>))
 struct lane_group<Op, Acc> {
     using type = vector_t<Acc>;
     static constexpr std::size_t lanes = vector_bytes / sizeof(Acc);
@@ -60,33 +62,313 @@ struct lane_group<Op, Acc> {
     UPSWEEP_ALWAYS_INLINE static type fold(const Op&, type a, type b) { return apply<Op, Acc>(a, b); }
 };
 
-// NaN has one pattern of bits in results.
-template <class Op, class Acc>
-UPSWEEP_ALWAYS_INLINE inline auto named_nan(typename lane_group<Op, Acc>::type fold)
+// Rows of a unit of lanes: where the first one lies, and how much further the next.
+template <class Acc>
+struct lane_rows {
+    const Acc* first;
+    std::ptrdiff_t step;
+};
+
+// Elements 0 to Rows - 1 of a group of lanes.
+template <class Op, class Acc, std::size_t Rows>
+using group_elements = std::array<typename lane_group<Op, Acc>::type, Rows>;
+
+template <class Op, class Acc, std::size_t Rows>
+UPSWEEP_ALWAYS_INLINE inline group_elements<Op, Acc, Rows> load_group(const lane_rows<Acc>& rows, std::size_t lane)
+{
+    group_elements<Op, Acc, Rows> elements;
+    for (std::size_t r = 0; r < Rows; ++r)
+        elements[r] = lane_group<Op, Acc>::load(rows.first + static_cast<std::ptrdiff_t>(r) * rows.step + lane);
+    return elements;
+}
+
+// The total of an aligned block of `Count` elements from element `First` on, by halves.
+template <std::size_t First, std::size_t Count, class Acc, class Op, class Elements>
+UPSWEEP_ALWAYS_INLINE inline auto group_total(const Elements& elements, const Op& op)
+{
+    if constexpr (Count == 1)
+        return elements[First];
+    else
+        return lane_group<Op, Acc>::fold(op, group_total<First, Count / 2, Acc>(elements, op),
+                                         group_total<First + Count / 2, Count / 2, Acc>(elements, op));
+}
+
+// The folds before elements First to First + Count - 1, given the one before the first of them.
+template <std::size_t First, std::size_t Count, class Acc, class Op, class Elements, class Group>
+UPSWEEP_ALWAYS_INLINE inline void group_folds(const Elements& elements, const Group& before, const Op& op,
+                                              Elements& folds)
+{
+    if constexpr (Count == 1) {
+        folds[First] = before;
+    } else {
+        constexpr std::size_t half = Count / 2;
+        const Group middle = lane_group<Op, Acc>::fold(op, before, group_total<First, half, Acc>(elements, op));
+        group_folds<First, half, Acc>(elements, before, op, folds);
+        group_folds<First + half, half, Acc>(elements, middle, op, folds);
+    }
+}
+
+// The totals of `Rows` rows, lane by lane. Here and below, `lanes` are at most those of a unit, and as many as groups have.
+template <std::size_t Rows, class Acc, class Op>
+void fold_rows(const lane_rows<Acc>& rows, std::size_t lanes, lane_row<Acc>& totals, const Op& op)
+{
+    using group = lane_group<Op, Acc>;
+    for (std::size_t lane = 0; lane < lanes; lane += group::lanes)
+        group::template store<store_kind::cached>(group_total<0, Rows, Acc>(load_group<Op, Acc, Rows>(rows, lane), op),
+                                                  totals.data() + lane);
+}
+
+// NaN in results has one pattern of bits.
+template <class Op, class Acc, class Group>
+UPSWEEP_ALWAYS_INLINE inline Group with_named_nan(const Group& fold)
 {
     if constexpr (detail::keeps_nan<Op, Acc>) {
-        const typename lane_group<Op, Acc>::type nan = detail::quiet_nan<Acc>() - typename lane_group<Op, Acc>::type{};
-        return fold != fold ? nan : fold;
+        const Group nan = Group{} + detail::quiet_nan<Acc>();
+        return fold == fold ? fold : nan;
     } else {
         return fold;
     }
 }
 
-// Rows of lanes: the first of them, and how much further the next one lies.
-template <class Acc>
-struct lane_rows {
-    const Acc* first;
-    std::ptrdiff_t step;
+// Writes the folds before each of `Rows` rows, or after each, given those before the first and after the last of them, and folds
+// of NaN as results have them. `out` may be where the rows are.
+template <std::size_t Rows, scan_kind Kind, store_kind Store, class Acc, class Op>
+void scan_rows(const lane_rows<Acc>& rows, std::size_t lanes, const Acc* before, const Acc* end, Acc* out,
+               std::ptrdiff_t out_step, const Op& op)
+{
+    using group = lane_group<Op, Acc>;
+    for (std::size_t lane = 0; lane < lanes; lane += group::lanes) {
+        const auto elements = load_group<Op, Acc, Rows>(rows, lane);
+        group_elements<Op, Acc, Rows> folds;
+        group_folds<0, Rows, Acc>(elements, group::load(before + lane), op, folds);
+        const auto last = group::load(end + lane);
+        for (std::size_t r = 0; r < Rows; ++r) {
+            const auto result = Kind == scan_kind::exclusive ? folds[r] : r + 1 < Rows ? folds[r + 1] : last;
+            group::template store<Store>(with_named_nan<Op, Acc>(result),
+                                         out + static_cast<std::ptrdiff_t>(r) * out_step + lane);
+        }
+    }
+}
 
-    const Acc* row(std::size_t r) const { return first + static_cast<std::ptrdiff_t>(r) * step; }
+// The fold stacks (fold_order.hpp) of many lanes: digit k of the count stands for a row of totals of 2^k elements, and for a row of
+// folds: of everything up to the end of that block, which is what a scan goes on from.
+template <class Acc, class Op>
+class lane_stack {
+public:
+    // Of so many lanes, which hold at most `most` elements. What lies before them has the identity as its fold until
+    // `folds_before` is written.
+    lane_stack(std::size_t lanes, std::uint64_t most, const Op& op)
+        : op_(op), lanes_(lanes), rows_(std::make_unique_for_overwrite<Acc[]>(
+                                      lanes_ * (2 * static_cast<std::size_t>(std::bit_width(most)) + 1)))
+    {
+        std::fill_n(rows_.get(), lanes_, op_.template identity<Acc>());
+    }
+
+    std::uint64_t count() const { return count_; }
+    Acc* folds_before() { return rows_.get(); }
+
+    // The folds of all elements and of what lies before them.
+    const Acc* folds() const { return count_ == 0 ? rows_.get() : row_of_folds(std::countr_zero(count_)); }
+    // The same for lanes of which a block of 2^level elements is pushed, and not yet counted.
+    const Acc* folds_after(int level) const { return row_of_folds(digit_after(level)); }
+
+    // Appends the part of lanes first to first + lanes - 1 of a block of 2^level rows, of which the count is a multiple.
+    void push(std::size_t first, std::size_t lanes, lane_row<Acc>& totals, int level)
+    {
+        const int to = digit_after(level);
+        for (int k = level; k < to; ++k)
+            fold_onto_row(row_of_totals(k) + first, totals.data(), lanes, totals.data());
+        std::copy_n(totals.data(), lanes, row_of_totals(to) + first);
+        const std::uint64_t above = count_ >> to >> 1;
+        const Acc* const before = above == 0 ? rows_.get() : row_of_folds(to + 1 + std::countr_zero(above));
+        fold_onto_row(before + first, totals.data(), lanes, row_of_folds(to) + first);
+    }
+    // Counts the block, when all lanes have been pushed.
+    void advance(int level) { count_ += std::uint64_t{1} << level; }
+
+private:
+    int digit_after(int level) const { return level + std::countr_one(count_ >> level); }
+    Acc* row_of_totals(int digit) const { return rows_.get() + (1 + 2 * static_cast<std::size_t>(digit)) * lanes_; }
+    Acc* row_of_folds(int digit) const { return row_of_totals(digit) + lanes_; }
+
+    void fold_onto_row(const Acc* before, const Acc* totals, std::size_t lanes, Acc* to) const
+    {
+        using group = lane_group<Op, Acc>;
+        for (std::size_t lane = 0; lane < lanes; lane += group::lanes)
+            group::template store<store_kind::cached>(
+                group::fold(op_, group::load(before + lane), group::load(totals + lane)), to + lane);
+    }
+
+    Op op_;
+    std::size_t lanes_;
+    std::uint64_t count_ = 0;
+    std::unique_ptr<Acc[]> rows_; // what lies before, then for each digit a row of totals and a row of folds
 };
 
-// The total of `Rows` elements, which is a power of two, of each lane of a group.
-template <std::size_t Rows, class Op, class Group>
-UPSWEEP_ALWAYS_INLINE inline Group total_of(const Group* elements, const Op& op)
+// Where neighbouring lines of a view lie, at most as many as a unit has: line `line` and those behind it.
+template <class T>
+struct line_unit {
+    std::size_t line;
+    std::size_t lines;
+    T* first;              // of row 0, where the lines lie evenly apart; else null
+    std::ptrdiff_t stride; // from one line to the next
+};
+
+// The unit that begins with a line, of at most `most` lines. Units end where lines no longer lie evenly apart, unless that made
+// them very small. Finding where a unit lies takes divisions.
+template <class T, std::size_t Rank>
+line_unit<T> unit_of_lines(const view<T, Rank>& in, std::size_t line, std::size_t most)
 {
-    if constexpr (Rows == 1)
-        return elements[0];
+    constexpr std::size_t few = 8;
+    const std::size_t run = in.extent(Rank - 1);
+    if (run < few)
+        return {line, most, nullptr, 0};
+    return {line, std::min(most, run - line % run), &in[line], in.stride(Rank - 1)};
 }
+
+// Eight elements of each of some lines, as rows, and back. `lines_apart` and `rows_apart` say how far neighbours lie apart.
+template <class T, class Acc>
+void transpose(const T* lines, std::ptrdiff_t lines_apart, std::size_t count, Acc* rows, std::ptrdiff_t rows_apart)
+{
+    std::size_t k = 0;
+    if constexpr (std::same_as<T, Acc> && std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8)) {
+        constexpr std::size_t side = square<T>::side;
+        for (; k + side <= count; k += side)
+            for (std::size_t r = 0; r < rows_at_once; r += side)
+                square<T>::transpose(lines + static_cast<std::ptrdiff_t>(k) * lines_apart + r, lines_apart,
+                                     rows + static_cast<std::ptrdiff_t>(r) * rows_apart + k, rows_apart);
+    }
+    for (; k < count; ++k)
+        for (std::size_t r = 0; r < rows_at_once; ++r)
+            rows[static_cast<std::ptrdiff_t>(r) * rows_apart + static_cast<std::ptrdiff_t>(k)] =
+                convert<Acc>(lines[static_cast<std::ptrdiff_t>(k) * lines_apart + static_cast<std::ptrdiff_t>(r)]);
+}
+
+// Reads rows of the lines of a view, whose first dimension is the one along which they are folded.
+template <class Acc, class T, std::size_t Rank>
+class lane_reader {
+public:
+    using unit = line_unit<const T>;
+    using buffer = std::array<lane_row<Acc>, rows_at_once>;
+
+    // `reads_on`: whether elements behind a row may be read with it, which nobody writes meanwhile.
+    lane_reader(const view<const T, Rank>& in, bool reads_on)
+        : lines_(in.size() / in.extent(0)), all_(in.size()), step_(in.stride(0)), begin_(in.begin()),
+          is_dense_(reads_on && in.is_contiguous())
+    {
+    }
+
+    std::size_t lines() const { return lines_; }
+
+    // Rows first to first + Rows - 1 of a unit as accumulators, as many lanes as whole groups have: where they lie, or from the
+    // buffer.
+    template <std::size_t Rows>
+    lane_rows<Acc> read(const unit& of, std::size_t lanes, std::size_t first, buffer& to) const
+    {
+        const T* const from = of.first != nullptr ? of.first + static_cast<std::ptrdiff_t>(first) * step_ : nullptr;
+        if constexpr (std::same_as<T, Acc>) {
+            const bool is_whole =
+                lanes == of.lines || (is_dense_ && (first + Rows - 1) * lines_ + of.line + lanes <= all_);
+            if (from != nullptr && of.stride == 1 && is_whole)
+                return {from, step_};
+        }
+        if (Rows == rows_at_once && from != nullptr && step_ == 1 && of.stride != 1)
+            transpose(from, of.stride, of.lines, to[0].data(), unit_lanes<Acc>);
+        else
+            for (std::size_t r = 0; r < Rows; ++r)
+                read_row(of, first + r, to[r].data());
+        if (lanes != of.lines) // so that lanes beyond have elements, whatever they are
+            for (std::size_t r = 0; r < Rows; ++r)
+                std::fill(to[r].begin() + static_cast<std::ptrdiff_t>(of.lines),
+                          to[r].begin() + static_cast<std::ptrdiff_t>(lanes), to[r][0]);
+        return {to[0].data(), unit_lanes<Acc>};
+    }
+
+private:
+    void read_row(const unit& of, std::size_t row, Acc* to) const
+    {
+        if (of.first == nullptr) {
+            std::array<T, unit_lanes<Acc>> elements;
+            (begin_ + static_cast<std::ptrdiff_t>(row * lines_ + of.line)).read(of.lines, elements.data());
+            return convert_row(elements.data(), of.lines, to);
+        }
+        const T* const from = of.first + static_cast<std::ptrdiff_t>(row) * step_;
+        if (of.stride == 1)
+            return convert_row(from, of.lines, to);
+        for (std::size_t k = 0; k < of.lines; ++k)
+            to[k] = convert<Acc>(from[static_cast<std::ptrdiff_t>(k) * of.stride]);
+    }
+    static void convert_row(const T* from, std::size_t count, Acc* to)
+    {
+        if (count == unit_lanes<Acc>) {
+            if (const Acc* const row = load_block<unit_lanes<Acc>>(from, to); row != to)
+                std::copy_n(row, count, to);
+        } else {
+            std::transform(from, from + count, to, [](const T& x) { return convert<Acc>(x); });
+        }
+    }
+
+    std::size_t lines_;
+    std::size_t all_;
+    std::ptrdiff_t step_;
+    typename view<const T, Rank>::iterator begin_;
+    bool is_dense_;
+};
+
+// Writes rows of results to the lines of a view.
+template <class Acc, class Out, std::size_t Rank>
+class lane_writer {
+public:
+    using unit = line_unit<Out>;
+
+    explicit lane_writer(const view<Out, Rank>& out)
+        : lines_(out.size() / out.extent(0)), step_(out.stride(0)), begin_(out.begin())
+    {
+    }
+
+    // Rows first to first + Rows - 1, from rows of a unit.
+    template <std::size_t Rows>
+    void write(const unit& to, std::size_t first, const Acc* rows) const
+    {
+        if (Rows == rows_at_once && to.first != nullptr && step_ == 1 && to.stride != 1) {
+            Out* const lines = to.first + static_cast<std::ptrdiff_t>(first);
+            if constexpr (std::same_as<Acc, Out>)
+                return put_back(rows, lines, to.stride, to.lines);
+        }
+        for (std::size_t r = 0; r < Rows; ++r)
+            write_row(to, first + r, rows + r * unit_lanes<Acc>);
+    }
+
+private:
+    static void put_back(const Acc* rows, Out* lines, std::ptrdiff_t stride, std::size_t count)
+    {
+        std::size_t k = 0;
+        if constexpr (std::is_arithmetic_v<Acc> && (sizeof(Acc) == 4 || sizeof(Acc) == 8)) {
+            constexpr std::size_t side = square<Acc>::side;
+            for (; k + side <= count; k += side)
+                for (std::size_t r = 0; r < rows_at_once; r += side)
+                    square<Acc>::transpose(rows + r * unit_lanes<Acc> + k, unit_lanes<Acc>,
+                                           lines + static_cast<std::ptrdiff_t>(k) * stride + r, stride);
+        }
+        for (; k < count; ++k)
+            for (std::size_t r = 0; r < rows_at_once; ++r)
+                lines[static_cast<std::ptrdiff_t>(k) * stride + static_cast<std::ptrdiff_t>(r)] =
+                    rows[r * unit_lanes<Acc> + k];
+    }
+    void write_row(const unit& to, std::size_t row, const Acc* results) const
+    {
+        if (to.first == nullptr)
+            return store_results(results, begin_ + static_cast<std::ptrdiff_t>(row * lines_ + to.line), to.lines);
+        Out* const out = to.first + static_cast<std::ptrdiff_t>(row) * step_;
+        if (to.stride == 1)
+            return store_results(results, out, to.lines);
+        for (std::size_t k = 0; k < to.lines; ++k)
+            out[static_cast<std::ptrdiff_t>(k) * to.stride] = convert<Out>(results[k]);
+    }
+
+    std::size_t lines_;
+    std::ptrdiff_t step_;
+    typename view<Out, Rank>::iterator begin_;
+};
 
 } // namespace upsweep::cpu_engine

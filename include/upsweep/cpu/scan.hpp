@@ -60,7 +60,7 @@ public:
             const bool part = left >= small && stack_.count() % small == 0;
             if (begins && left < large && left > medium)
                 return scan_part<large>(in + i, out + i, left);
-            if (begins && left < medium && left > 4 * small)
+            if (begins && left <= medium && left > 4 * small)
                 return scan_part<medium>(in + i, out + i, left);
             i += whole  ? scan_block<large>(in + i, out + i, left)
                  : part ? scan_block<small>(in + i, out + i, left)
@@ -103,12 +103,16 @@ private:
         std::fill(elements.begin() + static_cast<std::ptrdiff_t>(count), elements.end(), op_.template identity<Acc>());
         block_scan<Size, Acc, Op> block;
         block.up_sweep(elements.data(), op_);
-        std::array<Acc, Size> results;
-        down_sweep<Size, store_kind::cached>(block, fold_, results.data());
-        name_results(std::span(results).first(count));
-        store_results(results.data(), out, count);
         fold_serially(stack_, static_cast<const Acc*>(elements.data()), count, op_);
-        fold_ = stack_.fold_after(before_);
+        const Acc end = end_ != nullptr ? *end_ : stack_.fold_after(before_);
+        std::array<Acc, Size> results;
+        const bool has_nan = down_sweep<Size, store_kind::cached>(block, end, results.data());
+        if (options_.kind == scan_kind::inclusive)
+            results[count - 1] = end;
+        if (has_nan || detail::is_nan_of<Op>(end) || options_.init != nullptr)
+            name_results(std::span(results).first(count));
+        store_results(results.data(), out, count);
+        fold_ = end;
     }
 
     static void load_elements(In in, std::size_t count, Acc* to)
@@ -301,7 +305,6 @@ template <class Acc, class Op, class In, class Out>
 void scan_piece(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, std::size_t count, const Op& op,
                 scan_kind kind, const Acc* init)
 {
-    constexpr std::size_t stream_threshold = std::size_t{32} << 20; // about a last-level cache
     using result = std::iter_value_t<Out>;
     if (count == 0)
         return;

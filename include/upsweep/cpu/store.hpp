@@ -17,6 +17,9 @@
 
 namespace upsweep::cpu_engine {
 
+// So many bytes of results are written around the caches: about a last-level cache.
+inline constexpr std::size_t stream_threshold = std::size_t{32} << 20;
+
 // Whether results of type Acc go to `out` as they are.
 template <class Acc, class Out>
 inline constexpr bool is_direct = (std::contiguous_iterator<Out> && std::same_as<std::iter_value_t<Out>, Acc>);

@@ -344,6 +344,17 @@ public:
         return rows[side - 1];
     }
 
+    // Column k of the rows at `in`, which lie in_step apart, becomes row k at `out`: the splits of the up-sweep without folding, of
+    // which each puts the even and the odd elements apart.
+    UPSWEEP_ALWAYS_INLINE static void transpose(const T* in, std::ptrdiff_t in_step, T* out, std::ptrdiff_t out_step)
+    {
+        rows_t rows;
+        for_each_row<side>([&](auto v) __attribute__((always_inline)) {
+            rows[v] = load_vector(in + static_cast<std::ptrdiff_t>(v.value) * in_step);
+        });
+        split<side, 0, 1>(rows, out, out_step);
+    }
+
 private:
     using rows_t = std::array<vector_t<T>, side>;
     // The left operands of the up-sweep. Those of the step from 2 k vectors to k are number k to 2 k - 1.
@@ -425,6 +436,26 @@ private:
     UPSWEEP_ALWAYS_INLINE static vector_t<T> shifted(vector_t<T> a, vector_t<T> b, std::index_sequence<I...>)
     {
         return shuffle<static_cast<int>(I + 1)...>(a, b);
+    }
+
+    // Stores elements First, First + Stride, ... of the rows from which `rows` were split, as rows.
+    template <std::size_t Vectors, std::size_t First, std::size_t Stride>
+    UPSWEEP_ALWAYS_INLINE static void split(const std::array<vector_t<T>, Vectors>& rows, T* out,
+                                            std::ptrdiff_t out_step)
+    {
+        if constexpr (Vectors == 1) {
+            store_vector<T>(rows[0], out + static_cast<std::ptrdiff_t>(First) * out_step);
+        } else {
+            constexpr bool across = is_across(Vectors);
+            std::array<vector_t<T>, Vectors / 2> lefts;
+            std::array<vector_t<T>, Vectors / 2> rights;
+            for_each_row<Vectors / 2>([&](auto v) __attribute__((always_inline)) {
+                lefts[v] = evens<across>(rows[2 * v], rows[2 * v + 1], lane_indices{});
+                rights[v] = odds<across>(rows[2 * v], rows[2 * v + 1], lane_indices{});
+            });
+            split<Vectors / 2, First, 2 * Stride>(lefts, out, out_step);
+            split<Vectors / 2, First + Stride, 2 * Stride>(rights, out, out_step);
+        }
     }
 
     // Whether the step from so many vectors crosses the 16-byte halves: the last one of the up-sweep does.

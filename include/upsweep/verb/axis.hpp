@@ -52,6 +52,17 @@ struct as_mean {
     }
 };
 
+// Results need a place each, and must not overwrite elements.
+template <class In, class Out>
+void check_results(std::string_view call, In in, std::size_t count, Out out, std::size_t results)
+{
+    if (overlaps_itself(footprint_of(out, results)))
+        throw error(error_kind::invalid_argument, call, "strides of the output put two results at the same place",
+                    "write to a view whose elements lie apart");
+    if (count != 0 && overlap(footprint_of(in, count), footprint_of(out, results)))
+        throw error(error_kind::invalid_argument, call, "input and output overlap", "write to a view of its own");
+}
+
 [[noreturn]] inline void refuse_shape(std::string_view call)
 {
     throw error(error_kind::invalid_argument, call, "the extents of the output are not those of the input",
@@ -87,9 +98,9 @@ void reduce_lines(const Target& target, const view<const T, Rank>& in, axis alon
     if (out.empty())
         return;
     check_fold_exists<Op>(in.extent(along.index));
-    check_results("reduce", in, out);
-    if (in.empty())
-        return write_nothing...
+    check_results("reduce", in.begin(), in.size(), out.begin(), out.size());
+    engine<Target, verb::reduce_lines>::template fold<Acc>(target, lines_of(in, along, out.data(), 1, strides), op,
+                                                           finish);
 }
 
 template <scan_kind Kind, target Target, class T, std::size_t Rank, class Out, class Op, class Init>
@@ -107,8 +118,8 @@ void scan_lines(const Target& target, const view<const T, Rank>& in, axis along,
     if (in.empty())
         return;
     check_overlap("scan", in.begin(), out.begin(), in.size());
-    engine<Target, verb::scan_lines>::template scan<Kind, accumulator>(target, lines_of(in, along, out.data(), strides),
-                                                                       op, init);
+    engine<Target, verb::scan_lines>::template scan<Kind, accumulator>(
+        target, lines_of(in, along, out.data(), in.extent(along.index), strides), op, init);
 }
 
 } // namespace detail
