@@ -24,6 +24,9 @@ struct reduce;
 struct scan;
 struct reduce_lines; // along an axis
 struct scan_lines;
+struct reduce_segments;
+struct scan_segments;
+struct check_segments;
 struct reducer; // what comes in pieces
 struct scanner;
 struct counter;

@@ -1,0 +1,206 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <upsweep/cpu/block.hpp>
+#include <upsweep/cpu/parallel.hpp>
+#include <upsweep/cpu/reduce.hpp>
+#include <upsweep/cpu/scan.hpp>
+#include <upsweep/engine.hpp>
+#include <upsweep/fold_order.hpp>
+#include <upsweep/op.hpp>
+#include <upsweep/target.hpp>
+
+namespace upsweep::cpu_engine {
+
+// Cuts segments into tasks of about equally many elements and segments, whatever the lengths are: the work before segment k is the
+// number of elements and of segments before it, which ascends, so that a binary search finds where a task begins (the diagonals
+// of merge path: Green, McColl and Bader, 2012). A segment too long for one task is the last one of its task, and is left to all threads.
+template <class Offset>
+class segment_tasks {
+public:
+    static constexpr std::size_t work = std::size_t{1} << 15;
+    static constexpr std::size_t too_long = 8 * work;
+
+    explicit segment_tasks(std::span<const Offset> offsets) : offsets_(offsets) {}
+
+    std::size_t segments() const { return offsets_.size() - 1; }
+    std::size_t count() const { return segments() == 0 ? 0 : work_before(segments()) / work + 1; }
+    std::size_t first(std::size_t segment) const { return static_cast<std::size_t>(offsets_[segment]); }
+    std::size_t length(std::size_t segment) const { return first(segment + 1) - first(segment); }
+
+    // Calls short_one(segment) for the segments on all threads, and then long_one(segment) for those that are too long.
+    template <class ShortOne, class LongOne>
+    void for_each(const cpu& target, ShortOne short_one, LongOne long_one) const
+    {
+        std::vector<std::optional<std::size_t>> too_long_ones(count());
+        for_each_index(target, count(), [&](std::size_t task) {
+            const std::size_t end = segment_at(task + 1);
+            for (std::size_t k = segment_at(task); k < end; ++k)
+                if (length(k) < too_long)
+                    short_one(k);
+                else
+                    too_long_ones[task] = k;
+        });
+        for (const auto& segment : too_long_ones)
+            if (segment)
+                long_one(*segment);
+    }
+
+private:
+    std::size_t work_before(std::size_t segment) const { return first(segment) - first(0) + segment; }
+
+    // The first segment with at least so many tasks' work before it.
+    std::size_t segment_at(std::size_t task) const
+    {
+        std::size_t low = 0;
+        for (std::size_t high = segments(); low < high;) {
+            const std::size_t middle = low + (high - low) / 2;
+            if (work_before(middle) < task * work)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        return low;
+    }
+
+    std::span<const Offset> offsets_;
+};
+
+// Appends the total of Size elements if the binary digit of the count says so.
+template <std::size_t Size, class Acc, class In, class Op>
+UPSWEEP_ALWAYS_INLINE inline void fold_digit(Acc& fold, In& in, std::size_t count, const Op& op)
+{
+    if ((count & Size) == 0)
+        return;
+    const Acc total = block_total<Size, Acc>(in, op);
+    fold = count >= 2 * Size ? op(fold, total) : total;
+    in += Size;
+}
+
+inline constexpr std::size_t few_elements = 32; // for which a stack costs more than the elements
+
+// The fold of the elements of a segment. Most segments are short: their digits are taken one by one, without a stack.
+template <class Acc, class In, class Op>
+Acc fold_of_segment(In in, std::size_t count, const Op& op)
+{
+    if (count == 0)
+        return fold_of_nothing<Acc>(op);
+    if (count < few_elements) {
+        Acc fold = load<Acc>(in, 0);
+        fold_digit<16>(fold, in, count, op);
+        fold_digit<8>(fold, in, count, op);
+        fold_digit<4>(fold, in, count, op);
+        fold_digit<2>(fold, in, count, op);
+        fold_digit<1>(fold, in, count, op);
+        return fold;
+    }
+    fold_stack<Acc, Op> stack(op);
+    fold_serially(stack, in, count, op);
+    return stack.fold();
+}
+
+// Writes the results of a segment of few elements. A binary counter of five digits holds the totals of the blocks that the digits stand
+// for, and the folds up to the end of each.
+template <scan_kind Kind, class Acc, class In, class Out, class Op>
+void scan_short_segment(In in, Out out, std::size_t count, const Op& op, const Acc* init)
+{
+    using result = std::iter_value_t<Out>;
+    constexpr std::size_t digits = std::bit_width(few_elements - 1);
+    const auto named = [&](const Acc& fold) { return as_result<result, Op>(init != nullptr ? op(*init, fold) : fold); };
+    std::array<Acc, digits> totals;
+    std::array<Acc, digits> folds;
+    result before = as_result<result, Op>(init != nullptr ? *init : fold_of_nothing<Acc>(op));
+    for (std::size_t i = 0; i < count; ++i) {
+        Acc total = load<Acc>(in, i);
+        std::size_t digit = 0;
+        for (; (i >> digit & 1) != 0; ++digit)
+            total = op(totals[digit], total);
+        totals[digit] = total;
+        const std::size_t above = i >> digit;
+        const Acc fold =
+            above == 0 ? total : op(folds[digit + static_cast<std::size_t>(std::countr_zero(above))], total);
+        folds[digit] = fold;
+        const result after = named(fold);
+        out[static_cast<std::iter_difference_t<Out>>(i)] = Kind == scan_kind::inclusive ? after : before;
+        before = after;
+    }
+}
+
+} // namespace upsweep::cpu_engine
+
+namespace upsweep::detail {
+
+template <>
+struct engine<cpu, verb::reduce_segments> {
+    template <class Acc, class In, class Offset, class Out, class Op>
+    static void fold(const cpu& target, In in, std::span<const Offset> offsets, Out out, const Op& op)
+    {
+        using result = std::iter_value_t<Out>;
+        const cpu_engine::segment_tasks<Offset> tasks(offsets);
+        const auto at = [&](std::size_t segment) { return in + static_cast<std::ptrdiff_t>(tasks.first(segment)); };
+        const auto put = [&](std::size_t segment, const Acc& fold) {
+            out[static_cast<std::iter_difference_t<Out>>(segment)] = as_result<result, Op>(fold);
+        };
+        tasks.for_each(
+            target, [&](std::size_t k) { put(k, cpu_engine::fold_of_segment<Acc>(at(k), tasks.length(k), op)); },
+            [&](std::size_t k) {
+                fold_stack<Acc, Op> stack(op);
+                cpu_engine::fold_onto(target, stack, at(k), tasks.length(k), op);
+                put(k, stack.fold());
+            });
+    }
+};
+
+template <>
+struct engine<cpu, verb::scan_segments> {
+    template <scan_kind Kind, class Acc, class In, class Offset, class Out, class Op>
+    static void scan(const cpu& target, In in, std::span<const Offset> offsets, Out out, const Op& op, const Acc* init)
+    {
+        const cpu_engine::segment_tasks<Offset> tasks(offsets);
+        const auto scan_by = [&](const cpu& threads, std::size_t k) {
+            const auto first = static_cast<std::ptrdiff_t>(tasks.first(k));
+            if (tasks.length(k) < cpu_engine::few_elements)
+                return cpu_engine::scan_short_segment<Kind, Acc>(in + first, out + first, tasks.length(k), op, init);
+            fold_stack<Acc, Op> stack(op);
+            cpu_engine::scan_piece(threads, stack, in + first, out + first, tasks.length(k), op, Kind, init);
+        };
+        tasks.for_each(
+            target, [&](std::size_t k) { scan_by(cpu{1}, k); }, [&](std::size_t k) { scan_by(target, k); });
+    }
+};
+
+template <>
+struct engine<cpu, verb::check_segments> {
+    template <class Offset>
+    static std::optional<std::size_t> first_wrong(const cpu& target, std::span<const Offset> offsets, std::size_t count)
+    {
+        const auto is_wrong = [&](std::size_t k) {
+            const bool is_negative = std::signed_integral<Offset> && offsets[k] < 0;
+            return is_negative || static_cast<std::size_t>(offsets[k]) > count ||
+                   (k != 0 && offsets[k] < offsets[k - 1]);
+        };
+        constexpr std::size_t at_once = std::size_t{1} << 16;
+        std::atomic<std::size_t> lowest{offsets.size()};
+        cpu_engine::for_each_index(target, (offsets.size() + at_once - 1) / at_once, [&](std::size_t task) {
+            const std::size_t end = std::min(offsets.size(), (task + 1) * at_once);
+            std::size_t k = task * at_once;
+            while (k < end && !is_wrong(k))
+                ++k;
+            for (std::size_t seen = lowest; k < end && k < seen && !lowest.compare_exchange_weak(seen, k);) {
+            }
+        });
+        return lowest < offsets.size() ? std::optional<std::size_t>(lowest) : std::nullopt;
+    }
+};
+
+} // namespace upsweep::detail

@@ -1,0 +1,214 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <upsweep/segmented.hpp>
+
+#include "expected.hpp"
+#include "samples.hpp"
+#include "targets.hpp"
+#include "view_shapes.hpp"
+
+// Segments of every mix of lengths: each has the bits of the canonical order on its elements alone, and nothing else is written.
+namespace upsweep::test {
+
+template <class Target>
+class segments : public ::testing::Test {
+};
+TYPED_TEST_SUITE_P(segments);
+
+template <class Offset>
+struct cut_array {
+    std::string name;
+    std::vector<Offset> offsets;
+    std::size_t elements; // of the array, which may end behind the last segment
+};
+
+// Empty segments, one giant, very many tiny ones, lengths by a power law, and equal ones. `many` keeps all threads busy.
+template <class Offset>
+std::vector<cut_array<Offset>> cut_arrays(std::mt19937_64& random, std::size_t many)
+{
+    std::vector<cut_array<Offset>> all;
+    const auto add = [&](const std::string& name, std::size_t first, std::size_t behind, std::size_t count,
+                         auto length) {
+        cut_array<Offset> cut{name, {static_cast<Offset>(first)}, first};
+        for (std::size_t k = 0; k < count; ++k)
+            cut.offsets.push_back(static_cast<Offset>(cut.elements += length(k)));
+        cut.elements += behind;
+        all.push_back(std::move(cut));
+    };
+    add("no segments", 3, 4, 0, [](std::size_t) { return 0; });
+    add("one empty segment", 0, 0, 1, [](std::size_t) { return 0; });
+    add("one segment", 0, 0, 1, [](std::size_t) { return 100; });
+    add("empty ones", 5, 5, many / 20, [](std::size_t) { return 0; });
+    add("one or two elements", 1, 0, many / 4, [](std::size_t k) { return 1 + k % 2; });
+    add("every short length", 7, 2, 150, [](std::size_t k) { return k; });
+    add("random short lengths", 0, 9, many / 16, [&](std::size_t) { return random() % 33; });
+    add("equal lengths", 0, 0, 40, [](std::size_t) { return 77; });
+    add("a power law", 2, 0, many / 100, [&](std::size_t) { return many / 20 / (1 + random() % (many / 20)); });
+    add("one giant among tiny ones", 0, 1, 1000, [&](std::size_t k) { return k == 500 ? 2 * many + 3 : k % 3; });
+    return all;
+}
+
+template <class Target, class Offset, class F>
+void on_every_cut(F f)
+{
+    auto random = generator();
+    for (const auto& cut : cut_arrays<Offset>(random, many_elements<Target>)) {
+        SCOPED_TRACE(cut.name);
+        f(cut, random);
+    }
+}
+
+template <class Target, class T, class Result, class Offset, class Op>
+void expect_segment_folds(Op op)
+{
+    using accumulator = accumulator_t<Op, T>;
+    on_every_cut<Target, Offset>([&](const auto& cut, auto& random) {
+        const host_array<T> values = random_array<T>(random, cut.elements);
+        const std::size_t count = cut.offsets.size() - 1;
+        host_array<Result> expected(count);
+        for (std::size_t k = 0; k < count; ++k) {
+            const auto first = static_cast<std::size_t>(cut.offsets[k]);
+            const auto length = static_cast<std::size_t>(cut.offsets[k + 1]) - first;
+            const auto line = converted<accumulator>(values.span().subspan(first, length));
+            expected[k] =
+                as_expected<Result>(length == 0 ? fold_of_nothing<accumulator>(op) : literal_fold(line.span(), op));
+        }
+        const target_array<Target, T> in(values.span());
+        const target_array<Target, Offset> offsets{std::span<const Offset>(cut.offsets)};
+        on_every_variant<Target>([&](const Target& target) {
+            target_array<Target, Result> out(count);
+            check_offsets(target, offsets.const_span(), cut.elements);
+            segmented_reduce(target, in.const_span(), offsets.const_span(), out.span(), op);
+            ASSERT_TRUE(bits_equal(out.to_host(), expected));
+        });
+    });
+}
+
+TYPED_TEST_P(segments, sums_of_floats) { expect_segment_folds<TypeParam, float, float, std::int32_t>(plus{}); }
+TYPED_TEST_P(segments, maxima_of_bytes)
+{
+    expect_segment_folds<TypeParam, std::int8_t, std::int8_t, std::uint64_t>(maximum{});
+}
+TYPED_TEST_P(segments, compositions)
+{
+    expect_segment_folds<TypeParam, wrapping_map, wrapping_map, std::int64_t>(wrapping_composition);
+}
+
+// scan(target, in, offsets, out); expected(line).
+template <class Target, class T, class Offset, class Scan, class Expected>
+void expect_segment_scans(Scan scan, Expected expected_of_line)
+{
+    on_every_cut<Target, Offset>([&](const auto& cut, auto& random) {
+        const host_array<T> values = random_array<T>(random, cut.elements);
+        const target_array<Target, T> in(values.span());
+        const target_array<Target, Offset> offsets{std::span<const Offset>(cut.offsets)};
+        const auto expected_in = [&](host_array<T> all) {
+            for (std::size_t k = 0; k + 1 < cut.offsets.size(); ++k) {
+                const auto first = static_cast<std::size_t>(cut.offsets[k]);
+                const auto length = static_cast<std::size_t>(cut.offsets[k + 1]) - first;
+                std::ranges::copy(expected_of_line(values.span().subspan(first, length)).span(), all.begin() + first);
+            }
+            return all;
+        };
+        on_every_variant<Target>([&](const Target& target) {
+            target_array<Target, T> out(cut.elements);
+            const host_array<T> expected = expected_in(out.to_host());
+            scan(target, in.const_span(), offsets.const_span(), out.span());
+            ASSERT_TRUE(bits_equal(out.to_host(), expected));
+        });
+        target_array<Target, T> in_place(values.span());
+        scan(Target{}, in_place.const_span(), offsets.const_span(), in_place.span());
+        ASSERT_TRUE(bits_equal(in_place.to_host(), expected_in(values))) << "in place";
+    });
+}
+
+TYPED_TEST_P(segments, inclusive_scans)
+{
+    expect_segment_scans<TypeParam, float, std::int64_t>(
+        [](const TypeParam& target, auto in, auto offsets, auto out) {
+            segmented_inclusive_scan(target, in, offsets, out, plus{});
+        },
+        [](std::span<const float> line) { return converted<float>(literal_folds(line, plus{}).span()); });
+}
+TYPED_TEST_P(segments, exclusive_scans)
+{
+    expect_segment_scans<TypeParam, double, std::uint32_t>(
+        [](const TypeParam& target, auto in, auto offsets, auto out) {
+            segmented_exclusive_scan(target, in, offsets, out, plus{});
+        },
+        [](std::span<const double> line) {
+            auto results = converted<double>(literal_folds(line, plus{}).span());
+            std::shift_right(results.begin(), results.end(), 1);
+            if (results.size() != 0)
+                results[0] = 0;
+            return results;
+        });
+}
+TYPED_TEST_P(segments, exclusive_scans_with_an_initial_value)
+{
+    static constexpr wrapping_map first{5, 9};
+    expect_segment_scans<TypeParam, wrapping_map, std::int32_t>(
+        [](const TypeParam& target, auto in, auto offsets, auto out) {
+            segmented_exclusive_scan(target, in, offsets, out, wrapping_composition, first);
+        },
+        [](std::span<const wrapping_map> line) {
+            host_array<wrapping_map> results(line.size());
+            const auto folds = literal_folds(line, wrapping_composition);
+            for (std::size_t i = 0; i < line.size(); ++i)
+                results[i] = i == 0 ? first : wrapping_composition(first, folds[i - 1]);
+            return results;
+        });
+}
+
+TYPED_TEST_P(segments, wrong_offsets_are_named_on_request)
+{
+    const auto why = [](auto call) -> std::string {
+        try {
+            call();
+        } catch (const error& failure) {
+            EXPECT_EQ(failure.kind(), error_kind::invalid_argument);
+            return failure.what();
+        }
+        return "no error";
+    };
+    const auto wrong = [&](const std::vector<std::int32_t>& offsets) {
+        const target_array<TypeParam, std::int32_t> there{std::span<const std::int32_t>(offsets)};
+        return why([&] { check_offsets(TypeParam{}, there.const_span(), 10); });
+    };
+    EXPECT_EQ(wrong({0, 3, 3, 10}), "no error");
+    EXPECT_NE(wrong({0, 3, 2, 10}).find("offset 2 of 4"), std::string::npos);
+    EXPECT_NE(wrong({0, 3, 5, 11}).find("offset 3 of 4"), std::string::npos);
+    EXPECT_NE(wrong({-1, 3, 5, 10}).find("offset 0 of 4"), std::string::npos);
+    EXPECT_NE(wrong({}).find("no offsets"), std::string::npos);
+    std::vector<std::int32_t> many(300'000, 4); // the first of several
+    many[250'001] = 3;
+    many[70'000] = 11;
+    EXPECT_NE(wrong(many).find("offset 70000 of 300000"), std::string::npos);
+
+    const target_array<TypeParam, float> in(10);
+    target_array<TypeParam, float> out(10);
+    const std::vector<std::int32_t> three{0, 3, 5, 10};
+    const target_array<TypeParam, std::int32_t> offsets{std::span<const std::int32_t>(three)};
+    const auto call = [&](std::size_t results) {
+        return why([&] {
+            segmented_reduce(TypeParam{}, in.const_span(), offsets.const_span(), out.span().first(results), plus{});
+        });
+    };
+    EXPECT_EQ(call(3), "no error");
+    EXPECT_NE(call(2).find("fewer elements than segments"), std::string::npos);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(segments, sums_of_floats, maxima_of_bytes, compositions, inclusive_scans, exclusive_scans,
+                            exclusive_scans_with_an_initial_value, wrong_offsets_are_named_on_request);
+
+} // namespace upsweep::test
