@@ -5,6 +5,7 @@
 // answer to the bit (docs/fold-order.md).
 
 #include <upsweep/axis.hpp>
+#include <upsweep/by_key.hpp>
 #include <upsweep/error.hpp>
 #include <upsweep/histogram.hpp>
 #include <upsweep/joint_histogram.hpp>
@@ -13,6 +14,7 @@
 #include <upsweep/partial.hpp>
 #include <upsweep/reduce.hpp>
 #include <upsweep/scan.hpp>
+#include <upsweep/segmented.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/types.hpp>
 #include <upsweep/view.hpp>

@@ -1,0 +1,250 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <upsweep/cpu/grain_totals.hpp>
+#include <upsweep/cpu/parallel.hpp>
+#include <upsweep/cpu/reduce.hpp>
+#include <upsweep/cpu/scan.hpp>
+#include <upsweep/cpu/segmented.hpp>
+#include <upsweep/engine.hpp>
+#include <upsweep/error.hpp>
+#include <upsweep/op.hpp>
+#include <upsweep/target.hpp>
+#include <upsweep/verb/by_key.hpp>
+
+// Runs of equal keys are found by comparing neighbours, which gives each run its number by a scan of flags. What is folded by key then
+// is folded by segments: a run's fold begins where the run does, and not where a piece of the array does.
+namespace upsweep::cpu_engine {
+
+// What runs some elements begin.
+struct run_heads {
+    std::size_t count = 0;
+    std::size_t last = 0; // where the last one begins, if there is one
+
+    friend run_heads operator+(const run_heads& before, const run_heads& after)
+    {
+        return {before.count + after.count, after.count != 0 ? after.last : before.last};
+    }
+};
+
+// Elements in which one thread looks for runs at a time: twice, the second time in its cache.
+inline constexpr std::size_t keys_a_piece = std::size_t{1} << 14;
+
+// Elements whose comparisons are one loop without branches.
+inline constexpr std::size_t keys_a_block = 256;
+
+template <class In>
+bool begins_run(In in, std::size_t i)
+{
+    const auto at = [&](std::size_t k) -> decltype(auto) { return in[static_cast<std::iter_difference_t<In>>(k)]; };
+    return i == 0 || !(at(i) == at(i - 1));
+}
+
+// How many of at most keys_a_block elements begin a run.
+template <class In>
+std::size_t count_heads(In in, std::size_t begin, std::size_t end)
+{
+    const auto at = [&](std::size_t k) -> decltype(auto) { return in[static_cast<std::iter_difference_t<In>>(k)]; };
+    std::uint32_t count = begin == 0 && end != 0 ? 1 : 0;
+    for (std::size_t i = std::max<std::size_t>(begin, 1); i < end; ++i)
+        count += static_cast<std::uint32_t>(!(at(i) == at(i - 1)));
+    return count;
+}
+
+template <class In>
+run_heads heads_in(In in, std::size_t begin, std::size_t end)
+{
+    run_heads heads;
+    std::size_t end_of_last = 0; // of the last block with a head
+    for (std::size_t i = begin; i < end; i += keys_a_block) {
+        const std::size_t stop = std::min(end, i + keys_a_block);
+        const std::size_t count = count_heads(in, i, stop);
+        heads.count += count;
+        end_of_last = count != 0 ? stop : end_of_last;
+    }
+    if (heads.count != 0)
+        for (heads.last = end_of_last - 1; !begins_run(in, heads.last);)
+            --heads.last;
+    return heads;
+}
+
+// Calls f(i) for each of at most keys_a_block elements that begin a run. Where many do, they are found without branches, which would be a
+// matter of luck.
+template <class In, class F>
+void with_heads(In in, std::size_t begin, std::size_t end, F f)
+{
+    constexpr std::size_t few = keys_a_block / 16;
+    const std::size_t count = count_heads(in, begin, end);
+    if (count <= few) {
+        for (std::size_t i = begin, left = count; left != 0; ++i)
+            if (begins_run(in, i)) {
+                f(i);
+                --left;
+            }
+        return;
+    }
+    std::array<std::size_t, keys_a_block> found;
+    std::size_t next = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+        found[next] = i;
+        next += begins_run(in, i) ? 1 : 0;
+    }
+    for (std::size_t k = 0; k < count; ++k)
+        f(found[k]);
+}
+
+// Calls take(heads_before, begin, end) for pieces of `count` elements with heads, on all threads, and returns the heads of all. A thread that needs
+// to know the heads of a piece whose thread is late counts them itself.
+template <class In, class Take>
+run_heads for_each_piece_of_runs(const cpu& target, In in, std::size_t count, Take take)
+{
+    const std::size_t pieces = (count + keys_a_piece - 1) / keys_a_piece;
+    const auto heads_of = [&](std::size_t k) {
+        return heads_in(in, k * keys_a_piece, std::min(count, (k + 1) * keys_a_piece));
+    };
+    grain_totals<run_heads> totals(pieces);
+    const auto work = [&](std::size_t) {
+        run_heads before;
+        std::size_t learned = 0;
+        for (auto k = totals.take(); k; k = totals.take()) {
+            totals.tell(*k, heads_of(*k));
+            for (; learned < *k; ++learned) {
+                if (!totals.is_known_soon(learned))
+                    totals.tell(learned, heads_of(learned));
+                before = before + totals[learned];
+            }
+            if (totals[*k].count != 0)
+                take(before, *k * keys_a_piece, std::min(count, (*k + 1) * keys_a_piece));
+        }
+    };
+    if (pieces < 2)
+        work(0);
+    else
+        for_each_index(target, static_cast<std::size_t>(thread_count(target)), work);
+    run_heads all;
+    for (std::size_t k = 0; k < pieces; ++k)
+        all = all + totals[k];
+    return all;
+}
+
+// Calls begin(run, element, before) for each run, where `before` is where the run before it begins. Returns the heads of all.
+template <class In, class Begin>
+run_heads for_each_run(const cpu& target, In in, std::size_t count, Begin begin)
+{
+    return for_each_piece_of_runs(target, in, count, [&](run_heads heads, std::size_t first, std::size_t end) {
+        for (std::size_t i = first; i < end; i += keys_a_block) {
+            const std::size_t stop = std::min(end, i + keys_a_block);
+            with_heads(in, i, stop, [&](std::size_t k) {
+                begin(heads.count, k, heads.last);
+                heads = {heads.count + 1, k};
+            });
+        }
+    });
+}
+
+// Where each run begins, and the end of the last one: segments of the values.
+template <class In>
+std::vector<std::uint64_t> offsets_of_runs(const cpu& target, In keys, std::size_t count)
+{
+    const std::size_t runs =
+        for_each_piece_of_runs(target, keys, count, [](const run_heads&, std::size_t, std::size_t) {}).count;
+    std::vector<std::uint64_t> offsets(runs + 1);
+    for_each_run(target, keys, count,
+                 [&](std::size_t run, std::size_t i, std::size_t) { offsets[run] = static_cast<std::uint64_t>(i); });
+    offsets[runs] = count;
+    return offsets;
+}
+
+} // namespace upsweep::cpu_engine
+
+namespace upsweep::detail {
+
+template <>
+struct engine<cpu, verb::runs> {
+    template <class In, class Values, class Lengths, class Runs>
+    static void encode(const cpu& target, In in, std::size_t count, Values values, Lengths lengths, std::size_t room,
+                       Runs* runs)
+    {
+        using length = std::iter_value_t<Lengths>;
+        const auto put_length = [&](std::size_t run, std::size_t elements) {
+            lengths[static_cast<std::iter_difference_t<Lengths>>(run)] = static_cast<length>(elements);
+        };
+        const auto heads =
+            cpu_engine::for_each_run(target, in, count, [&](std::size_t run, std::size_t i, std::size_t before) {
+                if (run < room)
+                    values[static_cast<std::iter_difference_t<Values>>(run)] =
+                        in[static_cast<std::iter_difference_t<In>>(i)];
+                if (run != 0 && run <= room)
+                    put_length(run - 1, i - before);
+            });
+        if (heads.count > room)
+            refuse_runs("run_length_encode", heads.count, room);
+        if (heads.count != 0)
+            put_length(heads.count - 1, count - heads.last);
+        *runs = static_cast<Runs>(heads.count);
+    }
+
+    template <class Values, class Lengths, class Out>
+    static void decode(const cpu& target, Values values, Lengths lengths, std::size_t runs, Out out, std::size_t room)
+    {
+        std::vector<std::uint64_t> ends(runs);
+        engine<cpu, verb::scan>::template scan<scan_kind::inclusive, std::uint64_t>(target, lengths, ends.data(), runs,
+                                                                                    plus{}, nullptr);
+        const std::size_t count = runs != 0 ? ends.back() : 0;
+        if (count > room || !std::ranges::is_sorted(ends))
+            throw error(error_kind::invalid_argument, "run_length_decode",
+                        "the runs have " + std::to_string(count) + " elements, and the output " + std::to_string(room),
+                        "make room for the sum of the lengths, none of which is negative");
+        // Threads share the output, and not the runs, one of which may be all of it.
+        constexpr std::size_t at_once = std::size_t{1} << 16;
+        cpu_engine::for_each_index(target, (count + at_once - 1) / at_once, [&](std::size_t task) {
+            std::size_t at = task * at_once;
+            const std::size_t stop = std::min(count, at + at_once);
+            auto run = std::ranges::upper_bound(ends, at) - ends.begin();
+            for (; at < stop; ++run) {
+                const std::size_t end = std::min<std::size_t>(stop, ends[static_cast<std::size_t>(run)]);
+                std::fill_n(out + static_cast<std::iter_difference_t<Out>>(at), end - at,
+                            values[static_cast<std::iter_difference_t<Values>>(run)]);
+                at = end;
+            }
+        });
+    }
+
+    template <class Acc, class Keys, class Values, class KeysOut, class Totals, class Runs, class Op>
+    static void reduce(const cpu& target, Keys keys, Values values, std::size_t count, KeysOut keys_out, Totals totals,
+                       std::size_t room, Runs* runs, const Op& op)
+    {
+        const std::vector<std::uint64_t> offsets = cpu_engine::offsets_of_runs(target, keys, count);
+        const std::size_t found = offsets.size() - 1;
+        if (found > room)
+            refuse_runs("reduce_by_key", found, room);
+        constexpr std::size_t keys_a_task = 4096;
+        cpu_engine::for_each_index(target, (found + keys_a_task - 1) / keys_a_task, [&](std::size_t task) {
+            for (std::size_t k = task * keys_a_task; k < std::min(found, (task + 1) * keys_a_task); ++k)
+                keys_out[static_cast<std::iter_difference_t<KeysOut>>(k)] =
+                    keys[static_cast<std::iter_difference_t<Keys>>(offsets[k])];
+        });
+        engine<cpu, verb::reduce_segments>::template fold<Acc>(target, values, std::span(offsets), totals, op);
+        *runs = static_cast<Runs>(found);
+    }
+
+    template <scan_kind Kind, class Acc, class Keys, class Values, class Out, class Op>
+    static void scan(const cpu& target, Keys keys, Values values, std::size_t count, Out out, const Op& op,
+                     const Acc* init)
+    {
+        const std::vector<std::uint64_t> offsets = cpu_engine::offsets_of_runs(target, keys, count);
+        engine<cpu, verb::scan_segments>::template scan<Kind, Acc>(target, values, std::span(offsets), out, op, init);
+    }
+};
+
+} // namespace upsweep::detail
