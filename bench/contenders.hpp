@@ -28,6 +28,7 @@ const versions& versions_in_use();
 void measure_reduce(session& run, numpy_peer& numpy);
 void measure_scan(session& run, numpy_peer& numpy);
 void measure_histogram(session& run, numpy_peer& numpy);
+void measure_shapes(session& run, numpy_peer& numpy);
 void measure_file(session& run);
 void measure_text(session& run);
 

@@ -78,6 +78,7 @@ void run(bench::settings settings, bool smoke, std::size_t threads, const std::s
     bench::measure_reduce(session, numpy);
     bench::measure_scan(session, numpy);
     bench::measure_histogram(session, numpy);
+    bench::measure_shapes(session, numpy);
     bench::measure_file(session);
     bench::measure_text(session);
     fmt::print("{}", session.table());

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 #include <upsweep/axis.hpp>
+#include <upsweep/image.hpp>
 
 #include "view_shapes.hpp"
 
@@ -248,6 +249,44 @@ TYPED_TEST_P(along_axis, means)
     EXPECT_EQ(out.to_host()[1], 8.0 / 3.0);
 }
 
+TYPED_TEST_P(along_axis, integral_images)
+{
+    auto random = generator();
+    constexpr std::size_t images = 2;
+    constexpr std::size_t rows = 37;
+    constexpr std::size_t columns = 70;
+    const auto values = random_array<std::uint8_t>(random, images * rows * columns);
+    const target_array<TypeParam, std::uint8_t> in(values.span());
+    target_array<TypeParam, std::uint32_t> out(values.size());
+    integral_image(TypeParam{}, view<const std::uint8_t, 3>(in.const_span().data(), {images, rows, columns}),
+                   view<std::uint32_t, 3>(out.span().data(), {images, rows, columns}));
+    const host_array<std::uint32_t> sums = out.to_host();
+    std::vector<std::uint32_t> above(columns); // of the rows of an image so far, column by column
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::size_t column = i % columns;
+        above[column] = (i / columns % rows == 0 ? 0 : above[column]) + values[i];
+        std::uint32_t expected = 0;
+        for (std::size_t k = 0; k <= column; ++k)
+            expected += above[k];
+        ASSERT_EQ(sums[i], expected) << i;
+    }
+    // Floats in place: the bits are those of the rows first, and then of the columns.
+    const host_array<float> pixels = random_array<float>(random, rows * columns);
+    host_array<float> expected = pixels;
+    for (const std::size_t k : {1UL, 0UL}) {
+        const split lines = split_at(std::array{rows, columns}, k);
+        for (std::size_t line = 0; line < lines.lines(); ++line) {
+            const auto results = inclusive_results<float, float>(line_of(expected, lines, line), plus{});
+            for (std::size_t i = 0; i < lines.length; ++i)
+                expected[lines.at(line, i)] = results[i];
+        }
+    }
+    target_array<TypeParam, float> image(pixels.span());
+    const view<float, 2> in_place(image.span().data(), {rows, columns});
+    integral_image(TypeParam{}, in_place, in_place);
+    EXPECT_TRUE(bits_equal(image.to_host(), expected));
+}
+
 // --- nothing, and what is refused -----------------------------------------------------------------------------------
 
 TYPED_TEST_P(along_axis, lines_without_elements)
@@ -300,7 +339,7 @@ TYPED_TEST_P(along_axis, wrong_shapes_are_refused)
 
 REGISTER_TYPED_TEST_SUITE_P(along_axis, sums_of_floats, sums_of_bytes_as_doubles, products_of_half_floats, composition,
                             inclusive_scans_of_floats, exclusive_scans_of_bytes_as_half_floats,
-                            exclusive_scans_with_an_initial_value, nan_has_one_pattern, means, lines_without_elements,
-                            wrong_shapes_are_refused);
+                            exclusive_scans_with_an_initial_value, nan_has_one_pattern, means, integral_images,
+                            lines_without_elements, wrong_shapes_are_refused);
 
 } // namespace upsweep::test

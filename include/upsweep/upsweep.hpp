@@ -8,6 +8,7 @@
 #include <upsweep/by_key.hpp>
 #include <upsweep/error.hpp>
 #include <upsweep/histogram.hpp>
+#include <upsweep/image.hpp>
 #include <upsweep/joint_histogram.hpp>
 #include <upsweep/matrix_histogram.hpp>
 #include <upsweep/op.hpp>

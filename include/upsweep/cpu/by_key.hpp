@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -78,29 +79,27 @@ run_heads heads_in(In in, std::size_t begin, std::size_t end)
     return heads;
 }
 
-// Calls f(i) for each of at most keys_a_block elements that begin a run. Where many do, they are found without branches, which would be a
-// matter of luck.
-template <class In, class F>
-void with_heads(In in, std::size_t begin, std::size_t end, F f)
+// Which of at most keys_a_block elements begin a run. Where many do, they are found without branches, which would be a matter of luck.
+using heads_of_block = std::array<std::size_t, keys_a_block>;
+template <class In>
+std::span<const std::size_t> find_heads(In in, std::size_t begin, std::size_t end, heads_of_block& found)
 {
     constexpr std::size_t few = keys_a_block / 16;
     const std::size_t count = count_heads(in, begin, end);
-    if (count <= few) {
-        for (std::size_t i = begin, left = count; left != 0; ++i)
-            if (begins_run(in, i)) {
-                f(i);
-                --left;
-            }
-        return;
-    }
-    std::array<std::size_t, keys_a_block> found;
     std::size_t next = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-        found[next] = i;
-        next += begins_run(in, i) ? 1 : 0;
-    }
-    for (std::size_t k = 0; k < count; ++k)
-        f(found[k]);
+    if (count == end - begin)
+        std::iota(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), begin);
+    else if (count <= few)
+        for (std::size_t i = begin; next != count; ++i) {
+            if (begins_run(in, i))
+                found[next++] = i;
+        }
+    else
+        for (std::size_t i = begin; i < end; ++i) {
+            found[next] = i;
+            next += begins_run(in, i) ? 1 : 0;
+        }
+    return {found.data(), count};
 }
 
 // Calls take(heads_before, begin, end) for pieces of `count` elements with heads, on all threads, and returns the heads of all. A thread that needs
@@ -137,17 +136,18 @@ run_heads for_each_piece_of_runs(const cpu& target, In in, std::size_t count, Ta
     return all;
 }
 
-// Calls begin(run, element, before) for each run, where `before` is where the run before it begins. Returns the heads of all.
+// Calls begin(heads_before, found) for the elements that begin runs, some hundred at most at a time. Returns the heads of all.
 template <class In, class Begin>
 run_heads for_each_run(const cpu& target, In in, std::size_t count, Begin begin)
 {
     return for_each_piece_of_runs(target, in, count, [&](run_heads heads, std::size_t first, std::size_t end) {
+        heads_of_block block;
         for (std::size_t i = first; i < end; i += keys_a_block) {
-            const std::size_t stop = std::min(end, i + keys_a_block);
-            with_heads(in, i, stop, [&](std::size_t k) {
-                begin(heads.count, k, heads.last);
-                heads = {heads.count + 1, k};
-            });
+            const auto found = find_heads(in, i, std::min(end, i + keys_a_block), block);
+            if (found.empty())
+                continue;
+            begin(heads, found);
+            heads = {heads.count + found.size(), found.back()};
         }
     });
 }
@@ -156,12 +156,13 @@ run_heads for_each_run(const cpu& target, In in, std::size_t count, Begin begin)
 template <class In>
 std::vector<std::uint64_t> offsets_of_runs(const cpu& target, In keys, std::size_t count)
 {
-    const std::size_t runs =
-        for_each_piece_of_runs(target, keys, count, [](const run_heads&, std::size_t, std::size_t) {}).count;
-    std::vector<std::uint64_t> offsets(runs + 1);
-    for_each_run(target, keys, count,
-                 [&](std::size_t run, std::size_t i, std::size_t) { offsets[run] = static_cast<std::uint64_t>(i); });
-    offsets[runs] = count;
+    const run_heads all =
+        for_each_piece_of_runs(target, keys, count, [](const run_heads&, std::size_t, std::size_t) {});
+    std::vector<std::uint64_t> offsets(all.count + 1);
+    for_each_run(target, keys, count, [&](const run_heads& before, std::span<const std::size_t> found) {
+        std::ranges::copy(found, offsets.begin() + static_cast<std::ptrdiff_t>(before.count));
+    });
+    offsets.back() = count;
     return offsets;
 }
 
@@ -179,13 +180,16 @@ struct engine<cpu, verb::runs> {
         const auto put_length = [&](std::size_t run, std::size_t elements) {
             lengths[static_cast<std::iter_difference_t<Lengths>>(run)] = static_cast<length>(elements);
         };
-        const auto heads =
-            cpu_engine::for_each_run(target, in, count, [&](std::size_t run, std::size_t i, std::size_t before) {
-                if (run < room)
-                    values[static_cast<std::iter_difference_t<Values>>(run)] =
-                        in[static_cast<std::iter_difference_t<In>>(i)];
-                if (run != 0 && run <= room)
-                    put_length(run - 1, i - before);
+        const auto heads = cpu_engine::for_each_run(
+            target, in, count, [&](const cpu_engine::run_heads& before, std::span<const std::size_t> found) {
+                const std::size_t fit = std::min(found.size(), room - std::min(room, before.count));
+                for (std::size_t k = 0; k < fit; ++k)
+                    values[static_cast<std::iter_difference_t<Values>>(before.count + k)] =
+                        in[static_cast<std::iter_difference_t<In>>(found[k])];
+                if (before.count != 0 && before.count <= room) // ends the run before
+                    put_length(before.count - 1, found[0] - before.last);
+                for (std::size_t k = 0; k + 1 < found.size() && k < fit; ++k)
+                    put_length(before.count + k, found[k + 1] - found[k]);
             });
         if (heads.count > room)
             refuse_runs("run_length_encode", heads.count, room);

@@ -32,6 +32,7 @@ void fold_serially(fold_stack<Acc, Op>& stack, In in, std::size_t count, const O
     constexpr std::size_t large = block_size<Acc>;
     constexpr std::size_t small = small_block_size<Acc>;
     constexpr std::size_t medium = std::max(large / 8, small);
+    constexpr std::size_t tiny = std::min<std::size_t>(8, small);
 
     for (std::size_t i = 0; i < count;) {
         const std::size_t left = count - i;
@@ -44,6 +45,9 @@ void fold_serially(fold_stack<Acc, Op>& stack, In in, std::size_t count, const O
         } else if (left >= small && stack.count() % small == 0) {
             stack.push(block_total<small, Acc>(in + i, op), level_of<small>);
             i += small;
+        } else if (left >= tiny && stack.count() % tiny == 0) {
+            stack.push(block_total<tiny, Acc>(in + i, op), level_of<tiny>);
+            i += tiny;
         } else {
             stack.push(load<Acc>(in, i), 0);
             ++i;

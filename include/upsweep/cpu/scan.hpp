@@ -111,7 +111,14 @@ private:
             results[count - 1] = end;
         if (has_nan || detail::is_nan_of<Op>(end) || options_.init != nullptr)
             name_results(std::span(results).first(count));
-        store_results(results.data(), out, count);
+        if constexpr (is_direct<Acc, Out>) {
+            if (options_.store == store_kind::streamed)
+                stream_bytes(results.data(), std::to_address(out), count * sizeof(Acc));
+            else
+                store_results(results.data(), out, count);
+        } else {
+            store_results(results.data(), out, count);
+        }
         fold_ = end;
     }
 
