@@ -27,7 +27,7 @@ struct scan_lines;
 struct reduce_segments;
 struct scan_segments;
 struct check_segments;
-struct runs; // of equal keys
+struct runs;    // of equal keys
 struct reducer; // what comes in pieces
 struct scanner;
 struct counter;
