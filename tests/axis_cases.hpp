@@ -215,6 +215,21 @@ TYPED_TEST_P(along_axis, exclusive_scans_with_an_initial_value)
         });
 }
 
+TYPED_TEST_P(along_axis, whether_any_element_is_true) { expect_reductions<TypeParam, float, bool>(logical_or{}); }
+TYPED_TEST_P(along_axis, exclusive_scans_of_truths)
+{
+    expect_scans<TypeParam, bool, bool>([](const TypeParam& target, const auto& in, axis along,
+                                           const auto& out) { exclusive_scan(target, in, along, out, logical_and{}); },
+                                        [](const host_array<bool>& line) {
+                                            host_array<bool> results =
+                                                inclusive_results<bool, bool>(line, logical_and{});
+                                            std::shift_right(results.begin(), results.end(), 1);
+                                            if (results.size() != 0)
+                                                results[0] = true;
+                                            return results;
+                                        });
+}
+
 TYPED_TEST_P(along_axis, nan_has_one_pattern)
 {
     auto random = generator();
@@ -339,7 +354,8 @@ TYPED_TEST_P(along_axis, wrong_shapes_are_refused)
 
 REGISTER_TYPED_TEST_SUITE_P(along_axis, sums_of_floats, sums_of_bytes_as_doubles, products_of_half_floats, composition,
                             inclusive_scans_of_floats, exclusive_scans_of_bytes_as_half_floats,
-                            exclusive_scans_with_an_initial_value, nan_has_one_pattern, means, integral_images,
+                            exclusive_scans_with_an_initial_value, whether_any_element_is_true,
+                            exclusive_scans_of_truths, nan_has_one_pattern, means, integral_images,
                             lines_without_elements, wrong_shapes_are_refused);
 
 } // namespace upsweep::test

@@ -79,6 +79,25 @@ TEST(third_target, reduces_and_scans)
     EXPECT_EQ(calls, 5);
 }
 
+TEST(third_target, folds_lines_and_segments)
+{
+    int calls = 0;
+    const noted_target target{&calls};
+    const up::view<const int, 2> matrix(samples.data(), {2, 3}); // 0 1 1 and 2 3 3
+    std::vector<std::int64_t> columns(3);
+    up::reduce(target, matrix, up::axis{0}, up::view(columns), up::plus{});
+    EXPECT_EQ(columns, (std::vector<std::int64_t>{2, 4, 4}));
+    std::vector<int> out(6);
+    up::inclusive_scan(target, matrix, up::axis{1}, up::view(out.data(), {2, 3}), up::plus{});
+    EXPECT_EQ(out, (std::vector<int>{0, 1, 2, 2, 5, 8}));
+    const std::vector<std::uint32_t> offsets{0, 2, 2, 6};
+    up::segmented_reduce(target, samples, offsets, columns, up::plus{});
+    EXPECT_EQ(columns, (std::vector<std::int64_t>{1, 0, 9}));
+    up::segmented_exclusive_scan(target, samples, offsets, out, up::plus{}, 7);
+    EXPECT_EQ(out, (std::vector<int>{7, 7, 7, 8, 10, 13}));
+    EXPECT_EQ(calls, 4);
+}
+
 TEST(third_target, counts_a_range_and_a_matrix)
 {
     int calls = 0;
@@ -146,6 +165,9 @@ TEST(third_target, is_called_with_checked_arguments_alone)
     std::vector<int> too_short(5);
     EXPECT_THROW((void)up::reduce(target, std::vector<int>{}, up::minimum{}), up::error);
     EXPECT_THROW(up::inclusive_scan(target, samples, too_short), up::error);
+    const up::view<const int, 2> rows(samples.data(), {2, 3});
+    EXPECT_THROW(up::reduce(target, rows, up::axis{2}, up::view(too_short), up::plus{}), up::error);
+    EXPECT_THROW(up::segmented_reduce(target, samples, std::vector<int>{}, too_short, up::plus{}), up::error);
     EXPECT_THROW(up::histogram(target, samples, two_bins, counts), up::error);
     EXPECT_THROW(up::histogram(target, up::matrix<int>(samples.data(), 2, 3, 1), two_bins, counts), up::error);
     EXPECT_THROW(up::histogram_rows(target, image, two_bins, counts, out_of_range), up::error);

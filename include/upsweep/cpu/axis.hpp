@@ -80,6 +80,10 @@ void with_line(const view<T, Rank>& in, std::size_t line, F f)
         f(view<T, 1>(first, {in.extent(0)}, {in.stride(0)}).begin());
 }
 
+// One value a line. A vector of bool would not have them side by side.
+template <class T>
+using row_of_values = std::unique_ptr<T[]>;
+
 // Writes the first elements of neighbouring lines.
 template <class Out, std::size_t Rank>
 void write_row(const view<Out, Rank>& out, std::size_t first, std::size_t count, const Out* elements)
@@ -104,13 +108,14 @@ public:
 
     // `before`: the folds of what lies before the elements that will be folded, if anything does.
     separate_lines(const call& of, std::size_t first, std::size_t count, std::size_t, const Acc* before = nullptr)
-        : call_(of), first_(first), before_(count, of.op.template identity<Acc>())
+        : call_(of), first_(first), before_(std::make_unique<Acc[]>(count))
     {
         stacks_.reserve(count); // which would be copied as a whole
         for (std::size_t k = 0; k < count; ++k)
             stacks_.emplace_back(of.op);
+        std::fill_n(before_.get(), count, of.op.template identity<Acc>());
         if (before != nullptr)
-            std::copy_n(before, count, before_.begin());
+            std::copy_n(before, count, before_.get());
     }
 
     void fold(const line_piece& piece)
@@ -151,7 +156,7 @@ private:
     call call_;
     std::size_t first_;
     std::vector<fold_stack<Acc, Op>> stacks_;
-    std::vector<Acc> before_;
+    row_of_values<Acc> before_;
 };
 
 // Lines that are folded in lockstep.
@@ -204,8 +209,11 @@ public:
             for (const unit& u : units_)
                 scan_unit<size>(u, row, is_last ? end + u.in.line - first_ : nullptr);
         });
-        if (piece.first == 0 && call_.options.kind == scan_kind::exclusive)
-            write_row(call_.lines.out, first_, count_, std::vector<Out>(count_, call_.first).data());
+        if (piece.first == 0 && call_.options.kind == scan_kind::exclusive) {
+            const auto first = std::make_unique<Out[]>(count_);
+            std::fill_n(first.get(), count_, call_.first);
+            write_row(call_.lines.out, first_, count_, first.get());
+        }
     }
 
 private:
@@ -274,13 +282,12 @@ private:
         }
         if constexpr (std::same_as<Acc, Out>)
             if (u.out.first != nullptr && u.out.stride == 1 && u.out.lines == u.lanes && call_.options.init == nullptr)
-                return scan_in_place_of_results<Rows>(u, row, rows, before, after);
+                return scan_to_output<Rows>(u, row, rows, before, after);
         scan_aside<Rows>(u, row, rows, before, after);
     }
 
     template <std::size_t Rows>
-    void scan_in_place_of_results(const unit& u, std::size_t row, const lane_rows<Acc>& rows, const Acc* before,
-                                  const Acc* after)
+    void scan_to_output(const unit& u, std::size_t row, const lane_rows<Acc>& rows, const Acc* before, const Acc* after)
     {
         const std::ptrdiff_t step = call_.lines.out.stride(0);
         Acc* const to = u.out.first + static_cast<std::ptrdiff_t>(row) * step;
@@ -357,9 +364,9 @@ void reduce_groups(const cpu& target, const line_call<Acc, T, Out, Rank, Op>& ca
             group.push(totals.get() + piece * lines + first, cuts.level);
         const std::size_t done = cuts.pieces * cuts.piece();
         group.fold({done, length - done});
-        const auto folds = std::make_unique<Acc[]>(count);
+        const row_of_values<Acc> folds = std::make_unique<Acc[]>(count);
         group.write_folds(folds.get());
-        const auto results = std::make_unique<Out[]>(count);
+        const row_of_values<Out> results = std::make_unique<Out[]>(count);
         for (std::size_t line = 0; line < count; ++line)
             finish(folds[line], results[line]);
         write_row(call.lines.out, first, count, results.get());
@@ -372,7 +379,7 @@ template <class Group, class Acc, class T, class Out, std::size_t Rank, class Op
 class piece_scan {
 public:
     using call = line_call<Acc, T, Out, Rank, Op>;
-    using folds = std::vector<Acc>;
+    using folds = row_of_values<Acc>;
 
     piece_scan(const call& of, const line_cuts& cuts, std::size_t first, std::size_t count, grain_totals<folds>& totals)
         : call_(of), cuts_(cuts), first_(first), count_(count), totals_(totals),
@@ -389,14 +396,6 @@ public:
         stream_fence();
     }
 
-    // The folds of all pieces, when all have been told.
-    folds fold_of_all()
-    {
-        while (learned_ < cuts_.pieces)
-            learn_next();
-        return fold_of_learned();
-    }
-
 private:
     line_piece piece(std::size_t k) const { return {k * cuts_.piece(), cuts_.piece()}; }
 
@@ -404,8 +403,8 @@ private:
     {
         Group group(call_, first_, count_, cuts_.piece());
         group.fold(piece(k));
-        folds total(count_);
-        group.write_folds(total.data());
+        folds total = std::make_unique<Acc[]>(count_);
+        group.write_folds(total.get());
         return total;
     }
 
@@ -417,8 +416,8 @@ private:
         learn_next();
         const folds end = fold_of_learned();
         totals_.wait_for_readers(k);
-        Group group(call_, first_, count_, cuts_.piece(), before.data());
-        group.scan(piece(k), end.data());
+        Group group(call_, first_, count_, cuts_.piece(), before.get());
+        group.scan(piece(k), end.get());
     }
 
     // If the piece's thread is late, this one folds it.
@@ -430,12 +429,12 @@ private:
             if (!totals_.is_known(k))
                 totals_.tell(k, total_of(k));
         }
-        learned_totals_.push(totals_[k].data(), cuts_.level);
+        learned_totals_.push(totals_[k].get(), cuts_.level);
     }
     folds fold_of_learned() const
     {
-        folds all(count_);
-        learned_totals_.write_folds(all.data());
+        folds all = std::make_unique<Acc[]>(count_);
+        learned_totals_.write_folds(all.get());
         return all;
     }
 
@@ -465,14 +464,14 @@ void scan_groups(const cpu& target, const line_call<Acc, T, Out, Rank, Op>& call
             stream_fence();
             return;
         }
-        grain_totals<std::vector<Acc>> totals(cuts.pieces);
+        grain_totals<row_of_values<Acc>> totals(cuts.pieces);
         using scan_of_pieces = piece_scan<Group, Acc, T, Out, Rank, Op>;
         for_each_index(target, static_cast<std::size_t>(thread_count(target)),
                        [&](std::size_t) { scan_of_pieces(call, cuts, first, count, totals)(); });
         const std::size_t done = cuts.pieces * cuts.piece();
         Group rest(call, first, count, length);
         for (std::size_t piece = 0; piece < cuts.pieces; ++piece)
-            rest.push(totals[piece].data(), cuts.level);
+            rest.push(totals[piece].get(), cuts.level);
         rest.scan({done, length - done}, nullptr);
         stream_fence();
     };

@@ -50,18 +50,14 @@ public:
         constexpr std::size_t large = block_size<Acc>;
         constexpr std::size_t small = small_block_size<Acc>;
 
-        constexpr std::size_t medium = std::max(large / 4, small);
-
         fold_ = stack_.fold_after(before_);
         for (std::size_t i = 0; i < count;) {
             const std::size_t left = count - i;
             const bool begins = stack_.count() % large == 0;
             const bool whole = left >= large && begins;
             const bool part = left >= small && stack_.count() % small == 0;
-            if (begins && left < large && left > medium)
-                return scan_part<large>(in + i, out + i, left);
-            if (begins && left <= medium && left > 4 * small)
-                return scan_part<medium>(in + i, out + i, left);
+            if (begins && left < large && left > 4 * small)
+                return scan_part(in + i, out + i, left);
             i += whole  ? scan_block<large>(in + i, out + i, left)
                  : part ? scan_block<small>(in + i, out + i, left)
                         : scan_block<1>(in + i, out + i, left);
@@ -95,18 +91,18 @@ private:
 
     // The elements at the end are scanned as a block that is filled up with identities, which no result of theirs
     // depends on: one block takes less time than many small ones.
-    template <std::size_t Size>
     void scan_part(In in, Out out, std::size_t count)
     {
-        std::array<Acc, Size> elements;
+        constexpr std::size_t size = block_size<Acc>;
+        std::array<Acc, size> elements;
         load_elements(in, count, elements.data());
         std::fill(elements.begin() + static_cast<std::ptrdiff_t>(count), elements.end(), op_.template identity<Acc>());
-        block_scan<Size, Acc, Op> block;
+        block_scan<size, Acc, Op> block;
         block.up_sweep(elements.data(), op_);
         fold_serially(stack_, static_cast<const Acc*>(elements.data()), count, op_);
         const Acc end = end_ != nullptr ? *end_ : stack_.fold_after(before_);
-        std::array<Acc, Size> results;
-        const bool has_nan = down_sweep<Size, store_kind::cached>(block, end, results.data());
+        std::array<Acc, size> results;
+        const bool has_nan = down_sweep<size, store_kind::cached>(block, end, results.data());
         if (options_.kind == scan_kind::inclusive)
             results[count - 1] = end;
         if (has_nan || detail::is_nan_of<Op>(end) || options_.init != nullptr)
