@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <type_traits>
 
 #include <upsweep/axis.hpp>
 #include <upsweep/op.hpp>

@@ -423,13 +423,8 @@ private:
     // If the piece's thread is late, this one folds it.
     void learn_next()
     {
-        const std::size_t k = learned_++;
-        if (!totals_.is_known_soon(k)) {
-            const auto reading = totals_.read_grain(k);
-            if (!totals_.is_known(k))
-                totals_.tell(k, total_of(k));
-        }
-        learned_totals_.push(totals_[k].get(), cuts_.level);
+        const folds& total = totals_.learn(learned_++, [&](std::size_t k) { return total_of(k); });
+        learned_totals_.push(total.get(), cuts_.level);
     }
     folds fold_of_learned() const
     {

@@ -102,8 +102,8 @@ std::span<const std::size_t> find_heads(In in, std::size_t begin, std::size_t en
     return {found.data(), count};
 }
 
-// Calls take(heads_before, begin, end) for pieces of `count` elements with heads, on all threads, and returns the heads of all. A thread that needs
-// to know the heads of a piece whose thread is late counts them itself.
+// Calls take(heads_before, begin, end) for the pieces of `count` elements that have heads, on all threads, and returns the heads
+// of all.
 template <class In, class Take>
 run_heads for_each_piece_of_runs(const cpu& target, In in, std::size_t count, Take take)
 {
@@ -117,11 +117,8 @@ run_heads for_each_piece_of_runs(const cpu& target, In in, std::size_t count, Ta
         std::size_t learned = 0;
         for (auto k = totals.take(); k; k = totals.take()) {
             totals.tell(*k, heads_of(*k));
-            for (; learned < *k; ++learned) {
-                if (!totals.is_known_soon(learned))
-                    totals.tell(learned, heads_of(learned));
-                before = before + totals[learned];
-            }
+            while (learned < *k)
+                before = before + totals.learn(learned++, heads_of);
             if (totals[*k].count != 0)
                 take(before, *k * keys_a_piece, std::min(count, (*k + 1) * keys_a_piece));
         }

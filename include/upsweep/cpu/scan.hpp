@@ -244,13 +244,7 @@ private:
     // Puts the total of one more grain on the stack. If the grain's thread is late, this one folds the grain.
     void learn_next()
     {
-        const std::size_t k = learned_++;
-        if (!totals_.is_known_soon(k)) {
-            const auto reading = totals_.read_grain(k);
-            if (!totals_.is_known(k))
-                totals_.tell(k, total_of(k));
-        }
-        stack_.push(totals_[k], level_of<grain>);
+        stack_.push(totals_.learn(learned_++, [&](std::size_t k) { return total_of(k); }), level_of<grain>);
     }
 
     fold_stack<Acc, Op> stack_;
