@@ -125,6 +125,7 @@ request& now_pending(request_kind kind, void* pc)
 
 index3 cluster_extent() { return running_lane ? of(running_engine->launch().cluster) : (not_in_a_kernel(), index3{}); }
 unsigned warp_width() { return current_options().machine.warp_width; }
+unsigned generation() { return static_cast<unsigned>(current_options().machine.major); }
 unsigned lane_index() { return running_lane ? self().index - self().of->first : (not_in_a_kernel(), 0u); }
 bool inside_kernel() { return running_lane != nullptr; }
 

@@ -104,6 +104,22 @@ TEST(simulated, scan_of_many_large_tiles_from_and_to_any_element)
     scan_large_tiles_between<std::int8_t>(13, 13, true);
 }
 
+// Their warps wait for one another at mbarriers.
+TEST(simulated, scan_of_many_large_tiles_from_and_to_any_element_under_schedules)
+{
+    under_schedules(schedules(1), [] { scan_large_tiles_between<double>(1, 5); });
+}
+
+// Where there are no mbarriers, they meet at named barriers.
+TEST(simulated, scan_of_many_large_tiles_from_and_to_any_element_of_an_older_generation)
+{
+    sim::options options = sim::current_options();
+    options.machine.major = 8;
+    const sim::with_options with(options);
+    scan_large_tiles_between<std::int32_t>(1, 31);
+    scan_large_tiles_between<std::int8_t>(13, 13, true);
+}
+
 TEST(simulated, reduce_with_each_block_stalled_and_each_block_first)
 {
     auto random = generator();

@@ -11,6 +11,7 @@
 #include <upsweep/engine.hpp>
 #include <upsweep/fold_order.hpp>
 #include <upsweep/gpu/fold/look_back.cuh>
+#include <upsweep/gpu/fold/scan_steps.cuh>
 #include <upsweep/gpu/fold/small_scan.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
@@ -31,7 +32,7 @@
 //
 // so that the totals that tile i looks back at have been published for `ahead` steps when it needs them. Where there
 // are several look-back warps they take turns, so that each has several steps for its tile; look_back.cuh says what it
-// does.
+// does. Where arrays are shifted there is no barrier: each warp waits for what it needs (scan_steps.cuh).
 namespace upsweep::gpu {
 
 // Shifts: whether whole warp tiles are read and written as shifted ones where arrays ask for that (shifted.cuh). That is a
@@ -42,6 +43,7 @@ struct scan_shape {
         Shifts && may_be_shifted<vector_elements<larger_element<Source, Out>>, Rows, Source>;
     static constexpr bool may_shift_out =
         Shifts && may_be_shifted<vector_elements<larger_element<Source, Out>>, Rows, Out>;
+    static constexpr bool waits_apart = Shifts;           // its warps, which meet at a barrier in each step otherwise
     static constexpr int warps = 16;                      // that scan
     static constexpr int look_back_warps = LookBackWarps; // that fold the totals of other blocks
     static constexpr int threads = (warps + 1 + look_back_warps) * lanes;
@@ -59,12 +61,13 @@ struct scan_shape {
 };
 
 // The shape for many elements. Operators on 16 bytes are dear: the more elements a lane has, the fewer applications
-// there are in the trees of warps. Folds of 16-bit integers take 4 % longer with the usual ring.
+// there are in the trees of warps. Folds of 16-bit integers take 4 % longer with the usual ring, unless they
+// are shifted.
 template <class Source, class Out, class Op, bool Shifts, class Usual = scan_shape<Source, Out, 4, 6, 4, 3, Shifts>>
-using large_scan_shape =
-    std::conditional_t<Usual::elements == 1, scan_shape<Source, Out, 8, 3, 2, 2, Shifts>,
-                       std::conditional_t<is_packed<Op, std::iter_value_t<Out>> && sizeof(std::iter_value_t<Out>) == 2,
-                                          scan_shape<Source, Out, 4, 5, 3, 3, Shifts>, Usual>>;
+using large_scan_shape = std::conditional_t<
+    Usual::elements == 1, scan_shape<Source, Out, 8, 3, 2, 2, Shifts>,
+    std::conditional_t<!Shifts && is_packed<Op, std::iter_value_t<Out>> && sizeof(std::iter_value_t<Out>) == 2,
+                       scan_shape<Source, Out, 4, 5, 3, 3, Shifts>, Usual>>;
 
 // Whether whole warp tiles of an array have to be accessed as shifted ones, and can be. Elements are read from the
 // beginning of a word, results are written from the beginning of a line.
@@ -105,10 +108,10 @@ public:
     };
 
     __device__ scan_block(Source in, Out out, std::uint64_t count, const Op& op, const scan_start<Acc>& start,
-                          bool keep_results, shared_memory& shared, std::byte* ring)
-        : in_(in), out_(out), count_(count), vectors_{op, start}, keep_results_(keep_results), shared_(shared),
-          ring_(ring), tiles_((count + Shape::tile - 1) / Shape::tile), in_aligned_(is_aligned<elements>(in)),
-          out_aligned_(is_aligned<elements>(out))
+                          bool keep_results, const scan_steps<Shape>& steps, shared_memory& shared, std::byte* ring)
+        : in_(in), out_(out), count_(count), vectors_{op, start}, keep_results_(keep_results), steps_(steps),
+          shared_(shared), ring_(ring), tiles_((count + Shape::tile - 1) / Shape::tile),
+          in_aligned_(is_aligned<elements>(in)), out_aligned_(is_aligned<elements>(out))
     {
         const std::uint64_t end_in_tile = first_of_warp(0) + Shape::warp_tile;
         whole_tiles_ = count < end_in_tile ? 0 : (count - end_in_tile) / Shape::tile + 1;
@@ -116,6 +119,8 @@ public:
             in_shifted_ = has_to_shift<Shape>(in, shift::to_word);
         if constexpr (may_shift_out)
             out_shifted_ = has_to_shift<Shape>(out, shift::to_line);
+        if constexpr (may_shift_in || may_shift_out)
+            whole_tiles_ = keep(whole_tiles_); // takes 13 instructions, and is needed three times a tile
     }
 
     // The role of the scanning warps. A step is the total of one tile and the results of an earlier one.
@@ -127,10 +132,12 @@ public:
             __pipeline_wait_prior(stages - 1 - Shape::ahead);
             __syncwarp(); // others have copied what this lane reads
             total(i + Shape::ahead);
+            steps_.wrote_total(i + Shape::ahead);
             if (i >= 0)
                 scan(i);
             else
-                step(i);
+                steps_.meet(i);
+            steps_.wait_for_number(i + stages);
             copy(i + stages);
         }
     }
@@ -145,7 +152,9 @@ public:
             if (i >= 0 && lane_id() == 0)
                 shared_.tiles[(i + stages) % (stages + 2)] =
                     dynamic ? std::uint64_t{stages} * gridDim.x + take_ticket(memory.header, tiles_) : tiles_;
-            step(i);
+            steps_.wrote_number(i + stages);
+            steps_.meet(i);
+            steps_.wait_for_totals(i + Shape::ahead);
             if (tile_of(i + Shape::ahead) + 1 < tiles_)
                 publish(i + Shape::ahead, states);
         }
@@ -162,22 +171,19 @@ public:
                 // All tiles before the last one have been published, so that every block has read the epoch by now.
                 if (tiles_ > 1 && tile_of(i) + 1 == tiles_ && lane_id() == 0)
                     store_relaxed(&memory.header->epoch, epoch(memory));
+                steps_.wrote_folds(i);
             }
-            step(i);
+            steps_.meet(i);
             const int next = i + Shape::look_back_warps;
-            if (next >= 0 && tile_of(next) < tiles_)
+            steps_.wait_for_number(next);
+            if (next >= 0 && tile_of(next) < tiles_) {
+                steps_.wait_for_totals(next + 1);
                 folds.prefetch(tile_of(next));
+            }
         }
     }
 
 private:
-    // The barrier of step i. The look-back warps whose turn it is not are not part of it.
-    __device__ static void step(int i)
-    {
-        named_barrier((i + Shape::ahead) % Shape::look_back_warps,
-                      Shape::threads - (Shape::look_back_warps - 1) * lanes);
-    }
-
     // The number of this block's tile i. The first ones are statically scheduled, up to the number of stages.
     __device__ std::uint64_t tile_of(int i) const
     {
@@ -290,6 +296,8 @@ private:
             *reinterpret_cast<lane_vector<element, elements>*>(to) = gather_vector<elements>(from);
         else if constexpr (Once && bytes == 16)
             copy_once_async(to, address_of(from));
+        else if constexpr (Shape::waits_apart && bytes == 16)
+            copy_line_async(to, address_of(from));
         else
             __pipeline_memcpy_async(to, address_of(from), bytes);
     }
@@ -404,7 +412,8 @@ private:
         for (int r = 0; r < Shape::rows; ++r)
             totals[r] = vectors_.total(values[r]);
         const warp_tree<Acc> tree(lane_total<Shape::rows>(totals, vectors_.op), vectors_.op);
-        step(i);
+        steps_.meet(i);
+        steps_.wait_for_folds(i);
 
         const int place_of_fold = i % stages * (Shape::warps + 1) + static_cast<int>(threadIdx.x) / lanes;
         const Acc before_lane = tree.fold_before(shared_.folds[place_of_fold], vectors_.op);
@@ -429,12 +438,9 @@ private:
         const bool whole = is_whole(tile);
         if constexpr (may_shift_out)
             if (whole && out_shifted_)
-                shifted<Out>(out_).to_words(results);
+                return store_words(i, first_of_warp(tile), results);
         put(i, results);
         __syncwarp();
-        if constexpr (may_shift_out)
-            if (whole && out_shifted_)
-                return store_words(i, first_of_warp(tile));
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
             results[r] = load<result>(i, striped<Shape::rows>(r));
@@ -444,9 +450,12 @@ private:
         store_rest(first_in(tile), results);
     }
 
-    __device__ void store_words(int i, std::uint64_t first)
+    __device__ void store_words(int i, std::uint64_t first, lane_vector<result, elements> (&vectors)[Shape::rows])
     {
         const shifted<Out> tile(out_);
+        tile.to_words(vectors);
+        put(i, vectors);
+        __syncwarp();
         const Out to = out_ + first;
         const std::byte* const results = place(i, 0);
         tile.for_each_word(to, tile.words_to_line(), [&](int, int place_of_word, Out at) {
@@ -488,6 +497,7 @@ private:
     std::uint64_t count_;
     vector_scan<elements, Kind, Acc, Source, Out, Op> vectors_;
     bool keep_results_; // in the second-level cache, and not the elements
+    scan_steps<Shape> steps_;
     shared_memory& shared_;
     std::byte* ring_;
     std::uint64_t tiles_;
@@ -509,7 +519,9 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     // Bulk copies fill lines of 128 bytes: where the ring begins within one, a scan of f64 takes an eighth longer.
     extern __shared__ __align__(128) uint4 ring[];
     __shared__ typename block::shared_memory shared;
-    block self(in, out, count, op, start, keep_results, shared, reinterpret_cast<std::byte*>(ring));
+    __shared__ typename scan_steps<Shape>::memory barriers;
+    const scan_steps<Shape> steps(barriers);
+    block self(in, out, count, op, start, keep_results, steps, shared, reinterpret_cast<std::byte*>(ring));
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     if (warp < Shape::warps)
         self.scan_tiles();

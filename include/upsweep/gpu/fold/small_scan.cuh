@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     constexpr int elements = Shape::elements;
     constexpr int rows = Shape::rows;
     constexpr int levels = std::countr_zero(static_cast<unsigned>(Shape::warps));
-    using look_back_of_block = block_look_back<Acc, Op, Shape::warps>;
+    using look_back_of_block = block_look_back<Acc, Op, Shape::warps, reload::missing>;
     using from = lane_vector<std::iter_value_t<Source>, elements>;
     using to = lane_vector<std::iter_value_t<Out>, elements>;
     __shared__ raw_array<Acc, Shape::warps> of_warps;

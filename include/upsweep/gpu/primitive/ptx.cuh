@@ -60,6 +60,17 @@ __device__ inline void copy_once_async(void* shared, const void* global)
                       (*static_cast<word128*>(shared) = *static_cast<const word128*>(global);))
 }
 
+// The same for 16 bytes of a line of 128 of which other bytes are read soon: the second-level cache gets all of it at once.
+__device__ inline void copy_line_async(void* shared, const void* global)
+{
+    NV_IF_ELSE_TARGET(NV_PROVIDES_SM_80,
+                      (asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(
+                                        static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+                                    "l"(__cvta_generic_to_global(global))
+                                    : "memory");),
+                      (*static_cast<word128*>(shared) = *static_cast<const word128*>(global);))
+}
+
 // Orders what this thread has read and written before with what it reads and writes after, for all threads of the GPU.
 __device__ inline void fence() { __threadfence(); }
 
@@ -71,6 +82,17 @@ __device__ inline shared_address shared_address_of(std::uint32_t* words)
     shared_address address;
     asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(words))));
     return address;
+}
+
+// The same value, which the compiler keeps in registers. It would compute anew, wherever it is used, what it can.
+template <class T>
+__device__ T keep(T value)
+{
+    if constexpr (sizeof(T) == 8)
+        asm("" : "+l"(value));
+    else
+        asm("" : "+r"(value));
+    return value;
 }
 
 // Adds one to a word. Nobody asks for the old value, which lets the hardware add up what the lanes of a warp add to one
@@ -177,7 +199,9 @@ __device__ inline std::uint32_t signs(std::uint32_t lower, std::uint32_t upper)
 
 // An mbarrier is a barrier of 8 bytes in shared memory. Its phases count arrivals, and the bytes of asynchronous copies
 // that were announced to it: a phase is complete when all of both have come. There are mbarriers with bytes, and all
-// that follows up to `named_barrier`, from compute capability 9.0 on; kernels for older GPUs do not call them.
+// that follows up to `named_barrier`, from compute capability 9.0 on; kernels for older GPUs do not call them. The compiler
+// knows whether there are any in what it compiles.
+__device__ inline bool has_mbarriers() { NV_IF_ELSE_TARGET(NV_PROVIDES_SM_90, (return true;), (return false;)) }
 __device__ inline void mbarrier_init(std::uint64_t* barrier, std::uint32_t arrivals)
 {
     NV_IF_TARGET(NV_PROVIDES_SM_90, (asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include <upsweep/gpu/primitive/ptx.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/source/array.cuh>
@@ -26,12 +27,29 @@
 // Stores of a warp begin with a line of memory: an H200 then writes 3.4 TB/s, and 2.5 where they begin within one.
 namespace upsweep::gpu {
 
+// Moves `bytes` bytes, at most 4 Most + 3, out of the front of an array of 32-bit numbers; what was in the last Most + 1 of them
+// moves up. Each number is put together from two others by one instruction, in a branch for each distance between old and new
+// place, which takes fewer than moving whole numbers first.
+template <int Most, int Numbers>
+__device__ void funnel_out(unsigned (&numbers)[Numbers], unsigned bytes)
+{
+    if (bytes / 4 == Most) {
+#pragma unroll
+        for (int i = 0; i + Most + 1 < Numbers; ++i)
+            numbers[i] = __funnelshift_r(numbers[i + Most], numbers[i + Most + 1], 8 * (bytes % 4));
+    } else if constexpr (Most > 0) {
+        funnel_out<Most - 1>(numbers, bytes);
+    }
+}
+
 // Moves `bytes` bytes, fewer than Count times 4 and a multiple of Unit, out of the front of an array of 32-bit numbers; what
-// was in the last Count of them moves up.
+// was in the last Count of them moves up. All lanes move as many.
 template <int Count, int Unit, int Numbers>
 __device__ void shift_out(unsigned (&numbers)[Numbers], unsigned bytes)
 {
-    if constexpr (Count > 1) {
+    if constexpr (Unit < 4) {
+        funnel_out<Count - 1>(numbers, bytes);
+    } else if constexpr (Count > 1) {
         constexpr int step = Count / 2;
         if constexpr (4 * step >= Unit) {
             const bool moves = (bytes / 4 & unsigned{step}) != 0;
@@ -40,10 +58,6 @@ __device__ void shift_out(unsigned (&numbers)[Numbers], unsigned bytes)
                 numbers[i] = moves ? numbers[i + step] : numbers[i];
         }
         shift_out<step, Unit>(numbers, bytes);
-    } else if constexpr (Unit < 4) {
-#pragma unroll
-        for (int i = 0; i + 1 < Numbers; ++i)
-            numbers[i] = __funnelshift_r(numbers[i], numbers[i + 1], 8 * (bytes % 4));
     }
 }
 
@@ -88,7 +102,7 @@ public:
     {
         // What is added to these below are constants, which loads and stores add themselves.
         const int mine = from + lane_id();
-        const Array at = first + (head_ + mine * Elements);
+        const Array at = keep(first + (head_ + mine * Elements));
         const int swizzled_mine = swizzled<Words>(mine);
         const auto place = [&](int word) { return Words <= 4 ? swizzled_mine + word : swizzled<Words>(mine + word); };
 #pragma unroll

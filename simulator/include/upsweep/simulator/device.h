@@ -40,6 +40,7 @@ struct index3 {
 [[gnu::const]] index3 cluster_extent();
 [[gnu::const]] unsigned warp_width();
 [[gnu::const]] unsigned lane_index();
+unsigned generation(); // the compute capability's first number
 bool inside_kernel();
 
 struct exchanged {

@@ -47,10 +47,21 @@ UPSWEEP_INLINE void copy_once_async(void* shared, const void* global)
     simulator::device::pipeline_copy(shared, global, 16);
 }
 
+UPSWEEP_INLINE void copy_line_async(void* shared, const void* global)
+{
+    simulator::device::pipeline_copy(shared, global, 16);
+}
+
 UPSWEEP_INLINE void fence() { simulator::device::fence(simulator::device::scope::device); }
 
 using shared_address = std::uint32_t*;
 UPSWEEP_INLINE shared_address shared_address_of(std::uint32_t* words) { return words; }
+
+template <class T>
+UPSWEEP_INLINE T keep(T value)
+{
+    return value;
+}
 
 UPSWEEP_INLINE void increment_shared(shared_address words, std::uint32_t index)
 {
@@ -118,6 +129,7 @@ UPSWEEP_INLINE std::uint32_t signs(std::uint32_t lower, std::uint32_t upper)
     return (lower >> 31) * 0xffffU | (upper >> 31) * 0xffff0000U;
 }
 
+UPSWEEP_INLINE bool has_mbarriers() { return simulator::device::generation() >= 9; }
 UPSWEEP_INLINE void mbarrier_init(std::uint64_t* barrier, std::uint32_t arrivals)
 {
     simulator::device::mbarrier_init(barrier, arrivals);
