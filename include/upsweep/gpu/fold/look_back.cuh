@@ -60,7 +60,7 @@ inline tile_state_memory tile_states_of(const cuda& target, std::uint64_t tiles,
 
 // Which states are loaded again, of those that were loaded together and not all published: all of them, or those that are
 // missing, which leaves the second-level cache to others and costs the lanes a comparison each. Scans of a million elements
-// take 3 to 6 % less time so, since all blocks look back, and sums of a million doubles, where one does, 4 % more.
+// take up to 5 % less time so, since all blocks look back, and sums of a million doubles, where one does, 4 % more.
 enum class reload { all, missing };
 
 // The states of the tiles of one kernel, whose totals have the type T.
