@@ -5,3 +5,7 @@
 #include <upsweep/cpu/axis.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/verb/axis.hpp>
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/shapes/axis.cuh>
+#endif

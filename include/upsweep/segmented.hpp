@@ -5,3 +5,7 @@
 #include <upsweep/cpu/segmented.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/verb/segmented.hpp>
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/shapes/segmented.cuh>
+#endif

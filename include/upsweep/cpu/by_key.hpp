@@ -235,7 +235,7 @@ struct engine<cpu, verb::runs> {
                 keys_out[static_cast<std::iter_difference_t<KeysOut>>(k)] =
                     keys[static_cast<std::iter_difference_t<Keys>>(offsets[k])];
         });
-        engine<cpu, verb::reduce_segments>::template fold<Acc>(target, values, std::span(offsets), totals, op);
+        engine<cpu, verb::reduce_segments>::template fold<Acc>(target, values, count, std::span(offsets), totals, op);
         *runs = static_cast<Runs>(found);
     }
 
@@ -244,7 +244,7 @@ struct engine<cpu, verb::runs> {
                      const Acc* init)
     {
         const std::vector<std::uint64_t> offsets = cpu_engine::offsets_of_runs(target, keys, count);
-        engine<cpu, verb::scan_segments>::template scan<Kind, Acc>(target, values, std::span(offsets), out, op, init);
+        engine<cpu, verb::scan_segments>::template scan<Kind, Acc>(target, values, count, std::span(offsets), out, op, init);
     }
 };
 

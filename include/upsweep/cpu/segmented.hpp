@@ -143,7 +143,8 @@ namespace upsweep::detail {
 template <>
 struct engine<cpu, verb::reduce_segments> {
     template <class Acc, class In, class Offset, class Out, class Op>
-    static void fold(const cpu& target, In in, std::span<const Offset> offsets, Out out, const Op& op)
+    static void fold(const cpu& target, In in, std::size_t, std::span<const Offset> offsets, Out out,
+                     const Op& op)
     {
         using result = std::iter_value_t<Out>;
         const cpu_engine::segment_tasks<Offset> tasks(offsets);
@@ -164,7 +165,8 @@ struct engine<cpu, verb::reduce_segments> {
 template <>
 struct engine<cpu, verb::scan_segments> {
     template <scan_kind Kind, class Acc, class In, class Offset, class Out, class Op>
-    static void scan(const cpu& target, In in, std::span<const Offset> offsets, Out out, const Op& op, const Acc* init)
+    static void scan(const cpu& target, In in, std::size_t, std::span<const Offset> offsets, Out out, const Op& op,
+                     const Acc* init)
     {
         const cpu_engine::segment_tasks<Offset> tasks(offsets);
         const auto scan_by = [&](const cpu& threads, std::size_t k) {

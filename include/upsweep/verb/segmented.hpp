@@ -22,12 +22,13 @@
 // Reduce and scan of segments of an array, for every target. engine<Target, verb::reduce_segments> has
 //
 //     template <class Acc>
-//     static void fold(const Target&, In first, std::span<const Offset> offsets, Out results, const Op&);
+//     static void fold(const Target&, In first, std::size_t count, std::span<const Offset> offsets, Out results, const Op&);
 //
-// which writes the fold of each segment, accumulated in Acc, and engine<Target, verb::scan_segments>
+// which writes the fold of each segment of an array of `count` elements, accumulated in Acc, and engine<Target, verb::scan_segments>
 //
 //     template <scan_kind Kind, class Acc>
-//     static void scan(const Target&, In from, std::span<const Offset> offsets, Out to, const Op&, const Acc* init);
+//     static void scan(const Target&, In from, std::size_t count, std::span<const Offset> offsets, Out to, const Op&,
+//                     const Acc* init);
 //
 // engine<Target, verb::check_segments> has
 //
@@ -87,8 +88,8 @@ void segmented_reduce(const Target& target, In&& in, Offsets&& offsets, Out&& ou
     if (detail::size_of(out) < all.size() - 1)
         throw error(error_kind::invalid_argument, "segmented_reduce", "the output has fewer elements than segments",
                     "make room for one result a segment");
-    detail::engine<Target, detail::verb::reduce_segments>::template fold<accumulator>(target, detail::first_of(in), all,
-                                                                                      detail::first_of(out), op);
+    detail::engine<Target, detail::verb::reduce_segments>::template fold<accumulator>(
+        target, detail::first_of(in), detail::size_of(in), all, detail::first_of(out), op);
 }
 
 namespace detail {
@@ -98,9 +99,9 @@ void scan_segments(const Target& target, In& in, const Offsets& offsets, Out& ou
 {
     using accumulator = typename monoid_scan_accumulator<Op, std::ranges::range_value_t<Out>>::type;
     const auto all = offsets_of_segments("segmented_scan", offsets);
-    (void)count_of_scan(in, out);
-    engine<Target, verb::scan_segments>::template scan<Kind, accumulator>(target, first_of(in), all, first_of(out), op,
-                                                                          init);
+    const std::size_t count = count_of_scan(in, out);
+    engine<Target, verb::scan_segments>::template scan<Kind, accumulator>(target, first_of(in), count, all,
+                                                                          first_of(out), op, init);
 }
 
 } // namespace detail

@@ -1,0 +1,159 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <upsweep/gpu/fold/look_back.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
+
+// Decoupled look-back (Merrill and Garland 2016) where many arrays are folded at once. A long segment is cut into pieces, aligned
+// blocks of its own elements, whose totals are published as tile states. Here the states are a tree: the warp that folds the last one of
+// 32 pieces reads the others and publishes the total of all 32, and so on, level by level. Whoever needs the fold of the pieces
+// before its own reads fewer than 32 states of each level, by one load for each lane, whichever segment it worked on before.
+namespace upsweep::gpu {
+
+// The states of all levels for so many slots. Piece j of a segment has slot `base` + j. That of its group g of 32^level pieces lies at
+// the slot of the group's last piece, divided by 32^level: no two groups meet there, since their last pieces are that far
+// apart, and those of one segment are neighbours.
+struct piece_slots {
+    std::uint64_t slots;
+
+    UPSWEEP_HOST_DEVICE std::uint64_t of_level(int level) const { return (slots >> (lane_levels * level)) + 2; }
+    UPSWEEP_HOST_DEVICE std::uint64_t first_of_level(int level) const
+    {
+        std::uint64_t first = 0;
+        for (int k = 0; k < level; ++k)
+            first += of_level(k);
+        return first;
+    }
+    // The levels that a segment in so many slots can have.
+    UPSWEEP_HOST_DEVICE int levels() const
+    {
+        int level = 1;
+        while (slots >> (lane_levels * level) != 0)
+            ++level;
+        return level;
+    }
+    UPSWEEP_HOST_DEVICE std::uint64_t states() const { return first_of_level(levels() + 1); }
+    __device__ std::uint64_t place(int level, std::uint64_t base, std::uint64_t group) const
+    {
+        const int shift = lane_levels * level;
+        return first_of_level(level) + ((base + (std::uint64_t{1} << shift) - 1) >> shift) + group;
+    }
+};
+
+// The lanes of a warp call its functions together, for pieces of any segment. They wait for earlier pieces, which other warps of
+// the grid must be folding by then.
+template <class T, class Op>
+class piece_states {
+public:
+    __device__ piece_states(const tile_state_memory& memory, std::uint64_t epoch, piece_slots slots, const Op& op)
+        : states_(memory, epoch), slots_(slots), op_(op)
+    {
+    }
+
+    // Publishes the total of piece j, and those of the groups that it completes.
+    __device__ void publish(std::uint64_t base, std::uint64_t j, T total) const
+    {
+        for (int level = 0;; ++level, j /= lanes) {
+            const std::uint64_t place = slots_.place(level, base, j);
+            if (lane_id() == 0)
+                states_.publish(place, total);
+            if (j % lanes != lanes - 1)
+                return;
+            T totals[1];
+            read(place - (lanes - 1), lanes - 1, total, totals);
+            total = warp_total(totals, op_);
+        }
+    }
+
+    // before (+) the fold of pieces 0 to j - 1, for every lane.
+    __device__ T fold(std::uint64_t base, std::uint64_t j, T before) const
+    {
+        int level = 0;
+        while (j >> (lane_levels * (level + 1)) != 0)
+            ++level;
+        for (; level >= 0; --level) {
+            const std::uint64_t groups = j >> (lane_levels * level);
+            const int count = static_cast<int>(groups % lanes);
+            if (count == 0)
+                continue;
+            T totals[1];
+            read(slots_.place(level, base, groups - static_cast<unsigned>(count)), count, op_.template identity<T>(),
+                 totals);
+            before = shuffle(warp_tree<T>(totals[0], op_).fold_before(before, op_), count);
+        }
+        return before;
+    }
+
+    // The same, and in `after` the fold up to the end of piece j, whose total is `total` and has been published.
+    __device__ T fold(std::uint64_t base, std::uint64_t j, const T& before, const T& total, T& after) const
+    {
+        const int count = static_cast<int>(j % lanes);
+        const T before_row = fold(base, j - static_cast<unsigned>(count), before);
+        T totals[1];
+        read(slots_.place(0, base, j - static_cast<unsigned>(count)), count, total, totals);
+        const T folds = warp_tree<T>(totals[0], op_).fold_before(before_row, op_);
+        after = count + 1 < lanes ? shuffle(folds, (count + 1) % lanes) : fold(base, j + 1, before);
+        return shuffle(folds, count);
+    }
+
+private:
+    // The totals of the states from `first` on, of which this lane reads one if there are so many, or else has `otherwise`.
+    __device__ void read(std::uint64_t first, int count, const T& otherwise, T (&totals)[1]) const
+    {
+        word128 states[1];
+        const std::uint64_t end = first + static_cast<unsigned>(count);
+        states_.load(first, end, states);
+        states_.wait_and_read(first, end, otherwise, states, totals);
+    }
+
+    tile_states<T> states_;
+    piece_slots slots_;
+    Op op_;
+};
+
+// Deals tasks out to the warps of a grid all of whose blocks are resident: the first ones statically, the others dynamically, by
+// tickets, in ascending order. So a warp may wait for what tasks before its own publish.
+class task_tickets {
+public:
+    __device__ task_tickets(const tile_state_memory& memory, std::uint64_t tasks)
+        : header_(memory.header), tasks_(tasks), warps_(gridDim.x * (blockDim.x / lanes)),
+          epoch_(load_relaxed(&header_->epoch) + 1), next_(blockIdx.x + threadIdx.x / lanes * gridDim.x)
+    {
+    }
+
+    __device__ std::uint64_t epoch() const { return epoch_; }
+
+    // Calls f(task) for each task that falls to this warp. The ticket for the next one is on its way meanwhile. Whoever draws the last
+    // of all knows that every warp has read the epoch.
+    template <class F>
+    __device__ void for_each(F f)
+    {
+        const std::uint64_t tickets = tasks_ < warps_ ? warps_ : tasks_;
+        while (true) {
+            const std::uint64_t task = next_;
+            std::uint64_t ticket = 0;
+            if (lane_id() == 0)
+                ticket = take_ticket(header_, tickets);
+            if (task < tasks_)
+                f(task);
+            ticket = shuffle(ticket, 0);
+            if (ticket == tickets - 1 && lane_id() == 0)
+                store_relaxed(&header_->epoch, epoch_);
+            next_ = warps_ + ticket;
+            if (next_ >= tasks_)
+                return;
+        }
+    }
+
+private:
+    tile_state_header* header_;
+    std::uint64_t tasks_;
+    std::uint64_t warps_;
+    std::uint64_t epoch_;
+    std::uint64_t next_;
+};
+
+} // namespace upsweep::gpu
