@@ -5,3 +5,7 @@
 #include <upsweep/cpu/by_key.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/verb/by_key.hpp>
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/shapes/runs.cuh>
+#endif

@@ -47,6 +47,7 @@ struct offset_segments {
     const Offset* offsets;
     std::uint64_t count;
 
+    __device__ const offset_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return static_cast<std::uint64_t>(offsets[segment]); }
     __device__ std::uint64_t work_before(std::uint64_t segment) const
     {
@@ -83,6 +84,7 @@ struct equal_segments {
     std::uint64_t length;
     std::uint64_t count;
 
+    __device__ const equal_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return segment * length; }
     __device__ std::uint64_t work_before(std::uint64_t segment) const { return segment * (length + 1); }
     __device__ std::uint64_t tasks(std::uint64_t piece) const { return work_before(count) / piece + 1; }
@@ -512,7 +514,7 @@ struct reduce_segments_memory {
 
 template <class Acc, class Source, class Segments, class Out, class Op, class Finish>
 __global__ void __launch_bounds__(segment_warps* lanes, 4)
-    reduce_segments_kernel(Source in, Segments segments, Out out, Op op, Acc nothing, Finish finish, segment_cuts cuts)
+    reduce_segments_kernel(Source in, Segments where, Out out, Op op, Acc nothing, Finish finish, segment_cuts cuts)
 {
     using fold_t = window_fold<Acc, Source, Op>;
     using sink_t = segment_results<Acc, Out, Op, Finish>;
@@ -520,9 +522,10 @@ __global__ void __launch_bounds__(segment_warps* lanes, 4)
     auto& shared = reinterpret_cast<reduce_segments_memory<Acc, Source, Op>*>(dynamic)->of_warps[warp_id()];
     fold_t fold(shared, op);
     sink_t sink{out, op, nothing, finish};
+    const auto segments = where.in_kernel();
     task_tickets tickets(cuts.memory, segments.tasks(cuts.piece));
     const piece_states<Acc, Op> states(cuts.memory, tickets.epoch(), cuts.slots, op);
-    segment_walk<Acc, Source, Segments, Op, sink_t> walk(in, segments, cuts.piece, sink, fold, shared, states);
+    segment_walk<Acc, Source, std::remove_const_t<decltype(segments)>, Op, sink_t> walk(in, segments, cuts.piece, sink, fold, shared, states);
     tickets.for_each([&](std::uint64_t task) { walk.walk(task); });
 }
 
@@ -549,7 +552,7 @@ struct scan_segments_memory {
 
 template <scan_kind Kind, class Acc, class Source, class Segments, class Out, class Op>
 __global__ void __launch_bounds__(segment_warps* lanes, 4)
-    scan_segments_kernel(Source in, Segments segments, Out out, Op op, scan_start<Acc> start, segment_cuts cuts)
+    scan_segments_kernel(Source in, Segments where, Out out, Op op, scan_start<Acc> start, segment_cuts cuts)
 {
     using fold_t = window_fold<Acc, Source, Op>;
     using sink_t = segment_scans<Kind, Acc, Source, Out, Op>;
@@ -558,9 +561,10 @@ __global__ void __launch_bounds__(segment_warps* lanes, 4)
     auto& shared = reinterpret_cast<memory_t*>(dynamic)->of_warps[warp_id()];
     fold_t fold(shared.fold, op);
     sink_t sink{out, op, start, memory_t::results(shared)};
+    const auto segments = where.in_kernel();
     task_tickets tickets(cuts.memory, segments.tasks(cuts.piece));
     const piece_states<Acc, Op> states(cuts.memory, tickets.epoch(), cuts.slots, op);
-    segment_walk<Acc, Source, Segments, Op, sink_t> walk(in, segments, cuts.piece, sink, fold, shared.fold, states);
+    segment_walk<Acc, Source, std::remove_const_t<decltype(segments)>, Op, sink_t> walk(in, segments, cuts.piece, sink, fold, shared.fold, states);
     tickets.for_each([&](std::uint64_t task) { walk.walk(task); });
 }
 

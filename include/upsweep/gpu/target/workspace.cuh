@@ -71,6 +71,7 @@ enum class workspace_purpose {
     bin_edges,    // that a call brings along
     lists,        // of samples by partition
     tables,       // of counters from which others are made
+    offsets,      // of segments that a call finds
     count
 };
 inline constexpr auto workspace_purposes = static_cast<std::size_t>(workspace_purpose::count);
