@@ -141,6 +141,24 @@ public:
         }
     }
 
+    // The same for one state at a time: whether a loaded one has been published, and its total, after `before_totals`.
+    __device__ word128 load_one(std::uint64_t tile) const { return load_relaxed(states_ + tile); }
+    __device__ bool is_published(const word128& state) const { return state.high == epoch_; }
+    __device__ void before_totals() const
+    {
+        if constexpr (!is_small)
+            fence();
+    }
+    __device__ T total(std::uint64_t tile, const word128& state) const
+    {
+        T value{};
+        if constexpr (is_small)
+            std::memcpy(static_cast<void*>(&value), &state.low, sizeof(T));
+        else
+            value = large_totals_[tile];
+        return value;
+    }
+
 private:
     word128* states_;
     T* large_totals_;

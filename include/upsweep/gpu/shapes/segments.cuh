@@ -327,17 +327,18 @@ public:
     __device__ void walk(std::uint64_t number)
     {
         const segment_task task = segments_.task(number, piece_);
-        if (task.piece != 0)
-            fold_piece(task.first - 1, task.piece);
         for (std::uint64_t segment = task.first; segment < segments_.count;) {
             const int taken = take_window(segment, task.end_of_work);
             segment += static_cast<unsigned>(taken);
             if (taken == 0) {
                 if (segments_.work_before(segment) < task.end_of_work)
                     fold_piece(segment, 0);
-                return; // what follows a long segment begins in another task
+                break; // what follows a long segment begins in another task
             }
         }
+        // What waits for other warps comes last: the end of a long segment would delay the beginning of the next one, and so on.
+        if (task.piece != 0)
+            fold_piece(task.first - 1, task.piece);
     }
 
 private:
