@@ -114,12 +114,10 @@ public:
     {
         const std::uint64_t tickets = tasks_ < gridDim.x ? gridDim.x : tasks_;
         for (std::uint64_t task = blockIdx.x; task < tasks_;) {
-            std::uint64_t ticket = 0;
-            if (threadIdx.x == 0)
-                ticket = take_ticket(header_, tickets);
             f(task);
             __syncthreads(); // all have read the last ticket
             if (threadIdx.x == 0) {
+                const std::uint64_t ticket = take_ticket(header_, tickets);
                 shared_.ticket = ticket;
                 if (ticket == tickets - 1)
                     store_relaxed(&header_->epoch, epoch_);

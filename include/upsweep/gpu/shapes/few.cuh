@@ -18,7 +18,7 @@ __device__ T block_total(const At& at, int first, const Op& op)
         return op(block_total<Size / 2, T>(at, first, op), block_total<Size / 2, T>(at, first + Size / 2, op));
 }
 
-// before (+) the fold of `count` elements from number `first` on.
+// before (+) the fold of `count` elements from number `first` on, fewer than 2 Size.
 template <class T, int Size = few / 2, class At, class Op>
 __device__ T fold_few(T before, const At& at, int first, int count, const Op& op)
 {

@@ -126,26 +126,27 @@ public:
 
     __device__ std::uint64_t epoch() const { return epoch_; }
 
-    // Calls f(task) for each task that falls to this warp. The ticket for the next one is on its way meanwhile. Whoever draws the last
-    // of all knows that every warp has read the epoch.
-    template <class F>
+    // Calls f(task) for each task that falls to this warp. `Early`: the ticket for the next one is drawn at once, so that it is on its
+    // way meanwhile. That is not for tasks that wait for others: those behind the next one would wait for this one, too.
+    // Whoever draws the last ticket of all knows that every warp has read the epoch.
+    template <bool Early, class F>
     __device__ void for_each(F f)
     {
         const std::uint64_t tickets = tasks_ < warps_ ? warps_ : tasks_;
-        while (true) {
+        do {
             const std::uint64_t task = next_;
             std::uint64_t ticket = 0;
-            if (lane_id() == 0)
+            if (Early && lane_id() == 0)
                 ticket = take_ticket(header_, tickets);
             if (task < tasks_)
                 f(task);
+            if (!Early && lane_id() == 0)
+                ticket = take_ticket(header_, tickets);
             ticket = shuffle(ticket, 0);
             if (ticket == tickets - 1 && lane_id() == 0)
                 store_relaxed(&header_->epoch, epoch_);
             next_ = warps_ + ticket;
-            if (next_ >= tasks_)
-                return;
-        }
+        } while (next_ < tasks_);
     }
 
 private:

@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(run_warps* lanes, 4)
     task_tickets tickets(memory, (count + finder::tile - 1) / finder::tile);
     const piece_states<run_heads<Index>, join_heads> states(memory, tickets.epoch(), slots, join_heads{});
     finder find(keys, count, reinterpret_cast<typename finder::memory*>(dynamic)[warp_id()], states, sink);
-    tickets.for_each([&](std::uint64_t task) { find.find(task); });
+    tickets.for_each<false>([&](std::uint64_t task) { find.find(task); });
 }
 
 // Tells the sink of all runs of keys. There is one at least.

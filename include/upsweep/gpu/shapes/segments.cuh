@@ -44,6 +44,7 @@ struct segment_task {
 // Segments between offsets in memory of the GPU.
 template <class Offset>
 struct offset_segments {
+    static constexpr bool are_equal = false;
     const Offset* offsets;
     std::uint64_t count;
 
@@ -81,6 +82,7 @@ struct offset_segments {
 
 // Segments of equal length, one behind the other.
 struct equal_segments {
+    static constexpr bool are_equal = true;
     std::uint64_t length;
     std::uint64_t count;
 
@@ -104,11 +106,11 @@ struct equal_segments {
 
 // --- what a warp does with a window -----------------------------------------------------------------------------------------
 
-// Elements of a window: a power of two, at most 16^3, of 8 KiB.
+// Elements of a window: a power of two, at most 16^3, of 4 KiB.
 template <class Source>
 inline constexpr int window_capacity =
-    sizeof(std::iter_value_t<Source>) <= 4 ? 2048
-                                           : static_cast<int>(std::bit_floor(8192 / sizeof(std::iter_value_t<Source>)));
+    sizeof(std::iter_value_t<Source>) <= 4 ? 1024
+                                           : static_cast<int>(std::bit_floor(4096 / sizeof(std::iter_value_t<Source>)));
 
 // Where a lane has a segment, or part of one, of the window.
 struct placed_segment {
@@ -121,74 +123,101 @@ template <class Acc, class Source, class Op>
 class window_fold {
     static constexpr int capacity = window_capacity<Source>;
     static constexpr int chunk = 16;
-    static constexpr int most_chunks = capacity / chunk + lanes; // with one more for each segment
+    static constexpr int most_groups = capacity / (chunk * chunk) > 0 ? capacity / (chunk * chunk) : 1; // of a segment
+    static constexpr int most_chunks = capacity / chunk + lanes + 1; // with one more for each segment
 
 public:
     struct memory {
         window_memory<std::iter_value_t<Source>, capacity> elements;
         raw_array<Acc, most_chunks> chunks; // their totals, or the folds before them
         raw_array<Acc, lanes> groups;       // totals of 16 chunks of the segment at hand
+        int ends[8 * lanes];                // of the segments of the window
     };
 
     __device__ window_fold(memory& shared, const Op& op) : shared_(shared), op_(op) {}
 
-    // before (+) the fold of this lane's segment.
-    __device__ Acc fold(const placed_segment& mine, Acc before)
+    // before (+) the fold of this lane's segment. `alone` says that the first lane has the only one.
+    __device__ Acc fold(const placed_segment& mine, Acc before, bool alone)
     {
-        if (mine.length < few)
-            before = fold_few(before, elements(), mine.first, mine.length, op_);
-        if (__any_sync(all_lanes, mine.length >= few ? 1 : 0) == 0)
-            return before;
-        total_of_chunks(mine);
-        const int count = mine.length < few ? 0 : mine.length / chunk;
-        if (count != 0 && count < few) {
-            before = fold_few(before, chunks(), first_chunk_, count, op_);
-            before = fold_few(before, elements(), mine.first + count * chunk, mine.length % chunk, op_);
+        int first = mine.first; // of the elements behind the last whole chunk
+        int left = mine.length;
+        if (__any_sync(all_lanes, mine.length >= few ? 1 : 0) != 0) {
+            total_of_chunks(mine, few, alone);
+            const int count = mine.length < few ? 0 : mine.length / chunk;
+            int first_chunk = first_chunk_; // of the chunks behind the last whole group
+            int chunks_left = count;
+            for (unsigned large = __ballot_sync(all_lanes, count >= few ? 1 : 0); large != 0; large &= large - 1) {
+                const int lane = __ffs(static_cast<int>(large)) - 1;
+                const int whole = shuffle(count, lane) / chunk;
+                total_of_groups(shuffle(first_chunk_, lane), whole);
+                if (lane_id() == lane) {
+                    before = fold_few<Acc, most_groups>(before, groups(), 0, whole, op_);
+                    first_chunk += whole * chunk;
+                    chunks_left = count % chunk;
+                }
+            }
+            before = fold_few(before, chunks(), first_chunk, chunks_left, op_);
+            first += count * chunk;
+            left -= count * chunk;
         }
-        for (unsigned large = __ballot_sync(all_lanes, count >= few ? 1 : 0); large != 0; large &= large - 1) {
-            const int lane = __ffs(static_cast<int>(large)) - 1;
-            const Acc result = fold_large(of_lane(mine, lane), shuffle(first_chunk_, lane), shuffle(before, lane));
-            replace_if(lane_id() == lane, before, result);
-        }
-        return before;
+        return fold_few(before, elements(), first, left, op_);
     }
 
     // Calls put(place in the window, fold before the element, fold with it, whether it is the first of its segment) for the elements of
     // all segments, where the folds begin with this lane's `before`. `after` points to the fold up to the end of the only segment,
-    // where that is a whole piece of a larger one: it has just been folded by `fold`.
+    // where that is a whole piece of a larger one.
     template <class Put>
-    __device__ void scan(const placed_segment& mine, Acc before, const Acc* after, const Put& put)
+    __device__ void scan(const placed_segment& mine, const Acc& before, const Acc* after, bool alone, const Put& put)
     {
-        if (mine.length < few)
+        if (__any_sync(all_lanes, mine.length >= few ? 1 : 0) == 0) {
             scan_few(before, elements(), put_from(put, mine.first, -1, before), mine.first, mine.length, op_);
-        if (__any_sync(all_lanes, mine.length >= few ? 1 : 0) == 0)
             return;
-        if (after == nullptr)
-            total_of_chunks(mine);
-        const int count = mine.length < few ? 0 : mine.length / chunk;
-        if (count != 0 && count < few)
-            shared_.chunks[first_chunk_ + count] =
-                scan_few(before, chunks(), put_before(), first_chunk_, count, op_);
-        for (unsigned large = __ballot_sync(all_lanes, count >= few ? 1 : 0); large != 0; large &= large - 1) {
+        }
+        total_of_chunks(mine, 0, alone);
+        const int count = mine.length / chunk;
+        // First the chunks of all segments that have few of them, then those of each of the others, 16 a lane.
+        unsigned large = __ballot_sync(all_lanes, count >= few ? 1 : 0);
+        Acc before_chunks = before;
+        int first = first_chunk_;
+        int chunks_of_lane = count < few ? count : 0;
+        bool is_end = count < few && mine.length != 0;
+        for (;;) {
+            const Acc end = scan_few(before_chunks, chunks(), put_before(), first, chunks_of_lane, op_);
+            if (is_end)
+                shared_.chunks[first + chunks_of_lane] = end;
+            if (large == 0)
+                break;
             const int lane = __ffs(static_cast<int>(large)) - 1;
-            scan_chunks_of_large(of_lane(mine, lane), shuffle(first_chunk_, lane), shuffle(before, lane));
+            large &= large - 1;
+            const int chunks_of_large = shuffle(count, lane);
+            const int whole = chunks_of_large / chunk;
+            first = shuffle(first_chunk_, lane);
+            total_of_groups(first, whole);
+            before_chunks = shuffle(before, lane);
+            is_end = lane_id() == whole;
+            chunks_of_lane = 0;
+            if (lane_id() <= whole) {
+                before_chunks = fold_few<Acc, most_groups>(before_chunks, groups(), 0, lane_id(), op_);
+                chunks_of_lane = lane_id() < whole ? chunk : chunks_of_large % chunk;
+            }
+            first += lane_id() * chunk;
         }
         __syncwarp();
         if (after != nullptr && lane_id() == 0)
             shared_.chunks[count] = *after;
         __syncwarp();
         for (int c = lane_id(); c - lane_id() < chunks_; c += lanes) {
-            const int owner = owner_of(c);
+            const int owner = alone ? 0 : owner_of(c);
             const placed_segment segment = of_lane(mine, owner);
-            const int first = (c - shuffle(first_chunk_, owner)) * chunk;
-            const int left = segment.length - first;
+            const int begin = (c - shuffle(first_chunk_, owner)) * chunk;
+            const int left = segment.length - begin;
             if (c >= chunks_ || left <= 0)
                 continue;
             // The fold up to the end of a whole chunk is the one before the next chunk: the binary digits carry there.
             const Acc end = shared_.chunks[left >= chunk ? c + 1 : c];
             scan_few(static_cast<Acc>(shared_.chunks[c]), elements(),
-                     put_from(put, segment.first, left >= chunk ? segment.first + first + chunk - 1 : -1, end),
-                     segment.first + first, left < chunk ? left : chunk, op_);
+                     put_from(put, segment.first, left >= chunk ? segment.first + begin + chunk - 1 : -1, end),
+                     segment.first + begin, left < chunk ? left : chunk, op_);
         }
     }
 
@@ -236,21 +265,23 @@ private:
         return lane;
     }
 
-    // Numbers the chunks of all segments that are not of few elements, one more for each, and folds the whole ones.
-    __device__ void total_of_chunks(const placed_segment& mine)
+    // Numbers the chunks of all segments of at least so many elements, one more for each, and folds the whole ones.
+    __device__ void total_of_chunks(const placed_segment& mine, int least, bool alone)
     {
-        const int count = mine.length < few ? 0 : mine.length / chunk + 1;
+        const int count = mine.length < least || mine.length == 0 ? 0 : mine.length / chunk + 1;
         end_of_chunks_ = count;
+        if (!alone) {
 #pragma unroll
-        for (int step = 1; step < lanes; step *= 2) {
-            const int before = __shfl_up_sync(all_lanes, end_of_chunks_, static_cast<unsigned>(step));
-            end_of_chunks_ += lane_id() >= step ? before : 0;
+            for (int step = 1; step < lanes; step *= 2) {
+                const int before = __shfl_up_sync(all_lanes, end_of_chunks_, static_cast<unsigned>(step));
+                end_of_chunks_ += lane_id() >= step ? before : 0;
+            }
         }
         first_chunk_ = end_of_chunks_ - count;
-        chunks_ = shuffle(end_of_chunks_, lanes - 1);
+        chunks_ = shuffle(end_of_chunks_, alone ? 0 : lanes - 1);
         __syncwarp(); // others have read what is replaced
         for (int c = lane_id(); c - lane_id() < chunks_; c += lanes) {
-            const int owner = owner_of(c);
+            const int owner = alone ? 0 : owner_of(c);
             const placed_segment segment = of_lane(mine, owner);
             const int first = (c - shuffle(first_chunk_, owner)) * chunk;
             if (c < chunks_ && first + chunk <= segment.length)
@@ -265,32 +296,6 @@ private:
         __syncwarp();
         if (lane_id() < groups_of_segment)
             shared_.groups[lane_id()] = block_total<chunk, Acc>(chunks(), first_chunk + lane_id() * chunk, op_);
-        __syncwarp();
-    }
-
-    __device__ Acc fold_large(const placed_segment& segment, int first_chunk, Acc before)
-    {
-        const int count = segment.length / chunk;
-        const int whole = count / chunk;
-        total_of_groups(first_chunk, whole);
-        before = fold_few(before, groups(), 0, whole, op_);
-        before = fold_few(before, chunks(), first_chunk + whole * chunk, count % chunk, op_);
-        return fold_few(before, elements(), segment.first + count * chunk, segment.length % chunk, op_);
-    }
-
-    __device__ void scan_chunks_of_large(const placed_segment& segment, int first_chunk, const Acc& before)
-    {
-        const int count = segment.length / chunk;
-        const int whole = count / chunk;
-        total_of_groups(first_chunk, whole);
-        if (lane_id() <= whole) {
-            const int first = first_chunk + lane_id() * chunk;
-            const Acc before_mine = fold_few(before, groups(), 0, lane_id(), op_);
-            const Acc end =
-                scan_few(before_mine, chunks(), put_before(), first, lane_id() < whole ? chunk : count % chunk, op_);
-            if (lane_id() == whole)
-                shared_.chunks[first_chunk + count] = end;
-        }
         __syncwarp();
     }
 
@@ -346,47 +351,85 @@ private:
     __device__ int take_window(std::uint64_t segment, std::uint64_t end_of_work)
     {
         const std::uint64_t first = segments_.begin(segment);
-        int ends[groups];
-#pragma unroll
-        for (int g = 0; g < groups; ++g) {
-            const std::uint64_t next = segment + static_cast<unsigned>(g * lanes + lane_id()) + 1;
-            const std::uint64_t end = next <= segments_.count ? segments_.begin(next) - first : too_far;
-            ends[g] = static_cast<int>(end < too_far ? end : too_far);
-        }
-        int begins[groups];
+        const std::uint64_t work = first - base_ + segment;
+        if (work >= end_of_work)
+            return 0;
         int taken = 0;
-        int count = 0;
-#pragma unroll
-        for (int g = 0; g < groups; ++g) {
-            begins[g] = __shfl_up_sync(all_lanes, ends[g], 1);
-            if (lane_id() == 0)
-                begins[g] = count;
-            const std::uint64_t number = segment + static_cast<unsigned>(g * lanes + lane_id());
-            const bool fits = taken == g * lanes && ends[g] <= capacity &&
-                              static_cast<unsigned>(ends[g] - begins[g]) < piece_ && number < segments_.count &&
-                              first - base_ + static_cast<unsigned>(begins[g]) + number < end_of_work;
-            const unsigned fitting = __ballot_sync(all_lanes, fits ? 1 : 0);
-            const int leading = fitting == all_lanes ? lanes : __ffs(static_cast<int>(~fitting)) - 1;
-            if (taken == g * lanes && leading != 0) {
-                taken += leading;
-                count = shuffle(ends[g], leading - 1);
-            }
+        if constexpr (Segments::are_equal) {
+            taken = equal_that_fit(segment, end_of_work - work);
+        } else {
+            read_ends(segment, first);
+            taken = ends_that_fit(static_cast<int>(end_of_work - work < too_far ? end_of_work - work : too_far));
         }
         if (taken == 0)
             return 0;
+        const int count = end_of(taken - 1);
         const Source from = in_ + first;
         const int place = place_in_vector(from);
         fill_window(shared_.elements, from, place, count);
-#pragma unroll
-        for (int g = 0; g < groups; ++g) {
-            if (g * lanes >= taken)
-                break;
-            const bool exists = g * lanes + lane_id() < taken;
-            const placed_segment mine{place + begins[g], exists ? ends[g] - begins[g] : 0};
-            sink_.take(fold_, mine, segment + static_cast<unsigned>(g * lanes + lane_id()), exists);
+#pragma unroll 1
+        for (int i = lane_id(); i - lane_id() < taken; i += lanes) {
+            const bool exists = i < taken;
+            const int begin = exists && i != 0 ? end_of(i - 1) : 0;
+            const placed_segment mine{place + begin, exists ? end_of(i) - begin : 0};
+            sink_.take(fold_, mine, segment + static_cast<unsigned>(i), exists);
         }
         sink_.end_window(first, place, count);
         return taken;
+    }
+
+    // Where segment i of the window ends.
+    __device__ int end_of(int i)
+    {
+        if constexpr (Segments::are_equal)
+            return (i + 1) * static_cast<int>(segments_.length);
+        else
+            return shared_.ends[i];
+    }
+
+    __device__ int equal_that_fit(std::uint64_t segment, std::uint64_t work_left) const
+    {
+        const std::uint64_t length = segments_.length;
+        if (length >= piece_)
+            return 0;
+        const auto most = static_cast<unsigned>(length != 0 ? capacity / static_cast<unsigned>(length) : capacity);
+        const auto begin_here = static_cast<unsigned>(work_left < too_far ? work_left + length : too_far) /
+                                static_cast<unsigned>(length + 1);
+        const std::uint64_t exist = segments_.count - segment;
+        const unsigned fit = most < begin_here ? most : begin_here;
+        return static_cast<int>(exist < fit ? exist : fit);
+    }
+
+    // Reads where the next segments end, from the first element of the first one on.
+    __device__ void read_ends(std::uint64_t segment, std::uint64_t first)
+    {
+        std::uint64_t ends[groups];
+#pragma unroll
+        for (int g = 0; g < groups; ++g) {
+            const std::uint64_t next = segment + static_cast<unsigned>(g * lanes + lane_id()) + 1;
+            ends[g] = segments_.begin(next <= segments_.count ? next : segments_.count);
+            if (next > segments_.count)
+                ends[g] = first + too_far;
+        }
+        __syncwarp(); // others have read what is replaced
+#pragma unroll
+        for (int g = 0; g < groups; ++g)
+            shared_.ends[g * lanes + lane_id()] =
+                static_cast<int>(ends[g] - first < too_far ? ends[g] - first : too_far);
+        __syncwarp();
+    }
+    __device__ int ends_that_fit(int work_left)
+    {
+#pragma unroll 1
+        for (int i = lane_id(); i < groups * lanes; i += lanes) {
+            const int begin = i != 0 ? shared_.ends[i - 1] : 0;
+            const int end = shared_.ends[i];
+            const bool fits = end <= capacity && end - begin < static_cast<int>(piece_) && begin + i < work_left;
+            const unsigned fitting = __ballot_sync(all_lanes, fits ? 1 : 0);
+            if (fitting != all_lanes)
+                return i - lane_id() + __ffs(static_cast<int>(~fitting)) - 1;
+        }
+        return groups * lanes;
     }
 
     __device__ void fold_piece(std::uint64_t segment, std::uint64_t number)
@@ -426,7 +469,7 @@ struct segment_results {
     template <class Fold>
     __device__ void take(Fold& fold, const placed_segment& mine, std::uint64_t segment, bool exists)
     {
-        const Acc result = fold.fold(mine, op.template identity<Acc>());
+        const Acc result = fold.fold(mine, op.template identity<Acc>(), false);
         if (exists)
             finish(mine.length != 0 ? result : nothing, out[segment]);
     }
@@ -436,12 +479,12 @@ struct segment_results {
     {
         Acc result = op.template identity<Acc>();
         if (is_whole)
-            states.publish(base, number, shuffle(fold.fold(mine, result), 0));
+            states.publish(base, number, shuffle(fold.fold(mine, result, true), 0));
         if (has_next)
             return;
         result = states.fold(base, is_whole ? number + 1 : number, result);
         if (!is_whole)
-            result = fold.fold(mine, result);
+            result = fold.fold(mine, result, true);
         if (lane_id() == 0)
             finish(result, out[segment]);
     }
@@ -461,7 +504,7 @@ struct segment_scans {
     template <class Fold>
     __device__ void take(Fold& fold, const placed_segment& mine, std::uint64_t, bool)
     {
-        fold.scan(mine, op.template identity<Acc>(), nullptr, put(true));
+        fold.scan(mine, op.template identity<Acc>(), nullptr, false, put(true));
     }
     template <class Fold, class States>
     __device__ void take_piece(Fold& fold, const States& states, const placed_segment& mine, std::uint64_t,
@@ -469,13 +512,13 @@ struct segment_scans {
     {
         const Acc nothing = op.template identity<Acc>();
         if (is_whole) {
-            const Acc total = shuffle(fold.fold(mine, nothing), 0);
+            const Acc total = shuffle(fold.fold(mine, nothing, true), 0);
             states.publish(base, number, total);
             Acc after;
             const Acc before = states.fold(base, number, nothing, total, after);
-            fold.scan(mine, before, &after, put(number == 0));
+            fold.scan(mine, before, &after, true, put(number == 0));
         } else {
-            fold.scan(mine, states.fold(base, number, nothing), nullptr, put(number == 0));
+            fold.scan(mine, states.fold(base, number, nothing), nullptr, true, put(number == 0));
         }
     }
     __device__ void end_window(std::uint64_t first, int place, int count)
@@ -527,7 +570,7 @@ __global__ void __launch_bounds__(segment_warps* lanes, 4)
     task_tickets tickets(cuts.memory, segments.tasks(cuts.piece));
     const piece_states<Acc, Op> states(cuts.memory, tickets.epoch(), cuts.slots, op);
     segment_walk<Acc, Source, std::remove_const_t<decltype(segments)>, Op, sink_t> walk(in, segments, cuts.piece, sink, fold, shared, states);
-    tickets.for_each([&](std::uint64_t task) { walk.walk(task); });
+    tickets.for_each<true>([&](std::uint64_t task) { walk.walk(task); });
 }
 
 // Results take the places of elements, which a lane has read, where they are as large.
@@ -566,7 +609,7 @@ __global__ void __launch_bounds__(segment_warps* lanes, 4)
     task_tickets tickets(cuts.memory, segments.tasks(cuts.piece));
     const piece_states<Acc, Op> states(cuts.memory, tickets.epoch(), cuts.slots, op);
     segment_walk<Acc, Source, std::remove_const_t<decltype(segments)>, Op, sink_t> walk(in, segments, cuts.piece, sink, fold, shared.fold, states);
-    tickets.for_each([&](std::uint64_t task) { walk.walk(task); });
+    tickets.for_each<false>([&](std::uint64_t task) { walk.walk(task); });
 }
 
 // Launches a kernel over so many segments of so many elements at most. Pieces are as large as a window, or smaller where that
