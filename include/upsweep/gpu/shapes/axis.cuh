@@ -61,13 +61,14 @@ void check_lines(const cuda& target, std::string_view call, const detail::lines<
 }
 
 template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
-void reduce_columns(const cuda& target, const detail::lines<const T, Out, Rank>& all, const Op& op, const Finish& finish)
+void reduce_columns(const cuda& target, const detail::lines<const T, Out, Rank>& all, const Op& op,
+                    const Finish& finish)
 {
     const current_device current(target.device());
     check_lines(target, "reduce", all);
     with_column_shape<T>(all.length(), [&]<class Shape>(Shape) {
         launch_columns<reduce_columns_kernel<Shape, Acc, T, Out, Rank, Op, Finish>, Shape, Acc, Op>(target, "reduce",
-                                                                                                  all, op, finish);
+                                                                                                    all, op, finish);
     });
 }
 
@@ -80,7 +81,7 @@ void scan_columns(const cuda& target, const detail::lines<const T, Out, Rank>& a
                                 init != nullptr, false};
     with_column_shape<T>(all.length(), [&]<class Shape>(Shape) {
         launch_columns<scan_columns_kernel<Shape, Kind, Acc, T, Out, Rank, Op>, Shape, Acc, Op>(target, "scan", all, op,
-                                                                                              start);
+                                                                                                start);
     });
 }
 

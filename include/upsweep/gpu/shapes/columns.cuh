@@ -61,10 +61,11 @@ struct line_places {
 };
 
 // What a block has at once. Rows and Lines are those of a thread.
-template <int Rows, int Lines>
+template <int Rows, int Lines, int Blocks>
 struct column_shape {
     static constexpr int warps = 8;
     static constexpr int threads = warps * lanes;
+    static constexpr int blocks = Blocks; // of a multiprocessor
     static constexpr int rows = Rows;
     static constexpr int lines = Lines;
 };
@@ -90,7 +91,8 @@ struct column_arguments {
     piece_slots slots;
 };
 
-// Deals tasks out to blocks as task_tickets does to warps.
+// Deals tasks out to blocks: the first ones statically, the others dynamically, by tickets, in ascending order. The last ticket of all
+// tells that every block has read the epoch.
 class block_tickets {
 public:
     struct memory {
@@ -204,7 +206,7 @@ private:
     // Reads fewer than 32 states of each line, each warp every eighth of them, and waits for those that are not there yet.
     __device__ void read(std::uint64_t first, int lines_of_block, int level, std::uint64_t group, int count)
     {
-        constexpr int warps = column_shape<1, 1>::warps;
+        constexpr int warps = column_shape<1, 1, 1>::warps;
         constexpr int each = lanes / warps;
         const std::uint64_t line = first + static_cast<unsigned>(lane_id());
         column_ = lane_id() % lanes_a_row_ < lines_of_block ? lane_id() % lanes_a_row_ : 0;
@@ -288,7 +290,7 @@ public:
         place(task);
         load();
         unit_tree units[lines];
-        fold_threads([&](int v, const Acc (&totals)[parts]) { units[v] = unit_tree(*this, v, totals); });
+        fold_threads([&](int v, const Acc(&totals)[parts]) { units[v] = unit_tree(*this, v, totals); });
         __syncthreads();
         const std::uint64_t in_tile = rows_in_tile();
         const bool is_whole = in_tile == rows_of_tile();
@@ -312,7 +314,8 @@ public:
                 continue;
             Acc result = after;
             if (!is_whole)
-                result = fold_few<Acc, rows / 2>(units[v].fold_before(*this, v, before), at(v), 0, rows_of_thread_, op_);
+                result =
+                    fold_few<Acc, rows / 2>(units[v].fold_before(*this, v, before), at(v), 0, rows_of_thread_, op_);
             else if (of_.cuts.tiles == 1)
                 result = total_of_tile(v);
             finish(result, *of_.out.first_of(line(v)));
@@ -326,7 +329,7 @@ public:
         load();
         Acc totals[lines][parts];
         unit_tree units[lines];
-        fold_threads([&](int v, const Acc (&of_parts)[parts]) {
+        fold_threads([&](int v, const Acc(&of_parts)[parts]) {
             units[v] = unit_tree(*this, v, of_parts);
 #pragma unroll
             for (int p = 0; p < parts; ++p)
@@ -381,7 +384,8 @@ private:
 
         // The same with those of this thread, where `mine` is what fold_before has returned and `after` the fold up to the end of the
         // tile, if there are several.
-        __device__ Acc fold_after(column_block& block, int v, const Acc& before, const Acc& mine, const Acc& after) const
+        __device__ Acc fold_after(column_block& block, int v, const Acc& before, const Acc& mine,
+                                  const Acc& after) const
         {
             const int of_row = block.of_.cuts.lanes_a_row;
             const int warp = warp_id() % block.of_.cuts.warps_a_line;
@@ -403,10 +407,7 @@ private:
         };
         return fold_few<Acc, Shape::warps>(before, warp, 0, count, op_);
     }
-    __device__ Acc total_of_tile(int v)
-    {
-        return fold_warps(op_.template identity<Acc>(), v, of_.cuts.warps_a_line);
-    }
+    __device__ Acc total_of_tile(int v) { return fold_warps(op_.template identity<Acc>(), v, of_.cuts.warps_a_line); }
 
     // Finds out which rows and lines this thread has.
     __device__ void place(std::uint64_t task)
@@ -435,9 +436,8 @@ private:
     __device__ int lines_of_block() const
     {
         const std::uint64_t left = of_.cuts.count - first_line_;
-        return static_cast<int>(left < static_cast<unsigned>(of_.cuts.lanes_a_row)
-                                    ? left
-                                    : static_cast<unsigned>(of_.cuts.lanes_a_row));
+        return static_cast<int>(
+            left < static_cast<unsigned>(of_.cuts.lanes_a_row) ? left : static_cast<unsigned>(of_.cuts.lanes_a_row));
     }
     __device__ std::uint64_t line(int v) const { return mine_ + static_cast<unsigned>(v * lanes); }
     __device__ bool has_line(int v) const { return line(v) < of_.cuts.count; }
@@ -551,7 +551,7 @@ private:
 };
 
 template <class Shape, class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
-__global__ void __launch_bounds__(Shape::threads, 2)
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     reduce_columns_kernel(const __grid_constant__ column_arguments<Acc, T, Out, Rank> of, Op op, Finish finish)
 {
     using block = column_block<Shape, Acc, T, Out, Rank, Op>;
@@ -563,9 +563,8 @@ __global__ void __launch_bounds__(Shape::threads, 2)
 }
 
 template <class Shape, scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
-__global__ void __launch_bounds__(Shape::threads, 2)
-    scan_columns_kernel(const __grid_constant__ column_arguments<Acc, T, Out, Rank> of, Op op,
-                        scan_start<Acc> start)
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
+    scan_columns_kernel(const __grid_constant__ column_arguments<Acc, T, Out, Rank> of, Op op, scan_start<Acc> start)
 {
     using block = column_block<Shape, Acc, T, Out, Rank, Op>;
     extern __shared__ __align__(16) uint4 dynamic[];
@@ -580,11 +579,14 @@ template <class T, class F>
 void with_column_shape(std::uint64_t length, F f)
 {
     constexpr int values = sizeof(T) <= 4 ? 64 : sizeof(T) <= 8 ? 32 : sizeof(T) <= 16 ? 16 : 4;
-    constexpr int few_rows = values / 4;
-    if (length <= few_rows)
-        f(column_shape<few_rows, 4>{});
+    constexpr int some_rows = values / 4;
+    constexpr int least_rows = some_rows < 4 ? some_rows : 4;
+    if (length <= least_rows)
+        f(column_shape<least_rows, 4, 4>{});
+    else if (length <= some_rows)
+        f(column_shape<some_rows, 4, 3>{});
     else
-        f(column_shape<values, 1>{});
+        f(column_shape<values, 1, 3>{});
 }
 
 template <class Shape>
@@ -616,8 +618,8 @@ void launch_columns(const cuda& target, std::string_view call, const detail::lin
                                                  cuts, tile_states_of(target, states, sizeof(Acc)), slots};
     const std::uint64_t blocks = resident_blocks<Kernel>(target, Shape::threads, shared_bytes);
     const std::uint64_t tasks = cuts.line_groups * cuts.tiles;
-    launch(target, call, Kernel, static_cast<unsigned>(tasks < blocks ? tasks : blocks), Shape::threads, shared_bytes, of,
-           arguments...);
+    launch(target, call, Kernel, static_cast<unsigned>(tasks < blocks ? tasks : blocks), Shape::threads, shared_bytes,
+           of, arguments...);
 }
 
 } // namespace upsweep::gpu

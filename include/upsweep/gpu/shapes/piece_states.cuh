@@ -53,18 +53,23 @@ public:
     {
     }
 
-    // Publishes the total of piece j, and those of the groups that it completes.
-    __device__ void publish(std::uint64_t base, std::uint64_t j, T total) const
+    // Publishes the total of piece j.
+    __device__ void publish(std::uint64_t base, std::uint64_t j, const T& total) const
     {
-        for (int level = 0;; ++level, j /= lanes) {
-            const std::uint64_t place = slots_.place(level, base, j);
-            if (lane_id() == 0)
-                states_.publish(place, total);
-            if (j % lanes != lanes - 1)
-                return;
+        if (lane_id() == 0)
+            states_.publish(slots_.place(0, base, j), total);
+    }
+
+    // Publishes the totals of the groups of which piece j, which has been published, is the last one.
+    __device__ void join(std::uint64_t base, std::uint64_t j) const
+    {
+        for (int level = 0; j % lanes == lanes - 1; ++level) {
             T totals[1];
-            read(place - (lanes - 1), lanes - 1, total, totals);
-            total = warp_total(totals, op_);
+            read(slots_.place(level, base, j) - (lanes - 1), lanes, op_.template identity<T>(), totals);
+            const T total = warp_total(totals, op_);
+            j /= lanes;
+            if (lane_id() == 0)
+                states_.publish(slots_.place(level + 1, base, j), total);
         }
     }
 
@@ -114,47 +119,60 @@ private:
     Op op_;
 };
 
-// Deals tasks out to the warps of a grid all of whose blocks are resident: the first ones statically, the others dynamically, by
-// tickets, in ascending order. So a warp may wait for what tasks before its own publish.
-class task_tickets {
+// Deals tasks out to the warps of a grid all of whose blocks are resident, in ascending order. So a warp may wait for what tasks
+// before its own publish.
+class warp_tasks {
 public:
-    __device__ task_tickets(const tile_state_memory& memory, std::uint64_t tasks)
-        : header_(memory.header), tasks_(tasks), warps_(gridDim.x * (blockDim.x / lanes)),
-          epoch_(load_relaxed(&header_->epoch) + 1), next_(blockIdx.x + threadIdx.x / lanes * gridDim.x)
+    __device__ explicit warp_tasks(const tile_state_memory& memory)
+        : header_(memory.header), warps_(gridDim.x * (blockDim.x / lanes)), epoch_(load_relaxed(&header_->epoch) + 1)
     {
     }
 
     __device__ std::uint64_t epoch() const { return epoch_; }
 
-    // Calls f(task) for each task that falls to this warp. `Early`: the ticket for the next one is drawn at once, so that it is on its
-    // way meanwhile. That is not for tasks that wait for others: those behind the next one would wait for this one, too.
-    // Whoever draws the last ticket of all knows that every warp has read the epoch.
-    template <bool Early, class F>
-    __device__ void for_each(F f)
+    // Calls f(task) for the tasks that fall to this warp by turns.
+    template <class F>
+    __device__ void for_each(std::uint64_t tasks, F f) const
     {
-        const std::uint64_t tickets = tasks_ < warps_ ? warps_ : tasks_;
-        do {
-            const std::uint64_t task = next_;
+        for (std::uint64_t task = first(); task < tasks; task += warps_)
+            f(task);
+        if (lane_id() == 0)
+            end_with(take_ticket(header_, warps_), warps_);
+    }
+
+    // The same, but all tasks after the first ones by tickets. The next one is drawn while a task is carried out, so that it is on its way
+    // meanwhile: that is not for tasks that wait long for others, since those behind the next one would wait for this one, too.
+    template <class F>
+    __device__ void for_each_by_ticket(std::uint64_t tasks, F f) const
+    {
+        const std::uint64_t tickets = tasks < warps_ ? warps_ : tasks;
+        for (std::uint64_t task = first();;) {
             std::uint64_t ticket = 0;
-            if (Early && lane_id() == 0)
+            if (lane_id() == 0)
                 ticket = take_ticket(header_, tickets);
-            if (task < tasks_)
+            if (task < tasks)
                 f(task);
-            if (!Early && lane_id() == 0)
-                ticket = take_ticket(header_, tickets);
-            ticket = shuffle(ticket, 0);
-            if (ticket == tickets - 1 && lane_id() == 0)
-                store_relaxed(&header_->epoch, epoch_);
-            next_ = warps_ + ticket;
-        } while (next_ < tasks_);
+            if (lane_id() == 0)
+                end_with(ticket, tickets);
+            task = warps_ + shuffle(ticket, 0);
+            if (task >= tasks)
+                return;
+        }
     }
 
 private:
+    __device__ std::uint64_t first() const { return blockIdx.x + std::uint64_t{threadIdx.x / lanes} * gridDim.x; }
+
+    // Whoever draws the last ticket of all knows that every warp has read the epoch.
+    __device__ void end_with(std::uint64_t ticket, std::uint64_t tickets) const
+    {
+        if (ticket == tickets - 1)
+            store_relaxed(&header_->epoch, epoch_);
+    }
+
     tile_state_header* header_;
-    std::uint64_t tasks_;
-    std::uint64_t warps_;
+    unsigned warps_;
     std::uint64_t epoch_;
-    std::uint64_t next_;
 };
 
 } // namespace upsweep::gpu

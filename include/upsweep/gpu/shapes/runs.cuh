@@ -63,7 +63,7 @@ class run_finder {
     using heads_t = run_heads<Index>;
 
 public:
-    static constexpr int tile = window_capacity<Keys>;
+    static constexpr int tile = 2 * window_capacity<Keys>;
     static constexpr int rows = tile / lanes;
     static_assert(rows <= 2 * lanes);
     using memory = window_memory<key, tile>;
@@ -84,6 +84,7 @@ public:
         const head_masks masks = find_heads(first, place, count);
         const heads_t mine = heads_of(masks, first);
         states_.publish(0, number, mine);
+        states_.join(0, number);
         const heads_t before = states_.fold(0, number, heads_t{});
         tell(masks, first, place, before);
         if (first + static_cast<unsigned>(count) == count_ && lane_id() == 0)
@@ -117,9 +118,10 @@ private:
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const unsigned mask = masks.of_row[half];
-            heads_t of_row[1] = {{static_cast<Index>(__popc(mask)),
-                                  static_cast<Index>(first + static_cast<unsigned>((half * lanes + lane_id()) * lanes +
-                                                                                   31 - __clz(static_cast<int>(mask))))}};
+            heads_t of_row[1] = {
+                {static_cast<Index>(__popc(mask)),
+                 static_cast<Index>(first + static_cast<unsigned>((half * lanes + lane_id()) * lanes + 31 -
+                                                                  __clz(static_cast<int>(mask))))}};
             heads = join_heads{}(heads, warp_total(of_row, join_heads{}));
         }
         return heads;
@@ -136,8 +138,9 @@ private:
                 if ((mask >> lane_id() & 1) != 0) {
                     const Index previous =
                         lower != 0 ? begin + static_cast<Index>(31 - __clz(static_cast<int>(lower))) : before.last;
-                    sink_.head(before.count + static_cast<Index>(__popc(lower)), shared_[place + row * lanes + lane_id()],
-                               begin + static_cast<Index>(lane_id()), previous);
+                    sink_.head(before.count + static_cast<Index>(__popc(lower)),
+                               shared_[place + row * lanes + lane_id()], begin + static_cast<Index>(lane_id()),
+                               previous);
                 }
                 before.count += static_cast<Index>(__popc(mask));
                 before.last = begin + static_cast<Index>(31 - __clz(static_cast<int>(mask)));
@@ -159,10 +162,10 @@ __global__ void __launch_bounds__(run_warps* lanes, 4)
 {
     using finder = run_finder<Index, Keys, Sink>;
     extern __shared__ __align__(16) uint4 dynamic[];
-    task_tickets tickets(memory, (count + finder::tile - 1) / finder::tile);
-    const piece_states<run_heads<Index>, join_heads> states(memory, tickets.epoch(), slots, join_heads{});
+    const warp_tasks tasks(memory);
+    const piece_states<run_heads<Index>, join_heads> states(memory, tasks.epoch(), slots, join_heads{});
     finder find(keys, count, reinterpret_cast<typename finder::memory*>(dynamic)[warp_id()], states, sink);
-    tickets.for_each<false>([&](std::uint64_t task) { find.find(task); });
+    tasks.for_each((count + finder::tile - 1) / finder::tile, [&](std::uint64_t task) { find.find(task); });
 }
 
 // Tells the sink of all runs of keys. There is one at least.
@@ -305,8 +308,8 @@ __global__ void __launch_bounds__(256)
         for (std::uint64_t high = runs; run < high;) {
             const std::uint64_t step = (high - run + lanes - 1) / lanes;
             const std::uint64_t mine = run + (static_cast<unsigned>(lane_id()) + 1) * step - 1;
-            const auto before = static_cast<unsigned>(
-                __popc(__ballot_sync(all_lanes, mine < high && ends[mine] <= first ? 1 : 0)));
+            const auto before =
+                static_cast<unsigned>(__popc(__ballot_sync(all_lanes, mine < high && ends[mine] <= first ? 1 : 0)));
             run += before * step;
             if (before < lanes && run + step - 1 < high)
                 high = run + step - 1;
@@ -404,11 +407,10 @@ struct engine<cuda, verb::runs> {
         gpu::check_place(target, call, values_in, count);
         gpu::check_place(target, call, to, room);
         gpu::check_place(target, call, totals_out, room);
-        gpu::with_runs_as_segments(target, call, keys_in, count, gpu::store_key<decltype(to)>{to}, runs, room,
-                                   [&](const auto& segments) {
-                                       gpu::reduce_segments<Acc>(target, values_in, count, segments, totals_out, op,
-                                                                 as_results_of<Op>{});
-                                   });
+        gpu::with_runs_as_segments(
+            target, call, keys_in, count, gpu::store_key<decltype(to)>{to}, runs, room, [&](const auto& segments) {
+                gpu::reduce_segments<Acc>(target, values_in, count, segments, totals_out, op, as_results_of<Op>{});
+            });
     }
 
     template <scan_kind Kind, class Acc, class Keys, class Values, class Out, class Op>

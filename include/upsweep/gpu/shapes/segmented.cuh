@@ -48,7 +48,8 @@ namespace upsweep::detail {
 template <>
 struct engine<cuda, verb::reduce_segments> {
     template <class Acc, class In, class Offset, class Out, class Op>
-    static void fold(const cuda& target, In in, std::size_t count, std::span<const Offset> offsets, Out out, const Op& op)
+    static void fold(const cuda& target, In in, std::size_t count, std::span<const Offset> offsets, Out out,
+                     const Op& op)
     {
         const gpu::current_device current(target.device());
         gpu::check_place(target, "segmented_reduce", offsets.data(), offsets.size());
@@ -65,17 +66,16 @@ struct engine<cuda, verb::reduce_segments> {
 template <>
 struct engine<cuda, verb::scan_segments> {
     template <scan_kind Kind, class Acc, class In, class Offset, class Out, class Op>
-    static void scan(const cuda& target, In in, std::size_t count, std::span<const Offset> offsets, Out out, const Op& op,
-                     const Acc* init)
+    static void scan(const cuda& target, In in, std::size_t count, std::span<const Offset> offsets, Out out,
+                     const Op& op, const Acc* init)
     {
         const gpu::current_device current(target.device());
         gpu::check_place(target, "segmented_scan", offsets.data(), offsets.size());
         gpu::with_sources(in, out, [&](const auto& from, const auto& to) {
             gpu::check_place(target, "segmented_scan", from, count);
             gpu::check_place(target, "segmented_scan", to, count);
-            gpu::scan_segments<Kind, Acc>(target, from, count,
-                                          gpu::offset_segments<Offset>{offsets.data(), offsets.size() - 1}, to, op,
-                                          init);
+            gpu::scan_segments<Kind, Acc>(
+                target, from, count, gpu::offset_segments<Offset>{offsets.data(), offsets.size() - 1}, to, op, init);
         });
     }
 };

@@ -21,12 +21,12 @@
 
 // Reduce and scan of many segments of an array in one pass and one kernel. Warps work alone, each on a task at a time:
 //
-//   task                 the segments that begin in an interval of the work, and at most one piece of a long segment that began
+//   task                 the segments that begin in an interval of the work, and the pieces there of a long segment that began
 //                        before. The work before a segment is the number of elements and of segments before it, so that tasks
 //                        are alike whatever the lengths are (merge path: Green, McColl and Bader 2012)
 //   window               whole segments that fit into shared memory together, or a piece of a long one
-//   chunk                16 elements of a segment, which a lane folds. A lane then folds the chunks of a segment; those of more
-//                        than 31 chunks are folded by 16 first
+//   chunk                8 or 16 elements of a segment, which a lane folds. A lane then folds the chunks of a segment; those of
+//                        more than 31 chunks are folded by 8 or 16 first
 //
 // A segment with no fewer elements than a piece is long: its pieces are tasks of different warps, whose totals go from one to the other
 // by the tree of piece_states.cuh.
@@ -34,11 +34,16 @@ namespace upsweep::gpu {
 
 // --- where segments begin -------------------------------------------------------------------------------------------------
 
-// What one task is: at most a piece of a segment that began before, then the segments from `first` on that begin in the interval.
+// What one task is: the segments from `first` on that begin in the interval of the work, and the pieces from number `piece` on of the one
+// before, of those in the interval.
 struct segment_task {
     std::uint64_t first;
     std::uint64_t end_of_work; // of the interval
-    std::uint64_t piece;       // of segment first - 1, or 0 if there is none
+    std::uint64_t piece;       // 0 if there is none
+};
+struct task_size {
+    std::uint64_t work;
+    std::uint64_t piece; // elements of one, of which `work` is a multiple
 };
 
 // Segments between offsets in memory of the GPU.
@@ -50,16 +55,16 @@ struct offset_segments {
 
     __device__ const offset_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return static_cast<std::uint64_t>(offsets[segment]); }
-    __device__ std::uint64_t work_before(std::uint64_t segment) const
+    __device__ std::uint64_t work_before(std::uint64_t segment) const { return begin(segment) - begin(0) + segment; }
+    __device__ std::uint64_t tasks(const task_size& size) const
     {
-        return begin(segment) - begin(0) + segment;
+        return count == 0 ? 0 : work_before(count) / size.work + 1;
     }
-    __device__ std::uint64_t tasks(std::uint64_t piece) const { return count == 0 ? 0 : work_before(count) / piece + 1; }
 
     // The lanes of a warp call this together: each of them looks at one of 32 places in every step of the search.
-    __device__ segment_task task(std::uint64_t number, std::uint64_t piece) const
+    __device__ segment_task task(std::uint64_t number, const task_size& size) const
     {
-        const std::uint64_t work = number * piece;
+        const std::uint64_t work = number * size.work;
         std::uint64_t low = 0;
         for (std::uint64_t high = count; low < high;) {
             const std::uint64_t step = (high - low + lanes - 1) / lanes;
@@ -70,10 +75,10 @@ struct offset_segments {
             if (before < lanes && low + step - 1 < high)
                 high = low + step - 1;
         }
-        segment_task found{low, work + piece, 0};
+        segment_task found{low, work + size.work, 0};
         if (low != 0) {
-            const std::uint64_t next = (work - work_before(low - 1) + piece - 1) / piece;
-            if (begin(low - 1) + next * piece < begin(low))
+            const std::uint64_t next = (work - work_before(low - 1) + size.piece - 1) / size.piece;
+            if (begin(low - 1) + next * size.piece < begin(low))
                 found.piece = next;
         }
         return found;
@@ -89,15 +94,15 @@ struct equal_segments {
     __device__ const equal_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return segment * length; }
     __device__ std::uint64_t work_before(std::uint64_t segment) const { return segment * (length + 1); }
-    __device__ std::uint64_t tasks(std::uint64_t piece) const { return work_before(count) / piece + 1; }
-    __device__ segment_task task(std::uint64_t number, std::uint64_t piece) const
+    __device__ std::uint64_t tasks(const task_size& size) const { return work_before(count) / size.work + 1; }
+    __device__ segment_task task(std::uint64_t number, const task_size& size) const
     {
-        const std::uint64_t work = number * piece;
+        const std::uint64_t work = number * size.work;
         const std::uint64_t first = (work + length) / (length + 1);
-        segment_task found{first < count ? first : count, work + piece, 0};
+        segment_task found{first < count ? first : count, work + size.work, 0};
         if (found.first != 0) {
-            const std::uint64_t next = (work - work_before(found.first - 1) + piece - 1) / piece;
-            if (next * piece < length)
+            const std::uint64_t next = (work - work_before(found.first - 1) + size.piece - 1) / size.piece;
+            if (next * size.piece < length)
                 found.piece = next;
         }
         return found;
@@ -106,10 +111,10 @@ struct equal_segments {
 
 // --- what a warp does with a window -----------------------------------------------------------------------------------------
 
-// Elements of a window: a power of two, at most 16^3, of 4 KiB.
+// Elements of a window: a power of two, at most 2048, of 4 KiB.
 template <class Source>
-inline constexpr int window_capacity =
-    sizeof(std::iter_value_t<Source>) <= 4 ? 1024
+inline constexpr int window_capacity = sizeof(std::iter_value_t<Source>) <= 4
+                                           ? 1024
                                            : static_cast<int>(std::bit_floor(4096 / sizeof(std::iter_value_t<Source>)));
 
 // Where a lane has a segment, or part of one, of the window.
@@ -118,11 +123,12 @@ struct placed_segment {
     int length;
 };
 
-// Folds up to 32 segments of a window at a time, of which each lane has one.
-template <class Acc, class Source, class Op>
+// Folds up to 32 segments of a window at a time, of which each lane has one. Chunks of 16 elements take fewer steps; a scan, which
+// has their folds in registers, too, takes those of 8.
+template <int Chunk, class Acc, class Source, class Op>
 class window_fold {
     static constexpr int capacity = window_capacity<Source>;
-    static constexpr int chunk = 16;
+    static constexpr int chunk = Chunk;
     static constexpr int most_groups = capacity / (chunk * chunk) > 0 ? capacity / (chunk * chunk) : 1; // of a segment
     static constexpr int most_chunks = capacity / chunk + lanes + 1; // with one more for each segment
 
@@ -130,7 +136,7 @@ public:
     struct memory {
         window_memory<std::iter_value_t<Source>, capacity> elements;
         raw_array<Acc, most_chunks> chunks; // their totals, or the folds before them
-        raw_array<Acc, lanes> groups;       // totals of 16 chunks of the segment at hand
+        raw_array<Acc, lanes> groups;       // totals of as many chunks of the segment at hand
         int ends[8 * lanes];                // of the segments of the window
     };
 
@@ -164,18 +170,18 @@ public:
     }
 
     // Calls put(place in the window, fold before the element, fold with it, whether it is the first of its segment) for the elements of
-    // all segments, where the folds begin with this lane's `before`. `after` points to the fold up to the end of the only segment,
+    // all segments, or put.chunk for a chunk of them, where the folds begin with this lane's `before`. `after` points to the fold up to the end of the only segment,
     // where that is a whole piece of a larger one.
     template <class Put>
     __device__ void scan(const placed_segment& mine, const Acc& before, const Acc* after, bool alone, const Put& put)
     {
         if (__any_sync(all_lanes, mine.length >= few ? 1 : 0) == 0) {
-            scan_few(before, elements(), put_from(put, mine.first, -1, before), mine.first, mine.length, op_);
+            scan_few<Acc>(before, elements(), put_from(put, mine.first), mine.first, mine.length, op_);
             return;
         }
         total_of_chunks(mine, 0, alone);
         const int count = mine.length / chunk;
-        // First the chunks of all segments that have few of them, then those of each of the others, 16 a lane.
+        // First the chunks of all segments that have few of them, then those of each of the others, so many a lane.
         unsigned large = __ballot_sync(all_lanes, count >= few ? 1 : 0);
         Acc before_chunks = before;
         int first = first_chunk_;
@@ -211,13 +217,61 @@ public:
             const placed_segment segment = of_lane(mine, owner);
             const int begin = (c - shuffle(first_chunk_, owner)) * chunk;
             const int left = segment.length - begin;
+            const bool aligned = are_aligned(segment.first);
             if (c >= chunks_ || left <= 0)
                 continue;
+            const int first_of_chunk = segment.first + begin;
+            const int end_of_segment = segment.first + segment.length;
+            Acc values[chunk];
+            Acc folds[chunk + 1];
+            load(first_of_chunk, end_of_segment, aligned, values);
+            lane_folds<chunk>(static_cast<Acc>(shared_.chunks[c]), values, folds, op_);
             // The fold up to the end of a whole chunk is the one before the next chunk: the binary digits carry there.
-            const Acc end = shared_.chunks[left >= chunk ? c + 1 : c];
-            scan_few(static_cast<Acc>(shared_.chunks[c]), elements(),
-                     put_from(put, segment.first, left >= chunk ? segment.first + begin + chunk - 1 : -1, end),
-                     segment.first + begin, left < chunk ? left : chunk, op_);
+            folds[chunk] = shared_.chunks[left >= chunk ? c + 1 : c];
+            put.chunk(first_of_chunk, end_of_segment, aligned, begin == 0, folds);
+        }
+    }
+
+    // A window that is full has the same number of elements for each lane, one behind the other: what follows is for such a piece.
+    static constexpr int each = capacity / lanes;
+    static constexpr int part = each < 8 ? each : 8; // elements that are in registers at once
+    static constexpr int parts = each / part;
+
+    struct piece {
+        Acc totals[parts]; // of this lane
+        warp_tree<Acc> tree;
+    };
+    __device__ piece fold_piece(int first)
+    {
+        piece folded;
+        const bool aligned = are_aligned(first);
+#pragma unroll
+        for (int p = 0; p < parts; ++p) {
+            Acc values[part];
+            load(first + lane_id() * each + p * part, first + capacity, aligned, values);
+            folded.totals[p] = lane_total<part>(values, op_);
+        }
+        folded.tree = warp_tree<Acc>(lane_total<parts>(folded.totals, op_), op_);
+        return folded;
+    }
+    template <class Put>
+    __device__ void scan_piece(int first, const piece& folded, const Acc& before, const Acc& after, const Put& put)
+    {
+        const bool aligned = are_aligned(first);
+        Acc before_parts[parts + 1];
+        const Acc mine = folded.tree.fold_before(before, op_);
+        lane_folds<parts>(mine, folded.totals, before_parts, op_);
+        before_parts[parts] = shuffle_down(mine);
+        replace_if(lane_id() == lanes - 1, before_parts[parts], after);
+#pragma unroll
+        for (int p = 0; p < parts; ++p) {
+            const int at = first + lane_id() * each + p * part;
+            Acc values[part];
+            Acc folds[part + 1];
+            load(at, first + capacity, aligned, values);
+            lane_folds<part>(before_parts[p], values, folds, op_);
+            folds[part] = before_parts[p + 1];
+            put.chunk(at, first + capacity, aligned, at == first, folds);
         }
     }
 
@@ -234,14 +288,28 @@ private:
     {
         return [this](int i) { return shared_.groups[i]; };
     }
-    // Puts for the elements from place `first` on; the fold with the one at `last` is `end`.
     template <class Put>
-    __device__ static auto put_from(const Put& put, int first, int last, const Acc& end)
+    __device__ static auto put_from(const Put& put, int first)
     {
-        return [&put, first, last, end](int i, const Acc& before, Acc with) {
-            replace_if(i == last, with, end);
-            put(i, before, with, i == first);
-        };
+        return [&put, first](int i, const Acc& before, const Acc& with) { put(i, before, with, i == first); };
+    }
+    // Whether the segments of all lanes begin with a vector.
+    __device__ static bool are_aligned(int first)
+    {
+        constexpr int vector = window_memory<std::iter_value_t<Source>, capacity>::vector;
+        return __all_sync(all_lanes, first % vector == 0 ? 1 : 0) != 0;
+    }
+    // The values of a chunk. Behind the end of the segment they are the identity, which changes no fold that is used.
+    template <int Count>
+    __device__ void load(int first, int end, bool aligned, Acc (&values)[Count])
+    {
+        std::iter_value_t<Source> elements[Count];
+        shared_.elements.load(first, end, aligned, elements);
+#pragma unroll
+        for (int j = 0; j < Count; ++j) {
+            values[j] = op_.template identity<Acc>();
+            replace_if(first + j < end, values[j], convert<Acc>(elements[j]));
+        }
     }
     // Puts the fold before a chunk into the place of its total.
     __device__ auto put_before()
@@ -284,13 +352,17 @@ private:
             const int owner = alone ? 0 : owner_of(c);
             const placed_segment segment = of_lane(mine, owner);
             const int first = (c - shuffle(first_chunk_, owner)) * chunk;
-            if (c < chunks_ && first + chunk <= segment.length)
-                shared_.chunks[c] = block_total<chunk, Acc>(elements(), segment.first + first, op_);
+            const bool aligned = are_aligned(segment.first);
+            if (c < chunks_ && first + chunk <= segment.length) {
+                Acc values[chunk];
+                load(segment.first + first, segment.first + segment.length, aligned, values);
+                shared_.chunks[c] = lane_total<chunk>(values, op_);
+            }
         }
         __syncwarp();
     }
 
-    // Folds 16 chunks a lane, of a segment that has so many, for all to read.
+    // Folds that many chunks a lane, of a segment that has so many, for all to read.
     __device__ void total_of_groups(int first_chunk, int groups_of_segment)
     {
         __syncwarp();
@@ -313,37 +385,36 @@ private:
 //     void take(window_fold&, placed_segment, u64 first element, int place, int count, u64 segment, bool exists)
 //                    of whole segments in a window, of which this lane has one (if it exists)
 //     void take_piece(window_fold&, piece_states&, ...)     of a piece of a long segment
-template <class Acc, class Source, class Segments, class Op, class Sink>
+template <class fold_t, class Acc, class Source, class Segments, class Op, class Sink>
 class segment_walk {
     static constexpr int capacity = window_capacity<Source>;
     static constexpr int groups = 8; // of 32 segments, whose ends are read at once
     static constexpr std::uint64_t too_far = 2 * capacity;
 
 public:
-    using fold_t = window_fold<Acc, Source, Op>;
-
-    __device__ segment_walk(const Source& in, const Segments& segments, std::uint64_t piece, Sink& sink, fold_t& fold,
+    __device__ segment_walk(const Source& in, const Segments& segments, const task_size& size, Sink& sink, fold_t& fold,
                             typename fold_t::memory& shared, const piece_states<Acc, Op>& states)
-        : in_(in), segments_(segments), piece_(piece), sink_(sink), fold_(fold), shared_(shared), states_(states),
-          base_(segments.count != 0 ? segments.begin(0) : 0)
+        : in_(in), segments_(segments), size_(size), piece_(size.piece), sink_(sink), fold_(fold), shared_(shared),
+          states_(states), base_(segments.count != 0 ? segments.begin(0) : 0)
     {
     }
 
     __device__ void walk(std::uint64_t number)
     {
-        const segment_task task = segments_.task(number, piece_);
+        const segment_task task = segments_.task(number, size_);
         for (std::uint64_t segment = task.first; segment < segments_.count;) {
             const int taken = take_window(segment, task.end_of_work);
             segment += static_cast<unsigned>(taken);
             if (taken == 0) {
-                if (segments_.work_before(segment) < task.end_of_work)
-                    fold_piece(segment, 0);
-                break; // what follows a long segment begins in another task
+                if (segments_.work_before(segment) >= task.end_of_work)
+                    break;
+                fold_pieces(segment, 0, task.end_of_work);
+                ++segment;
             }
         }
         // What waits for other warps comes last: the end of a long segment would delay the beginning of the next one, and so on.
         if (task.piece != 0)
-            fold_piece(task.first - 1, task.piece);
+            fold_pieces(task.first - 1, task.piece, task.end_of_work);
     }
 
 private:
@@ -432,10 +503,30 @@ private:
         return groups * lanes;
     }
 
-    __device__ void fold_piece(std::uint64_t segment, std::uint64_t number)
+    // The pieces of a long segment that begin in the interval, from a number on.
+    __device__ void fold_pieces(std::uint64_t segment, std::uint64_t number, std::uint64_t end_of_work)
     {
         const std::uint64_t begin = segments_.begin(segment);
         const std::uint64_t length = segments_.begin(segment + 1) - begin;
+        const std::uint64_t work = begin - base_ + segment;
+        // A group of pieces is complete when others have published theirs: waiting for them before this task's own pieces are all
+        // published would make others wait, and so on.
+        const std::uint64_t base = (begin - base_) / piece_;
+        std::uint64_t complete = 0; // the piece behind the last one of a group
+        for (; number * piece_ < length && work + number * piece_ < end_of_work; ++number) {
+            if (complete != 0 && length - number * piece_ <= piece_) {
+                states_.join(base, complete - 1);
+                complete = 0;
+            }
+            fold_piece(segment, begin, length, number);
+            if (!Sink::waits && (number + 1) % lanes == 0 && length - number * piece_ > piece_)
+                complete = number + 1;
+        }
+        if (complete != 0)
+            states_.join(base, complete - 1);
+    }
+    __device__ void fold_piece(std::uint64_t segment, std::uint64_t begin, std::uint64_t length, std::uint64_t number)
+    {
         const std::uint64_t first = begin + number * piece_;
         const std::uint64_t left = length - number * piece_;
         const int count = static_cast<int>(left < piece_ ? left : piece_);
@@ -444,12 +535,14 @@ private:
         fill_window(shared_.elements, from, place, count);
         const placed_segment mine{place, lane_id() == 0 ? count : 0};
         const std::uint64_t base = (begin - base_) / piece_;
-        sink_.take_piece(fold_, states_, mine, segment, base, number, left > piece_, count == static_cast<int>(piece_));
+        sink_.take_piece(fold_, states_, mine, segment, base, number, left > piece_, count == static_cast<int>(piece_),
+                         count == capacity);
         sink_.end_window(first, place, count);
     }
 
     const Source& in_;
     const Segments& segments_;
+    task_size size_;
     std::uint64_t piece_;
     Sink& sink_;
     fold_t& fold_;
@@ -461,6 +554,7 @@ private:
 // Writes one result a segment.
 template <class Acc, class Out, class Op, class Finish>
 struct segment_results {
+    static constexpr bool waits = false; // for the pieces before one, but for the last piece of a segment
     Out out;
     Op op;
     Acc nothing; // of a segment without elements
@@ -475,13 +569,17 @@ struct segment_results {
     }
     template <class Fold, class States>
     __device__ void take_piece(Fold& fold, const States& states, const placed_segment& mine, std::uint64_t segment,
-                               std::uint64_t base, std::uint64_t number, bool has_next, bool is_whole)
+                               std::uint64_t base, std::uint64_t number, bool has_next, bool is_whole, bool is_full)
     {
         Acc result = op.template identity<Acc>();
         if (is_whole)
-            states.publish(base, number, shuffle(fold.fold(mine, result, true), 0));
+            states.publish(base, number,
+                           is_full ? fold.fold_piece(mine.first).tree.total
+                                   : shuffle(fold.fold(mine, result, true), 0));
         if (has_next)
             return;
+        if (is_whole)
+            states.join(base, number);
         result = states.fold(base, is_whole ? number + 1 : number, result);
         if (!is_whole)
             result = fold.fold(mine, result, true);
@@ -494,6 +592,7 @@ struct segment_results {
 // Writes one result an element, by way of a window.
 template <scan_kind Kind, class Acc, class Source, class Out, class Op>
 struct segment_scans {
+    static constexpr bool waits = true;
     using result = std::iter_value_t<Out>;
     using window = window_memory<result, window_capacity<Source>>;
     Out out;
@@ -508,12 +607,20 @@ struct segment_scans {
     }
     template <class Fold, class States>
     __device__ void take_piece(Fold& fold, const States& states, const placed_segment& mine, std::uint64_t,
-                               std::uint64_t base, std::uint64_t number, bool, bool is_whole)
+                               std::uint64_t base, std::uint64_t number, bool, bool is_whole, bool is_full)
     {
         const Acc nothing = op.template identity<Acc>();
-        if (is_whole) {
+        if (is_full) {
+            const auto folded = fold.fold_piece(mine.first);
+            states.publish(base, number, folded.tree.total);
+            states.join(base, number);
+            Acc after;
+            const Acc before = states.fold(base, number, nothing, folded.tree.total, after);
+            fold.scan_piece(mine.first, folded, before, after, put(number == 0));
+        } else if (is_whole) {
             const Acc total = shuffle(fold.fold(mine, nothing, true), 0);
             states.publish(base, number, total);
+            states.join(base, number);
             Acc after;
             const Acc before = states.fold(base, number, nothing, total, after);
             fold.scan(mine, before, &after, true, put(number == 0));
@@ -527,16 +634,36 @@ struct segment_scans {
     }
 
 private:
-    __device__ auto put(bool begins_segment)
+    // Writes results to the window, of elements of which the first one may be the first of its segment.
+    struct putter {
+        const segment_scans& scans;
+        bool begins_segment;
+
+        __device__ void operator()(int i, const Acc& before, const Acc& with, bool is_first) const
+        {
+            scans.results[i] = scans.result_of(before, with, is_first && begins_segment);
+        }
+        template <int Count>
+        __device__ void chunk(int first, int end, bool aligned, bool is_first, const Acc (&folds)[Count]) const
+        {
+            result all[Count - 1];
+#pragma unroll
+            for (int j = 0; j + 1 < Count; ++j)
+                all[j] = scans.result_of(folds[j], folds[j + 1], j == 0 && is_first && begins_segment);
+            scans.results.store(first, end,
+                                aligned && window::vector <= vector_elements<sizeof(std::iter_value_t<Source>)>, all);
+        }
+    };
+    __device__ putter put(bool begins_segment) const { return {*this, begins_segment}; }
+
+    __device__ result result_of(const Acc& before, const Acc& with, bool is_first) const
     {
-        return [this, begins_segment](int i, const Acc& before, const Acc& with, bool is_first) {
-            if constexpr (Kind == scan_kind::inclusive)
-                results[i] = as_result<result, Op>(with);
-            else if (is_first && begins_segment)
-                results[i] = as_result<result, Op>(start.first);
-            else
-                results[i] = as_result<result, Op>(start.has_init ? op(start.first, before) : before);
-        };
+        if constexpr (Kind == scan_kind::inclusive)
+            return as_result<result, Op>(with);
+        else if (is_first)
+            return as_result<result, Op>(start.first);
+        else
+            return as_result<result, Op>(start.has_init ? op(start.first, before) : before);
     }
 };
 
@@ -546,31 +673,32 @@ inline constexpr int segment_warps = 4; // of a block
 
 // How the kernels cut the work, and where totals of pieces go.
 struct segment_cuts {
-    std::uint64_t piece;
+    task_size size;
     piece_slots slots;
     tile_state_memory memory;
 };
 
 template <class Acc, class Source, class Op>
 struct reduce_segments_memory {
-    typename window_fold<Acc, Source, Op>::memory of_warps[segment_warps];
+    typename window_fold<16, Acc, Source, Op>::memory of_warps[segment_warps];
 };
 
 template <class Acc, class Source, class Segments, class Out, class Op, class Finish>
 __global__ void __launch_bounds__(segment_warps* lanes, 4)
     reduce_segments_kernel(Source in, Segments where, Out out, Op op, Acc nothing, Finish finish, segment_cuts cuts)
 {
-    using fold_t = window_fold<Acc, Source, Op>;
+    using fold_t = window_fold<16, Acc, Source, Op>;
     using sink_t = segment_results<Acc, Out, Op, Finish>;
     extern __shared__ __align__(16) uint4 dynamic[];
     auto& shared = reinterpret_cast<reduce_segments_memory<Acc, Source, Op>*>(dynamic)->of_warps[warp_id()];
     fold_t fold(shared, op);
     sink_t sink{out, op, nothing, finish};
     const auto segments = where.in_kernel();
-    task_tickets tickets(cuts.memory, segments.tasks(cuts.piece));
-    const piece_states<Acc, Op> states(cuts.memory, tickets.epoch(), cuts.slots, op);
-    segment_walk<Acc, Source, std::remove_const_t<decltype(segments)>, Op, sink_t> walk(in, segments, cuts.piece, sink, fold, shared, states);
-    tickets.for_each<true>([&](std::uint64_t task) { walk.walk(task); });
+    const warp_tasks tasks(cuts.memory);
+    const piece_states<Acc, Op> states(cuts.memory, tasks.epoch(), cuts.slots, op);
+    segment_walk<fold_t, Acc, Source, std::remove_const_t<decltype(segments)>, Op, sink_t> walk(
+        in, segments, cuts.size, sink, fold, shared, states);
+    tasks.for_each_by_ticket(segments.tasks(cuts.size), [&](std::uint64_t task) { walk.walk(task); });
 }
 
 // Results take the places of elements, which a lane has read, where they are as large.
@@ -580,7 +708,7 @@ struct scan_segments_memory {
     using window = window_memory<std::iter_value_t<Out>, window_capacity<Source>>;
 
     struct warp {
-        typename window_fold<Acc, Source, Op>::memory fold;
+        typename window_fold<8, Acc, Source, Op>::memory fold;
         std::conditional_t<in_place, char, window> results;
     };
     warp of_warps[segment_warps];
@@ -598,7 +726,7 @@ template <scan_kind Kind, class Acc, class Source, class Segments, class Out, cl
 __global__ void __launch_bounds__(segment_warps* lanes, 4)
     scan_segments_kernel(Source in, Segments where, Out out, Op op, scan_start<Acc> start, segment_cuts cuts)
 {
-    using fold_t = window_fold<Acc, Source, Op>;
+    using fold_t = window_fold<8, Acc, Source, Op>;
     using sink_t = segment_scans<Kind, Acc, Source, Out, Op>;
     using memory_t = scan_segments_memory<Acc, Source, Out, Op>;
     extern __shared__ __align__(16) uint4 dynamic[];
@@ -606,15 +734,16 @@ __global__ void __launch_bounds__(segment_warps* lanes, 4)
     fold_t fold(shared.fold, op);
     sink_t sink{out, op, start, memory_t::results(shared)};
     const auto segments = where.in_kernel();
-    task_tickets tickets(cuts.memory, segments.tasks(cuts.piece));
-    const piece_states<Acc, Op> states(cuts.memory, tickets.epoch(), cuts.slots, op);
-    segment_walk<Acc, Source, std::remove_const_t<decltype(segments)>, Op, sink_t> walk(in, segments, cuts.piece, sink, fold, shared.fold, states);
-    tickets.for_each<false>([&](std::uint64_t task) { walk.walk(task); });
+    const warp_tasks tasks(cuts.memory);
+    const piece_states<Acc, Op> states(cuts.memory, tasks.epoch(), cuts.slots, op);
+    segment_walk<fold_t, Acc, Source, std::remove_const_t<decltype(segments)>, Op, sink_t> walk(
+        in, segments, cuts.size, sink, fold, shared.fold, states);
+    tasks.for_each(segments.tasks(cuts.size), [&](std::uint64_t task) { walk.walk(task); });
 }
 
 // Launches a kernel over so many segments of so many elements at most. Pieces are as large as a window, or smaller where that
 // keeps all warps busy.
-template <auto Kernel, class Acc, class Source, class Memory, class... Arguments>
+template <auto Kernel, int PiecesATask, class Acc, class Source, class Memory, class... Arguments>
 void launch_over_segments(const cuda& target, std::string_view call, std::uint64_t elements, std::uint64_t segments,
                           const Arguments&... arguments)
 {
@@ -624,10 +753,13 @@ void launch_over_segments(const cuda& target, std::string_view call, std::uint64
     const std::uint64_t work = elements + segments;
     const std::uint64_t share = std::bit_floor(work / (blocks * segment_warps) + 1);
     const std::uint64_t piece = share < smallest ? smallest : share > largest ? largest : share;
-    const std::uint64_t useful = (work / piece + segment_warps) / segment_warps;
+    const bool are_many = work / (piece * PiecesATask) >= 4 * blocks * segment_warps;
+    const task_size size{are_many ? piece * PiecesATask : piece, piece};
+    const std::uint64_t useful = (work / size.work + segment_warps) / segment_warps;
     const piece_slots slots{elements / piece + 1};
     launch(target, call, Kernel, static_cast<unsigned>(useful < blocks ? useful : blocks), segment_warps * lanes,
-           sizeof(Memory), arguments..., segment_cuts{piece, slots, tile_states_of(target, slots.states(), sizeof(Acc))});
+           sizeof(Memory), arguments...,
+           segment_cuts{size, slots, tile_states_of(target, slots.states(), sizeof(Acc))});
 }
 
 // Writes finish(fold) of each segment, of so many elements in all at most, in order of the stream.
@@ -637,7 +769,7 @@ void reduce_segments(const cuda& target, const Source& in, std::uint64_t element
 {
     if (segments.count == 0)
         return;
-    launch_over_segments<reduce_segments_kernel<Acc, Source, Segments, Out, Op, Finish>, Acc, Source,
+    launch_over_segments<reduce_segments_kernel<Acc, Source, Segments, Out, Op, Finish>, 4, Acc, Source,
                          reduce_segments_memory<Acc, Source, Op>>(target, "reduce", elements, segments.count, in,
                                                                   segments, out, op, fold_of_nothing<Acc>(op), finish);
 }
@@ -651,7 +783,7 @@ void scan_segments(const cuda& target, const Source& in, std::uint64_t elements,
         return;
     const scan_start<Acc> start{op.template identity<Acc>(), init != nullptr ? *init : fold_of_nothing<Acc>(op),
                                 init != nullptr, false};
-    launch_over_segments<scan_segments_kernel<Kind, Acc, Source, Segments, Out, Op>, Acc, Source,
+    launch_over_segments<scan_segments_kernel<Kind, Acc, Source, Segments, Out, Op>, 1, Acc, Source,
                          scan_segments_memory<Acc, Source, Out, Op>>(target, "scan", elements, segments.count, in,
                                                                      segments, out, op, start);
 }

@@ -27,6 +27,64 @@ struct window_memory {
 
     __device__ static int place(int i) { return i + i / group * vector; }
     __device__ T& operator[](int i) { return elements[place(i)]; }
+
+    // Elements i to i + Count - 1, of those before `end`, in registers: by vectors where `aligned` says that i is the first one of a
+    // vector.
+    template <int Count>
+    __device__ void load(int i, int end, bool aligned, T (&to)[Count])
+    {
+        for_each_vector<Count>(
+            i, end, aligned,
+            [&](int j) {
+                const auto loaded = *reinterpret_cast<const lane_vector<T, vector>*>(&(*this)[i + j]);
+#pragma unroll
+                for (int k = 0; k < vector; ++k)
+                    to[j + k] = loaded[k];
+            },
+            [&](int j) { to[j] = (*this)[i + j]; });
+    }
+    // The other way round.
+    template <int Count>
+    __device__ void store(int i, int end, bool aligned, const T (&from)[Count])
+    {
+        for_each_vector<Count>(
+            i, end, aligned,
+            [&](int j) {
+                typename lane_vector<T, vector>::elements all;
+#pragma unroll
+                for (int k = 0; k < vector; ++k)
+                    all.element[k] = from[j + k];
+                *reinterpret_cast<lane_vector<T, vector>*>(&(*this)[i + j]) = lane_vector<T, vector>::of(all);
+            },
+            [&](int j) { (*this)[i + j] = from[j]; });
+    }
+
+private:
+    template <int Count, class Vector, class Element>
+    __device__ static void for_each_vector(int i, int end, bool aligned, Vector of_vector, Element of_element)
+    {
+        constexpr bool has_vectors = vector > 1 && Count % vector == 0 && are_word<vector, T>;
+        constexpr int step = has_vectors ? vector : 1;
+        if (has_vectors && aligned) {
+#pragma unroll
+            for (int j = 0; j < Count; j += step) {
+                if (i + j + step <= end) {
+                    if constexpr (has_vectors)
+                        of_vector(j);
+                } else {
+#pragma unroll
+                    for (int k = j; k < j + step; ++k)
+                        if (i + k < end)
+                            of_element(k);
+                }
+            }
+        } else {
+#pragma unroll
+            for (int j = 0; j < Count; ++j)
+                if (i + j < end)
+                    of_element(j);
+        }
+    }
 };
 
 // Where a window begins within a vector of an array in memory, so that whole vectors can be copied.
@@ -49,7 +107,8 @@ template <class Source>
 __device__ bool has_whole_elements(const Source& first)
 {
     using element = std::iter_value_t<Source>;
-    if constexpr (has_words<vector_elements<sizeof(element)>, Source> && vector_elements<sizeof(element)> * sizeof(element) == 16)
+    if constexpr (has_words<vector_elements<sizeof(element)>, Source> &&
+                  vector_elements<sizeof(element)> * sizeof(element) == 16)
         return reinterpret_cast<std::uintptr_t>(first) % sizeof(element) == 0;
     else
         return false;
