@@ -149,16 +149,19 @@ elements checked_elements(const char* call, const char* name, const upsweep_arra
     return result;
 }
 
-void check_output(const char* call, const elements& in, const elements& out)
+void check_places(const char* call, const elements& out)
 {
-    if (out.count == 0)
-        return;
     const auto overlaps_itself = [&]<class Word>(Word) {
         return detail::overlaps_itself(detail::footprint_of(words_of<Word>(out), out.count));
     };
-    if (!out.is_contiguous() && with_word(out.bytes(), overlaps_itself))
+    if (out.count != 0 && !out.is_contiguous() && with_word(out.bytes(), overlaps_itself))
         throw refusal(UPSWEEP_OVERLAP, call, "strides of the output put two elements at the same place",
                       "write to an array whose elements lie apart");
+}
+
+void check_output(const char* call, const elements& in, const elements& out)
+{
+    check_places(call, out);
     const bool is_same =
         in.data == out.data && in.dtype == out.dtype && in.extents == out.extents && in.strides == out.strides;
     if (!is_same && share_memory(in, out))

@@ -37,10 +37,13 @@ struct elements {
 // `name` is what messages call it. Throws refusal and error.
 elements checked_elements(const char* call, const char* name, const upsweep_array* array);
 
-// Refuses an output that has a place for two of its elements, or that shares memory with other elements of `in`.
+// Refuses an output that has a place for two of its elements.
+void check_places(const char* call, const elements& out);
+
+// Refuses the same, and an output that shares memory with other elements of `in`.
 void check_output(const char* call, const elements& in, const elements& out);
 
-// Refuses an output without gaps that shares memory with `in`, be it the same array.
+// Refuses an output that shares memory with `in`, be it the same array.
 void check_apart(const char* call, const elements& in, const elements& out);
 
 // Copies elements `first` to `first + count` to an array without gaps, or from there, by the threads of `host`. They lie in

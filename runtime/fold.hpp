@@ -22,6 +22,19 @@ void check_same_dtype(const char* call, const elements& in, upsweep_dtype dtype)
 // Makes a reduction of elements of a dtype; throws where the operator is not defined for it.
 std::unique_ptr<any_reducer> make_reducer_for(const execution& where, upsweep_op op, upsweep_dtype dtype);
 
+// Converts elements as a scan does, on the calling thread.
+void convert_elements(upsweep_dtype from, const void* in, upsweep_dtype to, void* out, std::size_t count);
+
+// Refuses types between which there is no scan by the operator.
+void check_scan_types(upsweep_op op, upsweep_dtype in_dtype, upsweep_dtype out_dtype);
+
+// Refuses an output of a scan that has not as many elements as the input.
+void check_count_of_scan(const char* call, const elements& in, const elements& out);
+
+// Makes a scan of elements of one type with results of another; they have been checked.
+std::unique_ptr<any_scanner> make_scanner_for(const execution& where, upsweep_op op, bool exclusive,
+                                              upsweep_dtype in_dtype, upsweep_dtype out_dtype, const void* init);
+
 // Elements within reach of a context, as they are folded there: those on a GPU as an array without gaps, which is copied
 // once if it must be.
 class folded_input {

@@ -16,7 +16,7 @@
 using namespace upsweep;
 using namespace upsweep::runtime;
 
-namespace {
+namespace upsweep::runtime {
 
 void convert_elements(upsweep_dtype from, const void* in, upsweep_dtype to, void* out, std::size_t count)
 {
@@ -29,6 +29,10 @@ void convert_elements(upsweep_dtype from, const void* in, upsweep_dtype to, void
         });
     });
 }
+
+} // namespace upsweep::runtime
+
+namespace {
 
 // Whether every value of `from` has a meaning in `to`: a float has none in an integer type, where it may not fit.
 bool is_convertible(upsweep_dtype from, upsweep_dtype to)
@@ -91,8 +95,19 @@ private:
     std::vector<std::byte> converted_;
 };
 
-// Refuses types between which there is no scan by the operator.
-void check_types(upsweep_op op, upsweep_dtype in_dtype, upsweep_dtype out_dtype)
+} // namespace
+
+namespace upsweep::runtime {
+
+void check_count_of_scan(const char* call, const elements& in, const elements& out)
+{
+    if (in.count != out.count)
+        throw error(error_kind::invalid_argument, call,
+                    "the output has " + std::to_string(out.count) + " elements, the input " + std::to_string(in.count),
+                    "make room for one result an element");
+}
+
+void check_scan_types(upsweep_op op, upsweep_dtype in_dtype, upsweep_dtype out_dtype)
 {
     check_dtype("scan", in_dtype);
     check_defined(op, out_dtype);
@@ -103,7 +118,6 @@ void check_types(upsweep_op op, upsweep_dtype in_dtype, upsweep_dtype out_dtype)
                     "choose a floating-point type for the results");
 }
 
-// The types have been checked.
 std::unique_ptr<any_scanner> make_scanner_for(const execution& where, upsweep_op op, bool exclusive,
                                               upsweep_dtype in_dtype, upsweep_dtype out_dtype, const void* init)
 {
@@ -125,6 +139,10 @@ std::unique_ptr<any_scanner> make_scanner_for(const execution& where, upsweep_op
     return std::make_unique<converting_scanner>(where.host, std::move(scan), in_dtype, accumulator, out_dtype);
 }
 
+} // namespace upsweep::runtime
+
+namespace {
+
 // The arrays of a scan.
 struct input_and_output {
     elements in;
@@ -136,10 +154,7 @@ input_and_output checked_arrays(const execution& where, const upsweep_array* in,
 {
     const elements from = checked_elements("scan", "the input", in);
     const elements to = checked_elements("scan", "the output", out);
-    if (from.count != to.count)
-        throw error(error_kind::invalid_argument, "scan",
-                    "the output has " + std::to_string(to.count) + " elements, the input " + std::to_string(from.count),
-                    "make room for one result an element");
+    check_count_of_scan("scan", from, to);
     const bool is_on_gpu = where.lies_on_gpu("scan", from);
     require(is_on_gpu == where.lies_on_gpu("scan", to), "scan", "the input and the output lie in different memories",
             "bring both to the GPU, or to the host");
@@ -200,7 +215,7 @@ upsweep_status upsweep_scan(upsweep_context* context, upsweep_op op, bool exclus
         const in_use taken(where);
         const input_and_output arrays = checked_arrays(where, in, out);
         const auto& [from, to, are_on_gpu] = arrays;
-        check_types(op, from.dtype, to.dtype);
+        check_scan_types(op, from.dtype, to.dtype);
         if (from.count == 0)
             return;
         const auto make = [&, &from = from, &to = to] {
@@ -223,7 +238,7 @@ upsweep_status upsweep_scanner_create(upsweep_context* context, upsweep_op op, b
 {
     return guarded([&] {
         require(scanner != nullptr, "scan", "the scanner is a null pointer", "pass a pointer to a pointer");
-        check_types(op, in_dtype, out_dtype);
+        check_scan_types(op, in_dtype, out_dtype);
         const execution where = execution_of(context);
         const in_use taken(where);
         *scanner = new upsweep_scanner{where, in_dtype, out_dtype,

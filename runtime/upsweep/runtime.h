@@ -1,7 +1,7 @@
 /* Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
  *
- * libupsweep: reduce, scan and histogram with the element type and the operator chosen at run time, for arrays in memory
- * of the host or of a GPU. docs/c-abi.md explains it with a program.
+ * libupsweep: reduce, scan and histogram, of rows and columns, segments and runs of keys, too, with the element type and
+ * the operator chosen at run time, for arrays in memory of the host or of a GPU. docs/c-abi.md explains it with a program.
  *
  * Every function that can fail returns a status. On any status but UPSWEEP_OK nothing has been written to the caller's
  * memory (but for results of a scan that failed on the way, UPSWEEP_INTERNAL), and upsweep_last_error() tells the calling
@@ -207,6 +207,74 @@ UPSWEEP_API upsweep_status upsweep_histogram_edges(upsweep_context* context, con
 UPSWEEP_API upsweep_status upsweep_histogram_letters(upsweep_context* context, const upsweep_array* text,
                                                      uint64_t group, const upsweep_array* counts,
                                                      upsweep_outside* outside);
+
+/* --- rows and columns, segments, runs of keys ------------------------------------------------------------------------ */
+
+/* Each line along an axis, each segment and each run is an array of its own: its result has the bits of upsweep_reduce or
+ * upsweep_scan over its elements alone (docs/shapes.md). A GPU does not carry these calls out yet: a context of one gives
+ * UPSWEEP_UNSUPPORTED. Outputs share no memory with inputs, but that a scan may be in place, nor with one another. */
+
+/* Folds an array along an axis, numbered from 0. `out` has the shape of `in` without the axis, or with extent 1 there, and
+ * the type that upsweep_reduce_dtype tells. An axis without elements gives the operator's identity;
+ * UPSWEEP_INVALID_ARGUMENT for minimum and maximum, which have none. Arrays of any strides are read where they lie. */
+UPSWEEP_API upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, const upsweep_array* in,
+                                               int32_t axis, const upsweep_array* out);
+/* The sum along an axis, divided by its extent: f32 for f16, bf16 and f32, else f64, whose sums are exact modulo 2^64 of
+ * integers. NaN where the axis has no elements. */
+UPSWEEP_API upsweep_status upsweep_mean_axis(upsweep_context* context, const upsweep_array* in, int32_t axis,
+                                             const upsweep_array* out);
+/* Scans an array along an axis, as upsweep_scan would each line. `out` has the shape of `in`. `init`, or the identity,
+ * begins each line. Elements of another type than the results' are first converted to `out`. */
+UPSWEEP_API upsweep_status upsweep_scan_axis(upsweep_context* context, upsweep_op op, bool exclusive,
+                                             const upsweep_array* in, int32_t axis, const upsweep_array* out,
+                                             const void* init);
+/* Writes prefix sums in the last two dimensions: scans along the rows, of whose results the columns are scanned. `out` has
+ * the shape of `in`, and the type in which sums are accumulated. */
+UPSWEEP_API upsweep_status upsweep_integral_image(upsweep_context* context, const upsweep_array* in,
+                                                  const upsweep_array* out);
+
+/* The arrays of segments and runs may have any shape and strides: their elements are taken in order. What is not in one
+ * piece is copied as a whole, so there must be memory for that.
+ *
+ * Segment k has the elements from offsets[k] to before offsets[k + 1]. Offsets are i32, u32, i64 or u64 (those of 32 bits
+ * are copied), one more than there are segments, and ascend. That they do so is taken on trust, but for the first and the
+ * last: upsweep_check_offsets is the check. Elements before the first and from the last offset on are in no segment. */
+
+/* out[k] is the fold of segment k, of the type that upsweep_reduce_dtype tells. That of no elements is the identity; of
+ * minimum and maximum that is an infinity, or the type's limit. */
+UPSWEEP_API upsweep_status upsweep_segmented_reduce(upsweep_context* context, upsweep_op op, const upsweep_array* in,
+                                                    const upsweep_array* offsets, const upsweep_array* out);
+/* out[i] is the result of upsweep_scan over the segment of element i. `init`, or the identity, begins each segment; what is
+ * in no segment is not written. */
+UPSWEEP_API upsweep_status upsweep_segmented_scan(upsweep_context* context, upsweep_op op, bool exclusive,
+                                                  const upsweep_array* in, const upsweep_array* offsets,
+                                                  const upsweep_array* out, const void* init);
+/* UPSWEEP_INVALID_ARGUMENT, and the message names the first offset that is wrong, where one is less than the one before
+ * it, or more than `count`. */
+UPSWEEP_API upsweep_status upsweep_check_offsets(upsweep_context* context, const upsweep_array* offsets,
+                                                 uint64_t count);
+
+/* A run is a stretch of keys of which each is == to the one before it: -0 and +0 are one run, and each NaN is a run of its
+ * own. Of a run's keys the first is written.
+ *
+ * Writes the first key of each run, the fold of its values, and the number of runs, which lies in memory of the host.
+ * UPSWEEP_INVALID_ARGUMENT where there are more runs than an output has room for: the message tells both. There are at
+ * most as many as elements; what is behind them is not written. */
+UPSWEEP_API upsweep_status upsweep_reduce_by_key(upsweep_context* context, upsweep_op op, const upsweep_array* keys,
+                                                 const upsweep_array* values, const upsweep_array* keys_out,
+                                                 const upsweep_array* totals_out, uint64_t* runs);
+/* out[i] is the result of upsweep_scan over the values of the run of element i; `out` may be `values`. */
+UPSWEEP_API upsweep_status upsweep_scan_by_key(upsweep_context* context, upsweep_op op, bool exclusive,
+                                               const upsweep_array* keys, const upsweep_array* values,
+                                               const upsweep_array* out, const void* init);
+/* Writes the first element of each run, how many it has, as i64 or u64, and the number of runs, as above. */
+UPSWEEP_API upsweep_status upsweep_run_length_encode(upsweep_context* context, const upsweep_array* in,
+                                                     const upsweep_array* values_out, const upsweep_array* lengths_out,
+                                                     uint64_t* runs);
+/* Writes values[k] lengths[k] times, one run behind the other. UPSWEEP_INVALID_ARGUMENT where a length is negative or
+ * `out` has not room for all; what is behind them is not written. */
+UPSWEEP_API upsweep_status upsweep_run_length_decode(upsweep_context* context, const upsweep_array* values,
+                                                     const upsweep_array* lengths, const upsweep_array* out);
 
 /* --- arrays that come in pieces ------------------------------------------------------------------------------------ */
 

@@ -117,7 +117,7 @@ void scan_short_segment(In in, Out out, std::size_t count, const Op& op, const A
     using result = std::iter_value_t<Out>;
     constexpr std::size_t digits = std::bit_width(few_elements - 1);
     const auto named = [&](const Acc& fold) { return as_result<result, Op>(init != nullptr ? op(*init, fold) : fold); };
-    std::array<Acc, digits> totals;
+    std::array<Acc, digits + 1> totals; // g++ does not know that so few elements have no more digits
     std::array<Acc, digits> folds;
     result before = as_result<result, Op>(init != nullptr ? *init : fold_of_nothing<Acc>(op));
     for (std::size_t i = 0; i < count; ++i) {

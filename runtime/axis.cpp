@@ -1,0 +1,295 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Reduce and scan along an axis of an array.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <upsweep/axis.hpp>
+#include <upsweep/runtime.h>
+
+#include "call.hpp"
+#include "fold.hpp"
+#include "shapes.hpp"
+
+using namespace upsweep;
+using namespace upsweep::runtime;
+
+namespace {
+
+constexpr std::size_t most_of_caller = 64; // dimensions that an array may be described by
+
+// The dimensions of an array as the caller tells them; strides are in elements.
+struct dimensions {
+    std::vector<std::size_t> extents;
+    std::vector<std::ptrdiff_t> strides;
+
+    std::size_t rank() const { return extents.size(); }
+};
+
+dimensions dimensions_of(const upsweep_array& array)
+{
+    const auto rank = static_cast<std::size_t>(array.rank);
+    dimensions all{std::vector<std::size_t>(rank), std::vector<std::ptrdiff_t>(rank)};
+    std::size_t behind = 1;
+    for (std::size_t k = rank; k-- > 0;) {
+        all.extents[k] = static_cast<std::size_t>(array.shape[k]);
+        all.strides[k] = array.strides != nullptr ? array.strides[k] : static_cast<std::ptrdiff_t>(behind);
+        behind *= all.extents[k];
+    }
+    return all;
+}
+
+// An array without gaps of the same extents, without one of its dimensions.
+dimensions without_axis(const dimensions& of, std::size_t axis)
+{
+    dimensions rest{of.extents, std::vector<std::ptrdiff_t>(of.rank() - 1)};
+    rest.extents.erase(rest.extents.begin() + static_cast<std::ptrdiff_t>(axis));
+    std::size_t behind = 1;
+    for (std::size_t k = rest.rank(); k-- > 0; behind *= rest.extents[k])
+        rest.strides[k] = static_cast<std::ptrdiff_t>(behind);
+    return rest;
+}
+
+std::size_t checked_axis(const char* call, std::int32_t axis, std::size_t rank)
+{
+    if (axis < 0 || static_cast<std::size_t>(axis) >= rank)
+        throw error(error_kind::invalid_argument, call,
+                    "axis " + std::to_string(axis) + " of an array of " + std::to_string(rank) + " dimensions",
+                    "number the axes from 0");
+    return static_cast<std::size_t>(axis);
+}
+
+[[noreturn]] void refuse_shape(const char* call)
+{
+    throw error(error_kind::invalid_argument, call, "the extents of the output are not those of the input",
+                "give the output the input's extents, but for the axis of a reduction, which it lacks or has once");
+}
+
+// The strides of the output by the dimensions of the input: of a reduction, which lacks the axis or has it with extent 1, or of a
+// scan, which has the same extents.
+std::vector<std::ptrdiff_t> strides_of_reduction(const char* call, const dimensions& in, std::size_t axis,
+                                                 const dimensions& out)
+{
+    const bool has_axis = out.rank() == in.rank();
+    if (!has_axis && out.rank() + 1 != in.rank())
+        refuse_shape(call);
+    std::vector<std::ptrdiff_t> strides(in.rank());
+    for (std::size_t k = 0, of_out = 0; k < in.rank(); ++k) {
+        if (k == axis && !has_axis)
+            continue;
+        if (out.extents[of_out] != (k == axis ? 1 : in.extents[k]))
+            refuse_shape(call);
+        strides[k] = out.strides[of_out++];
+    }
+    strides[axis] = 0;
+    return strides;
+}
+
+std::vector<std::ptrdiff_t> strides_of_scan(const char* call, const dimensions& in, const dimensions& out)
+{
+    if (in.extents != out.extents)
+        refuse_shape(call);
+    return out.strides;
+}
+
+struct place {
+    std::byte* data;
+    std::size_t bytes; // of an element
+};
+
+// The lines of an array along an axis, with as many results of each as are asked for, from `out` on. detail::lines_of finds them of
+// any array, which is told in bytes.
+line_layout lines_of(const char* call, const dimensions& in, std::size_t axis, const place& from,
+                     const std::vector<std::ptrdiff_t>& out_strides, const place& to, std::size_t results)
+{
+    std::array<std::size_t, most_of_caller> extents;
+    std::array<std::ptrdiff_t, most_of_caller> in_bytes{};
+    std::array<std::ptrdiff_t, most_of_caller> out_bytes{};
+    extents.fill(1);
+    const bool is_empty = in.extents[axis] == 0; // and may lie nowhere
+    for (std::size_t k = 0; k < in.rank(); ++k) {
+        extents[k] = in.extents[k];
+        if (extents[k] <= 1)
+            continue;
+        in_bytes[k] = is_empty ? 0 : in.strides[k] * static_cast<std::ptrdiff_t>(from.bytes);
+        out_bytes[k] = out_strides[k] * static_cast<std::ptrdiff_t>(to.bytes);
+    }
+    const auto found = detail::lines_of(view<const std::byte, most_of_caller>(from.data, extents, in_bytes),
+                                        upsweep::axis{axis}, to.data, results, out_bytes);
+
+    line_layout lines;
+    lines.in = found.in.data();
+    lines.out = found.out.data();
+    lines.results = results;
+    constexpr std::size_t left_out = most_of_caller - most_dimensions; // between the axis and the last dimensions
+    for (std::size_t k = 1; k <= left_out; ++k)
+        if (found.in.extent(k) != 1)
+            throw refusal(UPSWEEP_UNSUPPORTED, call,
+                          "the arrays have strides that take more than " + std::to_string(most_dimensions) +
+                              " dimensions to tell",
+                          "copy one to an array without gaps");
+    for (std::size_t k = 0; k < most_dimensions; ++k) {
+        const std::size_t of_found = k == 0 ? 0 : left_out + k;
+        lines.extents[k] = found.in.extent(of_found);
+        const auto in_elements = static_cast<std::ptrdiff_t>(from.bytes);
+        const auto out_elements = static_cast<std::ptrdiff_t>(to.bytes);
+        const bool is_one = lines.extents[k] <= 1;
+        lines.in_strides[k] = is_one ? 1 : found.in.stride(of_found) / in_elements;
+        lines.out_strides[k] = is_one ? 1 : found.out.stride(of_found) / out_elements;
+    }
+    return lines;
+}
+
+// The arrays of a call.
+struct arrays {
+    elements in;
+    elements out;
+    dimensions in_dimensions;
+    dimensions out_dimensions;
+
+    arrays(const char* call, const upsweep_array* from, const upsweep_array* to)
+        : in(checked_elements(call, "the input", from)), out(checked_elements(call, "the output", to)),
+          in_dimensions(dimensions_of(*from)), out_dimensions(dimensions_of(*to))
+    {
+    }
+    place from() const { return {in.data, in.bytes()}; }
+    place to() const { return {out.data, out.bytes()}; }
+};
+
+const cpu& host_of(const char* call, const execution& where, const arrays& of)
+{
+    const cpu& host = runtime::host_of(call, where);
+    where.lies_on_gpu(call, of.in);
+    where.lies_on_gpu(call, of.out);
+    return host;
+}
+
+void check_results(const char* call, const elements& in, const elements& out)
+{
+    check_places(call, out);
+    check_apart(call, in, out);
+}
+
+// Scans whose arrays have been checked.
+void scan_along(const char* call, const cpu& host, upsweep_op op, const arrays& of, std::size_t axis,
+                const scan_start& start)
+{
+    const std::size_t results = of.in_dimensions.extents[axis];
+    const shape_scan scan = make_shape_scanner(op, of.in.dtype, of.out.dtype);
+    const std::vector<std::ptrdiff_t>& to = of.out_dimensions.strides;
+    if (scan.takes_elements) {
+        scan.scanner->scan_lines(host, lines_of(call, of.in_dimensions, axis, of.from(), to, of.to(), results), start);
+        return;
+    }
+    const line_layout in_place = lines_of(call, of.out_dimensions, axis, of.to(), to, of.to(), results);
+    convert_for_scan(host, op, of.in, 0, of.in.count, of.out);
+    scan.scanner->scan_lines(host, in_place, start);
+}
+
+} // namespace
+
+extern "C" {
+
+upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, const upsweep_array* in, int32_t axis,
+                                   const upsweep_array* out)
+{
+    constexpr const char* call = "reduce_axis";
+    return guarded([&] {
+        const arrays all(call, in, out);
+        check_defined(op, all.in.dtype);
+        check_same_dtype(call, all.out, result_dtype_of(op, all.in.dtype));
+        const std::size_t along = checked_axis(call, axis, all.in_dimensions.rank());
+        const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const cpu& host = host_of(call, where, all);
+        if (all.out.count == 0)
+            return;
+        if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
+            detail::check_fold_exists<minimum>(all.in_dimensions.extents[along]);
+        check_results(call, all.in, all.out);
+        const auto reducer = make_shape_reducer(op, all.in.dtype);
+        const bool is_aside =
+            all.out.bytes() != all.in.bytes() && (op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR);
+        if (!is_aside)
+            return reducer->reduce_lines(host,
+                                         lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1));
+        std::vector<std::byte> memory;
+        const elements truths = words_without_gaps(memory, all.in.bytes(), all.out.count);
+        const dimensions of_truths = without_axis(all.in_dimensions, along);
+        reducer->reduce_lines(host, lines_of(call, all.in_dimensions, along, all.from(),
+                                             strides_of_reduction(call, all.in_dimensions, along, of_truths),
+                                             {truths.data, truths.bytes()}, 1));
+        convert_for_scan(host, op, truths, 0, truths.count, all.out);
+    });
+}
+
+upsweep_status upsweep_mean_axis(upsweep_context* context, const upsweep_array* in, int32_t axis,
+                                 const upsweep_array* out)
+{
+    constexpr const char* call = "mean_axis";
+    return guarded([&] {
+        const arrays all(call, in, out);
+        const bool is_f32 = all.in.dtype == UPSWEEP_F16 || all.in.dtype == UPSWEEP_BF16 || all.in.dtype == UPSWEEP_F32;
+        check_same_dtype(call, all.out, is_f32 ? UPSWEEP_F32 : UPSWEEP_F64);
+        const std::size_t along = checked_axis(call, axis, all.in_dimensions.rank());
+        const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const cpu& host = host_of(call, where, all);
+        if (all.out.count == 0)
+            return;
+        check_results(call, all.in, all.out);
+        make_shape_reducer(UPSWEEP_PLUS, all.in.dtype)
+            ->mean_of_lines(host, lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1));
+    });
+}
+
+upsweep_status upsweep_scan_axis(upsweep_context* context, upsweep_op op, bool exclusive, const upsweep_array* in,
+                                 int32_t axis, const upsweep_array* out, const void* init)
+{
+    constexpr const char* call = "scan_axis";
+    return guarded([&] {
+        const arrays all(call, in, out);
+        check_scan_types(op, all.in.dtype, all.out.dtype);
+        const std::size_t along = checked_axis(call, axis, all.in_dimensions.rank());
+        (void)strides_of_scan(call, all.in_dimensions, all.out_dimensions);
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const cpu& host = host_of(call, where, all);
+        if (all.in.count == 0)
+            return;
+        check_output(call, all.in, all.out);
+        const scan_init first(op, all.out.dtype, init);
+        const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
+        scan_along(call, host, op, all, along, {kind, first.get()});
+    });
+}
+
+upsweep_status upsweep_integral_image(upsweep_context* context, const upsweep_array* in, const upsweep_array* out)
+{
+    constexpr const char* call = "integral_image";
+    return guarded([&] {
+        const arrays all(call, in, out);
+        check_scan_types(UPSWEEP_PLUS, all.in.dtype, all.out.dtype);
+        const std::size_t rank = all.in_dimensions.rank();
+        require(rank >= 2, call, "the input has fewer than two dimensions", "pass an image of rows and columns");
+        (void)strides_of_scan(call, all.in_dimensions, all.out_dimensions);
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const cpu& host = host_of(call, where, all);
+        if (all.in.count == 0)
+            return;
+        check_output(call, all.in, all.out);
+        scan_along(call, host, UPSWEEP_PLUS, all, rank - 1, {});
+        const arrays of_rows(call, out, out);
+        scan_along(call, host, UPSWEEP_PLUS, of_rows, rank - 2, {});
+    });
+}
+
+} // extern "C"

@@ -1,0 +1,279 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Runs of equal keys: reduce and scan by key, run lengths.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <upsweep/by_key.hpp>
+#include <upsweep/runtime.h>
+
+#include "call.hpp"
+#include "fold.hpp"
+#include "shapes.hpp"
+
+using namespace upsweep;
+using namespace upsweep::runtime;
+
+namespace {
+
+using runs_engine = detail::engine<cpu, detail::verb::runs>;
+
+// Calls f with the type as which keys of a dtype are compared: of integers, bits that are equal are equal numbers.
+template <class F>
+auto with_key_type(upsweep_dtype dtype, F f)
+{
+    switch (dtype) {
+    case UPSWEEP_F16: return f(std::type_identity<f16>{});
+    case UPSWEEP_BF16: return f(std::type_identity<bf16>{});
+    case UPSWEEP_F32: return f(std::type_identity<float>{});
+    case UPSWEEP_F64: return f(std::type_identity<double>{});
+    default: break;
+    }
+    switch (upsweep_dtype_size(dtype)) {
+    case 1: return f(std::type_identity<std::uint8_t>{});
+    case 2: return f(std::type_identity<std::uint16_t>{});
+    case 4: return f(std::type_identity<std::uint32_t>{});
+    default: return f(std::type_identity<std::uint64_t>{});
+    }
+}
+
+// Where each run begins, and the end of the last one.
+std::vector<std::uint64_t> offsets_of_runs(const cpu& host, upsweep_dtype dtype, const void* keys, std::uint64_t count)
+{
+    return with_key_type(dtype, [&]<class Key>(std::type_identity<Key>) {
+        return cpu_engine::offsets_of_runs(host, static_cast<const Key*>(keys), count);
+    });
+}
+
+std::uint64_t count_runs(const cpu& host, upsweep_dtype dtype, const void* keys, std::uint64_t count)
+{
+    return with_key_type(dtype, [&]<class Key>(std::type_identity<Key>) {
+        return cpu_engine::for_each_piece_of_runs(host, static_cast<const Key*>(keys), count,
+                                                  [](const cpu_engine::run_heads&, std::size_t, std::size_t) {})
+            .count;
+    });
+}
+
+// Returns the number of runs, which there is room for.
+std::uint64_t encode(const cpu& host, upsweep_dtype dtype, const void* in, std::uint64_t count, void* values,
+                     void* lengths, std::uint64_t room)
+{
+    std::uint64_t runs = 0;
+    with_key_type(dtype, [&]<class Key>(std::type_identity<Key>) {
+        runs_engine::encode(host, static_cast<const Key*>(in), count, static_cast<Key*>(values),
+                            static_cast<std::uint64_t*>(lengths), room, &runs);
+    });
+    return runs;
+}
+
+template <class F>
+void with_word(std::size_t bytes, F f)
+{
+    switch (bytes) {
+    case 1: return f(std::uint8_t{});
+    case 2: return f(std::uint16_t{});
+    case 4: return f(std::uint32_t{});
+    default: return f(std::uint64_t{});
+    }
+}
+
+void decode(const cpu& host, std::size_t bytes, const void* values, const void* lengths, std::uint64_t runs, void* out,
+            std::uint64_t room)
+{
+    with_word(bytes, [&]<class Word>(Word) {
+        runs_engine::decode(host, static_cast<const Word*>(values), static_cast<const std::uint64_t*>(lengths), runs,
+                            static_cast<Word*>(out), room);
+    });
+}
+
+// The first key of each run.
+void write_first_keys(const cpu& host, const elements& keys, const void* from, std::span<const std::uint64_t> offsets,
+                      const elements& out)
+{
+    const std::size_t runs = offsets.size() - 1;
+    results_side_by_side to(host, out, runs);
+    with_word(keys.bytes(), [&]<class Word>(Word) {
+        constexpr std::size_t at_once = 4096;
+        const auto* const all = static_cast<const Word*>(from);
+        auto* const firsts = reinterpret_cast<Word*>(to.data());
+        cpu_engine::for_each_index(host, (runs + at_once - 1) / at_once, [&](std::size_t task) {
+            for (std::size_t k = task * at_once; k < std::min(runs, (task + 1) * at_once); ++k)
+                firsts[k] = all[offsets[k]];
+        });
+    });
+    to.write(0, runs);
+}
+
+void check_pairs(const char* call, const elements& keys, const elements& values)
+{
+    if (keys.count != values.count)
+        throw error(error_kind::invalid_argument, call,
+                    "there are " + std::to_string(keys.count) + " keys and " + std::to_string(values.count) + " values",
+                    "give one key a value");
+}
+
+void check_lengths(const char* call, const elements& lengths)
+{
+    if (lengths.dtype != UPSWEEP_I64 && lengths.dtype != UPSWEEP_U64)
+        throw error(error_kind::invalid_argument, call,
+                    std::string("the lengths are of type ") + upsweep_dtype_name(lengths.dtype),
+                    "give integers of 64 bits");
+}
+
+// Refuses outputs that have a place for two of their elements, or that share memory with an input or with one another.
+void check_outputs(const char* call, std::span<const elements> inputs, std::span<const elements> outputs)
+{
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+        check_places(call, outputs[k]);
+        for (const elements& in : inputs)
+            check_apart(call, in, outputs[k]);
+        for (const elements& other : outputs.first(k))
+            check_apart(call, other, outputs[k]);
+    }
+}
+
+} // namespace
+
+extern "C" {
+
+upsweep_status upsweep_reduce_by_key(upsweep_context* context, upsweep_op op, const upsweep_array* keys,
+                                     const upsweep_array* values, const upsweep_array* keys_out,
+                                     const upsweep_array* totals_out, uint64_t* runs)
+{
+    constexpr const char* call = "reduce_by_key";
+    return guarded([&] {
+        const elements of_keys = checked_elements(call, "the array of keys", keys);
+        const elements of_values = checked_elements(call, "the array of values", values);
+        const elements to_keys = checked_elements(call, "the output of keys", keys_out);
+        const elements to_totals = checked_elements(call, "the output of totals", totals_out);
+        require(runs != nullptr, call, "the number of runs is a null pointer", "pass a pointer to a number");
+        check_defined(op, of_values.dtype);
+        check_same_dtype(call, to_keys, of_keys.dtype);
+        check_same_dtype(call, to_totals, result_dtype_of(op, of_values.dtype));
+        check_pairs(call, of_keys, of_values);
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const cpu& host = host_of(call, where);
+        for (const elements& each : {of_keys, of_values, to_keys, to_totals})
+            where.lies_on_gpu(call, each);
+        check_outputs(call, std::array{of_keys, of_values}, std::array{to_keys, to_totals});
+
+        const side_by_side all(host, of_keys);
+        const auto offsets = offsets_of_runs(host, of_keys.dtype, all.data(), of_keys.count);
+        const std::uint64_t found = offsets.size() - 1;
+        const std::uint64_t room = std::min(to_keys.count, to_totals.count);
+        if (found > room)
+            detail::refuse_runs(call, found, room);
+        if (found != 0) {
+            reduce_segments(host, op, of_values, offsets, to_totals);
+            write_first_keys(host, of_keys, all.data(), offsets, to_keys);
+        }
+        *runs = found;
+    });
+}
+
+upsweep_status upsweep_scan_by_key(upsweep_context* context, upsweep_op op, bool exclusive, const upsweep_array* keys,
+                                   const upsweep_array* values, const upsweep_array* out, const void* init)
+{
+    constexpr const char* call = "scan_by_key";
+    return guarded([&] {
+        const elements of_keys = checked_elements(call, "the array of keys", keys);
+        const elements of_values = checked_elements(call, "the array of values", values);
+        const elements to = checked_elements(call, "the output", out);
+        check_scan_types(op, of_values.dtype, to.dtype);
+        check_pairs(call, of_keys, of_values);
+        check_count_of_scan(call, of_values, to);
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const cpu& host = host_of(call, where);
+        for (const elements& each : {of_keys, of_values, to})
+            where.lies_on_gpu(call, each);
+        check_output(call, of_values, to);
+        check_apart(call, of_keys, to);
+        if (of_values.count == 0)
+            return;
+        const side_by_side all(host, of_keys);
+        const auto offsets = offsets_of_runs(host, of_keys.dtype, all.data(), of_keys.count);
+        const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
+        scan_segments(host, op, of_values, offsets, to, {kind, init});
+    });
+}
+
+upsweep_status upsweep_run_length_encode(upsweep_context* context, const upsweep_array* in,
+                                         const upsweep_array* values_out, const upsweep_array* lengths_out,
+                                         uint64_t* runs)
+{
+    constexpr const char* call = "run_length_encode";
+    return guarded([&] {
+        const elements from = checked_elements(call, "the input", in);
+        const elements to_values = checked_elements(call, "the output of values", values_out);
+        const elements to_lengths = checked_elements(call, "the output of lengths", lengths_out);
+        require(runs != nullptr, call, "the number of runs is a null pointer", "pass a pointer to a number");
+        check_same_dtype(call, to_values, from.dtype);
+        check_lengths(call, to_lengths);
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const cpu& host = host_of(call, where);
+        for (const elements& each : {from, to_values, to_lengths})
+            where.lies_on_gpu(call, each);
+        check_outputs(call, std::array{from}, std::array{to_values, to_lengths});
+
+        const side_by_side all(host, from);
+        const std::uint64_t room = std::min(to_values.count, to_lengths.count);
+        if (room >= from.count && to_values.is_contiguous() && to_lengths.is_contiguous()) {
+            *runs = encode(host, from.dtype, all.data(), from.count, to_values.data, to_lengths.data, room);
+            return;
+        }
+        const std::uint64_t found = count_runs(host, from.dtype, all.data(), from.count);
+        if (found > room)
+            detail::refuse_runs(call, found, room);
+        if (found != 0) {
+            results_side_by_side values(host, to_values, found);
+            results_side_by_side lengths(host, to_lengths, found);
+            (void)encode(host, from.dtype, all.data(), from.count, values.data(), lengths.data(), found);
+            values.write(0, found);
+            lengths.write(0, found);
+        }
+        *runs = found;
+    });
+}
+
+upsweep_status upsweep_run_length_decode(upsweep_context* context, const upsweep_array* values,
+                                         const upsweep_array* lengths, const upsweep_array* out)
+{
+    constexpr const char* call = "run_length_decode";
+    return guarded([&] {
+        const elements of_values = checked_elements(call, "the array of values", values);
+        const elements of_lengths = checked_elements(call, "the array of lengths", lengths);
+        const elements to = checked_elements(call, "the output", out);
+        check_same_dtype(call, to, of_values.dtype);
+        check_lengths(call, of_lengths);
+        if (of_values.count != of_lengths.count)
+            throw error(error_kind::invalid_argument, call,
+                        "there are " + std::to_string(of_values.count) + " values and " +
+                            std::to_string(of_lengths.count) + " lengths",
+                        "give one length a value");
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const cpu& host = host_of(call, where);
+        for (const elements& each : {of_values, of_lengths, to})
+            where.lies_on_gpu(call, each);
+        check_outputs(call, std::array{of_values, of_lengths}, std::array{to});
+
+        const side_by_side from(host, of_values);
+        const side_by_side of_runs(host, of_lengths);
+        results_side_by_side results(host, to, to.count);
+        decode(host, to.bytes(), from.data(), of_runs.data(), of_values.count, results.data(), to.count);
+        const auto* const each = reinterpret_cast<const std::uint64_t*>(of_runs.data());
+        results.write(0, std::accumulate(each, each + of_values.count, std::uint64_t{0}));
+    });
+}
+
+} // extern "C"

@@ -1,0 +1,12 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "shapes.hpp"
+
+namespace upsweep::runtime {
+
+template std::unique_ptr<shape_reducer> make_sums<std::int32_t>(bool);
+template std::unique_ptr<shape_reducer> make_sums<std::uint32_t>(bool);
+template std::unique_ptr<shape_reducer> make_sums<std::uint64_t>(bool);
+template std::unique_ptr<shape_scanner> make_running_sums<std::uint32_t>();
+template std::unique_ptr<shape_scanner> make_running_sums<std::uint64_t>();
+
+} // namespace upsweep::runtime

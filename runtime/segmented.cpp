@@ -1,0 +1,184 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Reduce and scan of segments of an array.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <upsweep/runtime.h>
+#include <upsweep/segmented.hpp>
+
+#include "call.hpp"
+#include "fold.hpp"
+#include "shapes.hpp"
+
+using namespace upsweep;
+using namespace upsweep::runtime;
+
+namespace upsweep::runtime {
+
+void reduce_segments(const cpu& host, upsweep_op op, const elements& in, std::span<const std::uint64_t> offsets,
+                     const elements& out)
+{
+    const side_by_side from(host, in);
+    const std::size_t segments = offsets.size() - 1;
+    const auto reducer = make_shape_reducer(op, in.dtype);
+    const bool is_logical = op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
+    if (is_logical && in.bytes() != out.bytes()) {
+        std::vector<std::byte> memory;
+        const elements truths = words_without_gaps(memory, in.bytes(), segments);
+        reducer->reduce_segments(host, from.data(), offsets, truths.data);
+        return convert_for_scan(host, op, truths, 0, segments, out);
+    }
+    results_side_by_side to(host, out, segments);
+    reducer->reduce_segments(host, from.data(), offsets, to.data());
+    to.write(0, segments);
+}
+
+void scan_segments(const cpu& host, upsweep_op op, const elements& in, std::span<const std::uint64_t> offsets,
+                   const elements& out, const scan_start& start)
+{
+    const std::uint64_t first = offsets.front();
+    const std::uint64_t count = offsets.back() - first;
+    const scan_init init(op, out.dtype, start.init);
+    const shape_scan scan = make_shape_scanner(op, in.dtype, out.dtype);
+    if (!scan.takes_elements)
+        convert_for_scan(host, op, in, first, count, out);
+    results_side_by_side to(host, out, out.count, !scan.takes_elements);
+    if (scan.takes_elements) {
+        const side_by_side from(host, in);
+        scan.scanner->scan_segments(host, from.data(), offsets, to.data(), {start.kind, init.get()});
+    } else {
+        scan.scanner->scan_segments(host, to.data(), offsets, to.data(), {start.kind, init.get()});
+    }
+    to.write(first, count);
+}
+
+} // namespace upsweep::runtime
+
+namespace {
+
+// Offsets as 64-bit numbers: those of 32 bits are copied.
+class segment_bounds {
+public:
+    segment_bounds(const char* call, const cpu& host, const elements& of) : all_(host, of)
+    {
+        require(of.count != 0, call, "there are no offsets",
+                "give one offset more than there are segments: 0, ..., the number of elements");
+        if (of.bytes() == sizeof(std::uint64_t)) {
+            bounds_ = {reinterpret_cast<const std::uint64_t*>(all_.data()), of.count};
+            return;
+        }
+        wide_.resize(of.count);
+        convert_elements(of.dtype, all_.data(), UPSWEEP_U64, wide_.data(), of.count);
+        bounds_ = wide_;
+    }
+
+    std::span<const std::uint64_t> get() const { return bounds_; }
+
+private:
+    side_by_side all_;
+    std::vector<std::uint64_t> wide_;
+    std::span<const std::uint64_t> bounds_;
+};
+
+elements checked_bounds(const char* call, const upsweep_array* offsets)
+{
+    const elements all = checked_elements(call, "the array of offsets", offsets);
+    const bool is_known =
+        all.dtype == UPSWEEP_I32 || all.dtype == UPSWEEP_I64 || all.dtype == UPSWEEP_U32 || all.dtype == UPSWEEP_U64;
+    if (!is_known)
+        throw error(error_kind::invalid_argument, call,
+                    std::string("the offsets are of type ") + upsweep_dtype_name(all.dtype),
+                    "give integers of 32 or 64 bits");
+    return all;
+}
+
+// Refuses bounds by which all segments together lie elsewhere than in the array. What is between the first and the last is taken
+// on trust.
+void check_ends(const char* call, std::span<const std::uint64_t> bounds, std::uint64_t count)
+{
+    if (bounds.front() > bounds.back() || bounds.back() > count)
+        throw error(error_kind::invalid_argument, call,
+                    "the segments lie between " + std::to_string(static_cast<std::int64_t>(bounds.front())) + " and " +
+                        std::to_string(static_cast<std::int64_t>(bounds.back())) + " of " + std::to_string(count) +
+                        " elements",
+                    "offsets ascend from 0 or more to at most the number of elements");
+}
+
+} // namespace
+
+extern "C" {
+
+upsweep_status upsweep_segmented_reduce(upsweep_context* context, upsweep_op op, const upsweep_array* in,
+                                        const upsweep_array* offsets, const upsweep_array* out)
+{
+    constexpr const char* call = "segmented_reduce";
+    return guarded([&] {
+        const elements from = checked_elements(call, "the input", in);
+        const elements bounds = checked_bounds(call, offsets);
+        const elements to = checked_elements(call, "the output", out);
+        check_defined(op, from.dtype);
+        check_same_dtype(call, to, result_dtype_of(op, from.dtype));
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const cpu& host = host_of(call, where);
+        for (const elements& each : {from, bounds, to})
+            where.lies_on_gpu(call, each);
+        const segment_bounds all(call, host, bounds);
+        if (to.count != bounds.count - 1)
+            throw error(error_kind::invalid_argument, call,
+                        "the output has " + std::to_string(to.count) + " elements, and there are " +
+                            std::to_string(bounds.count - 1) + " segments",
+                        "make room for one result a segment");
+        check_ends(call, all.get(), from.count);
+        check_places(call, to);
+        check_apart(call, from, to);
+        check_apart(call, bounds, to);
+        if (to.count != 0)
+            reduce_segments(host, op, from, all.get(), to);
+    });
+}
+
+upsweep_status upsweep_segmented_scan(upsweep_context* context, upsweep_op op, bool exclusive, const upsweep_array* in,
+                                      const upsweep_array* offsets, const upsweep_array* out, const void* init)
+{
+    constexpr const char* call = "segmented_scan";
+    return guarded([&] {
+        const elements from = checked_elements(call, "the input", in);
+        const elements bounds = checked_bounds(call, offsets);
+        const elements to = checked_elements(call, "the output", out);
+        check_scan_types(op, from.dtype, to.dtype);
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const cpu& host = host_of(call, where);
+        for (const elements& each : {from, bounds, to})
+            where.lies_on_gpu(call, each);
+        const segment_bounds all(call, host, bounds);
+        check_count_of_scan(call, from, to);
+        check_ends(call, all.get(), from.count);
+        check_output(call, from, to);
+        check_apart(call, bounds, to);
+        const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
+        if (from.count != 0)
+            scan_segments(host, op, from, all.get(), to, {kind, init});
+    });
+}
+
+upsweep_status upsweep_check_offsets(upsweep_context* context, const upsweep_array* offsets, uint64_t count)
+{
+    constexpr const char* call = "check_offsets";
+    return guarded([&] {
+        const elements bounds = checked_bounds(call, offsets);
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const cpu& host = host_of(call, where);
+        where.lies_on_gpu(call, bounds);
+        const segment_bounds all(call, host, bounds);
+        check_offsets(host, all.get(), count);
+    });
+}
+
+} // extern "C"

@@ -1,0 +1,170 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <upsweep/fold_order.hpp>
+#include <upsweep/runtime.h>
+#include <upsweep/target.hpp>
+
+#include "array.hpp"
+#include "context.hpp"
+
+// Lines along an axis and segments of an array, folded on a CPU with the type and the operator chosen at run time. The files
+// dtypes/shapes_*.cpp instantiate the engines for the operators and types that are used most: sums, and minima and maxima of f32 and f64.
+// Any other operator goes by a pointer to a function of two words of the element's size, of which there is one instantiation a size;
+// and the few folds whose accumulator is wider than such a word, line after line by the reducers and scanners of whole arrays.
+namespace upsweep::runtime {
+
+// The lines of an array along an axis, and where the results of each go: detail::lines without a type. Dimension 0 is the axis.
+struct line_layout {
+    const std::byte* in = nullptr;
+    std::byte* out = nullptr;
+    std::size_t results = 1; // of a line
+    std::array<std::size_t, most_dimensions> extents{};
+    std::array<std::ptrdiff_t, most_dimensions> in_strides{}; // in elements
+    std::array<std::ptrdiff_t, most_dimensions> out_strides{};
+
+    std::size_t length() const { return extents[0]; } // elements of a line
+    std::size_t lines() const;
+};
+
+// Folds elements of one type by one operator. The results have the type that upsweep_reduce_dtype tells, but for logical
+// operators: theirs are 0 or 1 in an unsigned integer of the element's size.
+class shape_reducer {
+public:
+    shape_reducer() = default;
+    shape_reducer(const shape_reducer&) = delete;
+    shape_reducer& operator=(const shape_reducer&) = delete;
+    virtual ~shape_reducer() = default;
+
+    virtual void reduce_lines(const cpu& host, const line_layout& lines) const = 0;
+    // Writes the means of the lines. Only of sums.
+    virtual void mean_of_lines(const cpu& host, const line_layout& lines) const;
+    // Offsets are one more than segments.
+    virtual void reduce_segments(const cpu& host, const void* in, std::span<const std::uint64_t> offsets,
+                                 void* out) const = 0;
+};
+
+// How a scan begins: with init, a value of the type of the results, or null.
+struct scan_start {
+    scan_kind kind = scan_kind::inclusive;
+    const void* init = nullptr;
+};
+
+// Scans elements of one type to results of one type by one operator.
+class shape_scanner {
+public:
+    shape_scanner() = default;
+    shape_scanner(const shape_scanner&) = delete;
+    shape_scanner& operator=(const shape_scanner&) = delete;
+    virtual ~shape_scanner() = default;
+
+    virtual void scan_lines(const cpu& host, const line_layout& lines, const scan_start& start) const = 0;
+    virtual void scan_segments(const cpu& host, const void* in, std::span<const std::uint64_t> offsets, void* out,
+                               const scan_start& start) const = 0;
+};
+
+// The operator must be defined for the type.
+std::unique_ptr<shape_reducer> make_shape_reducer(upsweep_op op, upsweep_dtype dtype);
+
+// The types must be such as a scan has. A scanner takes elements of the type of the results, and some take others, too.
+struct shape_scan {
+    std::unique_ptr<shape_scanner> scanner;
+    bool takes_elements; // as they are; or else elements are first converted to what scan_elements makes of them
+};
+shape_scan make_shape_scanner(upsweep_op op, upsweep_dtype in, upsweep_dtype out);
+
+// Converts `count` elements from `first` on to what a scan of them begins with, in the type of its results: the truth of each where the
+// operator is logical, and NaN with the one pattern of bits that it has in results.
+void convert_for_scan(const cpu& host, upsweep_op op, const elements& in, std::uint64_t first, std::uint64_t count,
+                      const elements& out);
+
+// An initial value in that way, or null.
+class scan_init {
+public:
+    scan_init(upsweep_op op, upsweep_dtype dtype, const void* init);
+
+    const void* get() const { return is_given_ ? &value_ : nullptr; }
+
+private:
+    std::uint64_t value_ = 0;
+    bool is_given_;
+};
+
+// --- what the files dtypes/shapes_*.cpp have ---------------------------------------------------------------------------------
+
+// Sums of elements of type T, which stands for the signed integers of 64 bits, too.
+template <class T>
+std::unique_ptr<shape_reducer> make_sums(bool is_signed);
+template <class T>
+std::unique_ptr<shape_scanner> make_running_sums();
+// Minima or maxima of f32 and f64.
+template <class T>
+std::unique_ptr<shape_reducer> make_extrema(upsweep_op op);
+template <class T>
+std::unique_ptr<shape_scanner> make_running_extrema(upsweep_op op);
+
+// An operator on words of the size of an element.
+template <class Word>
+struct word_fold {
+    Word (*fold)(Word, Word);
+    Word neutral;
+    Word (*result)(Word); // what a reduction makes of a fold; null: the fold
+};
+template <class Word>
+std::unique_ptr<shape_reducer> make_word_reducer(const word_fold<Word>& of);
+template <class Word>
+std::unique_ptr<shape_scanner> make_word_scanner(const word_fold<Word>& of);
+
+// --- what the functions of the C ABI share -----------------------------------------------------------------------------------
+
+// The CPU of a context, for calls that GPUs do not carry out. This is the one place that refuses those.
+const cpu& host_of(const char* call, const execution& where);
+
+// Elements side by side: where they lie, or a copy.
+class side_by_side {
+public:
+    side_by_side(const cpu& host, const elements& of);
+
+    const std::byte* data() const { return data_; }
+
+private:
+    std::vector<std::byte> copy_;
+    const std::byte* data_;
+};
+
+// Room for results side by side: where they are to lie, or aside.
+class results_side_by_side {
+public:
+    // With `keeps`, what lies there is there to be read.
+    results_side_by_side(const cpu& host, const elements& of, std::uint64_t count, bool keeps = false);
+
+    std::byte* data() { return data_; }
+    // Puts results first to first + count - 1 where they belong.
+    void write(std::uint64_t first, std::uint64_t count) const;
+
+private:
+    cpu host_;
+    elements of_;
+    std::vector<std::byte> aside_;
+    std::byte* data_;
+};
+
+// Writes the fold of each segment to the first elements of `out`, or the results of a scan of each; the arrays have been checked.
+// Offsets are one more than segments, ascend and lead to elements.
+void reduce_segments(const cpu& host, upsweep_op op, const elements& in, std::span<const std::uint64_t> offsets,
+                     const elements& out);
+void scan_segments(const cpu& host, upsweep_op op, const elements& in, std::span<const std::uint64_t> offsets,
+                   const elements& out, const scan_start& start);
+
+// An array of its own without gaps, of an unsigned type with so many bytes an element.
+elements words_without_gaps(std::vector<std::byte>& memory, std::size_t bytes, std::uint64_t count);
+
+} // namespace upsweep::runtime
