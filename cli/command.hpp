@@ -10,6 +10,7 @@ namespace upsweep::cli {
 void add_reduce(command_line& line);
 void add_scan(command_line& line);
 void add_histogram(command_line& line);
+void add_runs(command_line& line);
 void add_info(command_line& line);
 
 } // namespace upsweep::cli

@@ -94,6 +94,19 @@ std::optional<std::uint64_t> inputs::count() const
     return total;
 }
 
+const files::reader& inputs::array() const
+{
+    const files::reader& first = *readers_.front();
+    if (readers_.size() != 1)
+        throw failure(
+            fmt::format("{}: --axis is of one array; join the files with np.concatenate(...), or name one", name()));
+    if (!first.shape())
+        throw failure(fmt::format("{}: --axis is of an array of several dimensions, as .npy files have; save it with "
+                                  "np.save, or leave out --axis",
+                                  name()));
+    return first;
+}
+
 std::string inputs::name() const
 {
     const std::string& first = readers_.front()->name();

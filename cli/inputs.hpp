@@ -40,6 +40,8 @@ public:
     // Has what can be read only once kept, as it is read for the first time, so that it can be read again.
     void keep();
     std::optional<std::uint64_t> count() const;
+    // The only file, which is an array with extents, .npy. Throws a failure where there are several, or where it is none.
+    const files::reader& array() const;
     // The file, or the first of several with the number of the others.
     std::string name() const;
     // How a table is read: its delimiter, its column and whether it has a header. Nothing of other files.

@@ -44,6 +44,7 @@ int main(int argc, char** argv)
     cli::add_reduce(line);
     cli::add_scan(line);
     cli::add_histogram(line);
+    cli::add_runs(line);
     cli::add_info(line);
     cli::add_laboratory(line);
 

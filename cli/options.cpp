@@ -202,7 +202,7 @@ files::read_options read_options_of(const common_options& options)
     if (result.csv.decimal == result.csv.delimiter)
         throw usage_error("--decimal: a comma cannot be the --delimiter, too; give another one of them");
     result.narrowest = options.narrowest;
-    result.type_by_front = true;
+    result.type_by_front = !options.prints_as_it_reads;
     result.threads = threads_of(options);
     return result;
 }
@@ -223,6 +223,12 @@ void check_common_options(const common_options& options)
     (void)read_options_of(options);
     (void)place_of(options);
     (void)gpu_memory_of(options);
+}
+
+void check_runs_on_cpu(const common_options& options, const std::string& option)
+{
+    if (place_of(options) == UPSWEEP_CUDA)
+        throw failure(fmt::format("{}: a GPU does not fold lines and runs yet; leave out --target cuda", option));
 }
 
 void run_with_types_of_numbers(common_options& options, const std::function<void()>& command)

@@ -32,6 +32,7 @@ struct common_options {
     std::string gpu_memory;
     bool json = false;
     bool verbose = false;
+    bool prints_as_it_reads = false;       // so that what has been printed cannot be taken back
     upsweep_dtype narrowest = UPSWEEP_I64; // that the numbers of a text may have, as far as they have been read
 };
 
@@ -60,6 +61,8 @@ void add_wrap_option(subcommand& command, bool& wrap);
 [[nodiscard]] context_ptr context_of(const common_options& options);
 // Whether the options that all commands share make sense, which is told before what is wrong with the machine or the files.
 void check_common_options(const common_options& options);
+// Throws a failure where the option is one that GPUs do not carry out, and the target is one.
+void check_runs_on_cpu(const common_options& options, const std::string& option);
 // A count from 1 to `most`.
 [[nodiscard]] std::uint64_t count_option(const std::string& option, const std::string& text, std::uint64_t most);
 // A number on the command line: bounds, edges.

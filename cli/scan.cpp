@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../runtime/element_type.hpp"
+#include "axis.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
 #include "overflow.hpp"
@@ -22,6 +23,7 @@ namespace {
 
 struct scan_options : common_options {
     std::string op = "sum";
+    std::string axis;
     bool exclusive = false;
     std::string init;
     std::string output;
@@ -112,6 +114,8 @@ void run_scan(const scan_options& options)
     const bool to_file = !options.output.empty() && options.output != "-";
     const upsweep_op op = op_of_name(options.op);
     check_common_options(options);
+    if (!options.axis.empty())
+        check_runs_on_cpu(options, "--axis");
     const auto limit = limit_threads(options);
     const std::optional<upsweep_dtype> wanted = out_dtype_option(options.out_dtype);
     check_init(options.init);
@@ -119,7 +123,11 @@ void run_scan(const scan_options& options)
         files::check_output(options.output, wanted);
     const context_ptr context = context_of(options);
     const inputs in = inputs::open(options);
-    in.share_cores(*context);
+    std::optional<array_along_axis> array;
+    if (!options.axis.empty())
+        array.emplace(in, options.axis);
+    else
+        in.share_cores(*context);
 
     // As wide as the result of a reduce, so that a running sum of small integers does not wrap unasked.
     upsweep_dtype out_dtype{};
@@ -132,6 +140,9 @@ void run_scan(const scan_options& options)
     check(upsweep_scanner_create(context.get(), op, options.exclusive, in.dtype(), out_dtype, init_or_none, &created),
           in.name());
     const scanner_ptr scanner(created);
+    std::optional<array_values> values_of_lines;
+    if (array)
+        values_of_lines = array->scan(*context, {op, options.exclusive, out_dtype, init_or_none, options.wrap});
 
     const bool preview = options.output.empty() && !options.json && is_terminal(STDOUT_FILENO);
     json_object summary;
@@ -142,12 +153,17 @@ void run_scan(const scan_options& options)
     in.add_table_to(summary);
     summary.add("dtype", upsweep_dtype_name(in.dtype()));
     summary.add("out_dtype", upsweep_dtype_name(out_dtype));
+    if (array) {
+        summary.add("shape", array->shape());
+        summary.add("axis", array->axis());
+    }
 
     std::unique_ptr<files::writer> writer;
     constexpr std::size_t lines_around = 4; // the prompt, the gap between head and tail
     const std::size_t rows = screen_of(STDOUT_FILENO).rows;
     if (to_file) {
-        writer = files::create(options.output, out_dtype, in.count());
+        writer =
+            files::create(options.output, out_dtype, in.count(), array ? array->shape() : std::vector<std::uint64_t>());
         summary.add("output", options.output);
     } else if (options.json) {
         // The values are streamed, so the object is written in two halves.
@@ -159,8 +175,15 @@ void run_scan(const scan_options& options)
         writer = files::create("-", out_dtype, in.count());
     }
 
-    const measurement done = scan_into(*writer, in, *scanner, out_dtype, buffer_bytes(place_of(options)),
-                                       checks_of(options, op, in.dtype(), out_dtype, init_or_none));
+    measurement done;
+    if (array) {
+        write_values(*writer, *values_of_lines);
+        done = array->done();
+        done.bytes += done.count * upsweep_dtype_size(out_dtype);
+    } else {
+        done = scan_into(*writer, in, *scanner, out_dtype, buffer_bytes(place_of(options)),
+                         checks_of(options, op, in.dtype(), out_dtype, init_or_none));
+    }
     writer->finish();
     if (!options.json)
         in.tell_missing(done);
@@ -188,6 +211,7 @@ void add_scan(command_line& line)
     subcommand command = line.add_subcommand("scan", "Fold every prefix: running sums, running maxima");
     const auto options = std::make_shared<scan_options>();
     add_op_option(command, options->op);
+    command.add_option("--axis", options->axis, "Scan a .npy array along this axis, line by line").type_name("K");
     command.add_flag("--exclusive", options->exclusive, "Leave the element itself out of its prefix");
     command.add_option("--init", options->init, "A value before the first element").type_name("VALUE");
     command
@@ -200,13 +224,15 @@ void add_scan(command_line& line)
     add_common_options(command, *options);
     command.footer(R"(Without -o the values are printed, one a line; on a terminal the first and the last of them.
 OUT appears whole or not at all, and may be one of the inputs. Arrays of several dimensions
-are scanned in C order into an array of one. A sum or product that integers of the output's
+are scanned in C order into an array of one, or with --axis each line alone into an array of the
+same shape, for which there must be memory. A sum or product that integers of the output's
 width do not hold is an error, unless --wrap is given.
 
 Examples:
   upsweep scan increments.npy -o positions.npy      running sums of an array
   upsweep scan --exclusive sizes.npy -o offsets.npy where each item begins
   upsweep scan --op max --column close prices.csv   the highest price so far
+  upsweep scan --axis 0 image.npy -o sums.npy       running sums down each column
   seq 5 | upsweep scan --op product -               1 2 6 24 120)");
     command.callback([options] { run_with_types_of_numbers(*options, [&] { run_scan(*options); }); });
 }

@@ -72,6 +72,10 @@ public:
     std::optional<std::uint64_t> count() const override { return layout_.count; }
     bool keeps_cores_busy() const override { return converts(); }
 
+    const void* mapped() const override
+    {
+        return input_->is_mapped() && !converts() ? input_->content().data() + layout_.offset : nullptr;
+    }
     std::optional<std::uint64_t> bytes() const override
     {
         if (!layout_.count)

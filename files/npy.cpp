@@ -5,7 +5,7 @@
 #include <bit>
 #include <limits>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "dtype.hpp"
 
@@ -281,19 +281,23 @@ npy_header parse_npy_header(const std::string& file, std::string_view front)
     return header;
 }
 
-std::string make_npy_header(upsweep_dtype dtype, std::uint64_t count)
+std::string make_npy_header(upsweep_dtype dtype, std::span<const std::uint64_t> shape)
 {
     static constexpr const char* codes[] = {"b1", "i1", "i2", "i4",    "i8", "u1", "u2",
                                             "u4", "u8", "f2", nullptr, "f4", "f8"};
     constexpr char native = std::endian::native == std::endian::little ? '<' : '>';
     const char order = dtype_size(dtype) == 1 ? '|' : native;
-    constexpr std::size_t total_bytes = 128; // a multiple of 64 with room for any count
+    constexpr std::size_t least_bytes = 128; // a multiple of 64 with room for any count
     constexpr std::size_t preamble = 10;
+    const std::string extents = fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
     std::string header =
-        fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({},), }}", order, codes[dtype], count);
+        fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}", order, codes[dtype], extents);
+    const std::size_t total_bytes = std::max(least_bytes, (preamble + header.size() + 1 + 63) / 64 * 64);
     header.resize(total_bytes - preamble - 1, ' ');
     header += '\n';
-    return fmt::format("{}{}{}{}{}{}", npy_magic, '\1', '\0', static_cast<char>(total_bytes - preamble), '\0', header);
+    const std::size_t header_bytes = total_bytes - preamble;
+    return fmt::format("{}{}{}{}{}{}", npy_magic, '\1', '\0', static_cast<char>(header_bytes & 0xff),
+                       static_cast<char>(header_bytes >> 8), header);
 }
 
 } // namespace upsweep::files

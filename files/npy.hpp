@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,8 @@ inline constexpr std::size_t npy_preamble_bytes = 12;
 // Reads the header from the front of a file, which holds at least npy_data_offset bytes.
 [[nodiscard]] npy_header parse_npy_header(const std::string& file, std::string_view front);
 
-// A header of version 1.0 for a one-dimensional array. Its length does not depend on the count, which therefore can be
-// filled in afterwards. Not for bf16, which NumPy does not have.
-[[nodiscard]] std::string make_npy_header(upsweep_dtype dtype, std::uint64_t count);
+// A header of version 1.0 for an array of these extents in C order. Of arrays of one dimension it has one length, so that the count
+// can be filled in afterwards. Not for bf16, which NumPy does not have.
+[[nodiscard]] std::string make_npy_header(upsweep_dtype dtype, std::span<const std::uint64_t> shape);
 
 } // namespace upsweep::files

@@ -43,7 +43,8 @@ void refuse_other_than_promised(const std::string& path, upsweep_dtype dtype)
 // The bytes of the elements, after a header for .npy.
 class binary_writer final : public writer {
 public:
-    binary_writer(const std::string& path, upsweep_dtype dtype, bool npy, std::optional<std::uint64_t> count)
+    binary_writer(const std::string& path, upsweep_dtype dtype, bool npy, std::optional<std::uint64_t> count,
+                  const std::vector<std::uint64_t>& shape)
         : dtype_(dtype), npy_(npy), announced_(count), file_(path)
     {
         if (!npy_)
@@ -54,7 +55,7 @@ public:
             throw failure(file_.name(), {},
                           {"the header of .npy needs the number of values, which is not known yet; write to "
                            "a regular file, or as text"});
-        file_.write(make_npy_header(dtype_, count.value_or(0)));
+        file_.write(shape.empty() ? header_of(count.value_or(0)) : make_npy_header(dtype_, shape));
     }
 
     void append(const void* elements, std::uint64_t count) override
@@ -66,11 +67,13 @@ public:
     void finish() override
     {
         if (npy_ && announced_ != written_)
-            file_.overwrite_front(make_npy_header(dtype_, written_));
+            file_.overwrite_front(header_of(written_));
         file_.commit();
     }
 
 private:
+    std::string header_of(std::uint64_t count) const { return make_npy_header(dtype_, std::array{count}); }
+
     upsweep_dtype dtype_;
     bool npy_;
     std::optional<std::uint64_t> announced_;
@@ -119,14 +122,15 @@ void check_output(const std::string& path, std::optional<upsweep_dtype> dtype)
         (void)output_file(path);
 }
 
-std::unique_ptr<writer> create(const std::string& path, upsweep_dtype dtype, std::optional<std::uint64_t> count)
+std::unique_ptr<writer> create(const std::string& path, upsweep_dtype dtype, std::optional<std::uint64_t> count,
+                               const std::vector<std::uint64_t>& shape)
 {
     const std::string extension = extension_of(path);
     refuse_foreign(path, extension);
     refuse_other_than_promised(path, dtype);
     const std::optional<file_format> format = format_of_extension(extension);
     if (format == file_format::npy || format == file_format::raw)
-        return std::make_unique<binary_writer>(path, dtype, format == file_format::npy, count);
+        return std::make_unique<binary_writer>(path, dtype, format == file_format::npy, count, shape);
     return std::make_unique<text_writer>(path, dtype);
 }
 

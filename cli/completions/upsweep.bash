@@ -9,7 +9,7 @@ _upsweep()
     COMPREPLY=()
 
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "reduce scan histogram info --help --version" -- "$word"))
+        COMPREPLY=($(compgen -W "reduce scan histogram runs info --help --version" -- "$word"))
         return
     fi
     case $previous in
@@ -21,7 +21,7 @@ _upsweep()
         --delimiter) words="tab space" ;;
         --missing) words="none" ;;
         --decimal) words=". ," ;;
-        --column | --comment | --skip-lines | --threads | --gpu-memory | --init | --bins | --range | --edges | --group) return ;;
+        --axis | --column | --comment | --skip-lines | --threads | --gpu-memory | --init | --bins | --range | --edges | --group) return ;;
     esac
     if [[ -n $words ]]; then
         COMPREPLY=($(compgen -W "$words" -- "$word"))
@@ -29,9 +29,10 @@ _upsweep()
     fi
     if [[ $word == -* ]]; then
         case $command in
-            reduce) words="$common --op --out-dtype --wrap" ;;
-            scan) words="$common --op --exclusive --init --output --out-dtype --wrap" ;;
+            reduce) words="$common --op --axis --output --out-dtype --wrap" ;;
+            scan) words="$common --op --axis --exclusive --init --output --out-dtype --wrap" ;;
             histogram) words="$common --bins --range --edges --text --group --output" ;;
+            runs) words=$common ;;
             info) words="--help --json" ;;
         esac
         COMPREPLY=($(compgen -W "$words" -- "$word"))

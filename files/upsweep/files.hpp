@@ -178,6 +178,8 @@ public:
     virtual upsweep_dtype dtype() const = 0;
     // The extents of an array, of .npy alone. The elements come in C order, whichever way they are stored.
     virtual std::optional<std::vector<std::uint64_t>> shape() const { return std::nullopt; }
+    // All elements side by side in C order, where the file is mapped and has them so; else null. Valid while the reader lives.
+    virtual const void* mapped() const { return nullptr; }
     // How many elements read() will give, and how many bytes it will read for them, where these are known beforehand.
     virtual std::optional<std::uint64_t> count() const = 0;
     virtual std::optional<std::uint64_t> bytes() const = 0;
@@ -224,9 +226,11 @@ public:
 
 // The extension chooses, as for open(): .npy, raw for .raw, .bin and the names of types, otherwise text, one value a
 // line. Fails where it promises another type, or a format that is not written (.npz, .gz, .parquet, ...). "-" is
-// standard output. `count` is needed where a .npy file cannot be written over (a pipe); otherwise it may be unknown.
+// standard output. `count` is needed where a .npy file cannot be written over (a pipe); otherwise it may be unknown. With extents,
+// whose product it is, .npy is an array of these.
 [[nodiscard]] std::unique_ptr<writer> create(const std::string& path, upsweep_dtype dtype,
-                                             std::optional<std::uint64_t> count = std::nullopt);
+                                             std::optional<std::uint64_t> count = std::nullopt,
+                                             const std::vector<std::uint64_t>& shape = {});
 
 // Fails where create() would, as far as that can be told already, and writes nothing.
 void check_output(const std::string& path, std::optional<upsweep_dtype> dtype);

@@ -7,7 +7,7 @@ import unittest
 
 from command import COMMAND, CommandTest
 
-COMMANDS = ("reduce", "scan", "histogram", "info")
+COMMANDS = ("reduce", "scan", "histogram", "runs", "info")
 
 
 class Usage(CommandTest):
@@ -25,7 +25,10 @@ class Usage(CommandTest):
                                  (["reduce", "--header", "maybe", "-"], "--header: 'maybe'"),
                                  (["scan", "--out-dtype", "c8", "-"], "--out-dtype: 'c8' is unknown"),
                                  (["reduce", "-", "-"], "standard input can be read only once"),
-                                 (["reduce", "--exclusive", "-"], "--exclusive")):
+                                 (["reduce", "--exclusive", "-"], "--exclusive"), (["runs"], "FILE is required"),
+                                 (["runs", "--op", "sum", "-"], "--op"), (["reduce", "-o", "a", "-"], "--axis"),
+                                 (["reduce", "--axis", "0", "--op", "median", "-"], "'median' is unknown"),
+                                 (["reduce", "--axis", "0", "--op", "mean", "--out-dtype", "i32", "-"], "a mean is no i32")):
             with self.subTest(arguments=arguments):
                 self.assert_fails(2, *arguments, tells=tells)
 
@@ -54,8 +57,8 @@ class Usage(CommandTest):
 
     def test_values_that_are_empty(self):
         for command, options in (("reduce", ("--format", "--dtype", "--column", "--delimiter", "--header", "--target", "--threads",
-                                             "--gpu-memory", "--op", "--out-dtype")),
-                                 ("scan", ("--init", "-o", "--output", "--out-dtype", "--op")),
+                                             "--gpu-memory", "--op", "--out-dtype", "--axis", "--output")),
+                                 ("scan", ("--init", "-o", "--output", "--out-dtype", "--op", "--axis")),
                                  ("histogram", ("--bins", "--range", "--edges", "--group", "-o"))):
             for option in options:
                 named = "--output" if option == "-o" else option
@@ -92,7 +95,7 @@ class Usage(CommandTest):
             text = self.output(command, "--help")
             self.assertIn(f"upsweep {command}", text)
             self.assertLessEqual(max(map(len, text.splitlines())), 100)
-        for command in ("reduce", "scan", "histogram"):
+        for command in ("reduce", "scan", "histogram", "runs"):
             text = self.output(command, "--help")
             self.assertIn("C order", text) if command != "histogram" else None
             self.assertIn("Examples:", text)
