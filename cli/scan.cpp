@@ -234,7 +234,10 @@ Examples:
   upsweep scan --op max --column close prices.csv   the highest price so far
   upsweep scan --axis 0 image.npy -o sums.npy       running sums down each column
   seq 5 | upsweep scan --op product -               1 2 6 24 120)");
-    command.callback([options] { run_with_types_of_numbers(*options, [&] { run_scan(*options); }); });
+    command.callback([options] {
+        options->prints_as_it_reads = options->output.empty() || options->output == "-";
+        run_with_types_of_numbers(*options, [&] { run_scan(*options); });
+    });
 }
 
 } // namespace upsweep::cli

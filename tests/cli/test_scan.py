@@ -154,6 +154,13 @@ class Scan(CommandTest):
         printed = np.array(lines(self.output("scan", "--op", "max", "a.npy")), "f4")
         np.testing.assert_array_equal(printed, np.maximum.accumulate(values))
 
+    def test_numbers_that_are_wider_than_those_before(self):
+        self.write("a.txt", "1\n" * 400_000 + "0.5\n")  # the front of the text tells integers
+        for arguments in ([], ["-o", "-"]):
+            printed = lines(self.output("scan", *arguments, "a.txt"))
+            self.assertEqual((len(printed), printed[-2:]), (400_001, ["400000", "400000.5"]))
+        self.assertEqual(len(self.json("scan", "a.txt")["values"]), 400_001)
+
     def test_raw_output(self):
         self.output("scan", "--dtype", "i32", "--out-dtype", "i32", "-", "-o", "out.raw", stdin="1 2 3")
         with open(self.path("out.raw"), "rb") as file:
