@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <type_traits>
@@ -41,9 +42,26 @@ struct on_bits {
     using accumulator = scan_accumulator_t<Op, T>;
 
     static accumulator value(word bits) { return convert<accumulator>(std::bit_cast<T>(bits)); }
-    static word bits(const accumulator& value) { return std::bit_cast<word>(as_result<T, Op>(value)); }
+    static constexpr word bits(const accumulator& value) { return std::bit_cast<word>(as_result<T, Op>(value)); }
 
-    static word fold(word a, word b) { return bits(Op{}(value(a), value(b))); }
+    static word fold(word a, word b)
+    {
+        if constexpr (sub_word_float<T> && detail::is_extremum<Op>)
+            return key(b) > key(a) ? b : a;
+        else
+            return bits(Op{}(value(a), value(b)));
+    }
+    // An integer that is the greater, the more the operator prefers a floating-point number: NaN to all others.
+    static word key(word a)
+    {
+        constexpr auto sign = static_cast<word>(word{1} << (8 * sizeof(word) - 1));
+        const word ordered = (a & sign) != 0 ? static_cast<word>(~a) : static_cast<word>(a | sign);
+        constexpr word infinity = bits(std::numeric_limits<float>::infinity());
+        const bool is_nan = static_cast<word>(a & ~sign) > infinity;
+        if (is_nan)
+            return static_cast<word>(~word{0});
+        return std::same_as<Op, minimum> ? static_cast<word>(~ordered) : ordered;
+    }
     static word named(word a) { return bits(value(a)); }
     static word truth(word a) { return value(a) ? 1 : 0; }
 
@@ -310,6 +328,10 @@ std::unique_ptr<shape_reducer> make_shape_reducer(upsweep_op op, upsweep_dtype d
         return make_extrema<float>(op);
     if (is_extremum(op) && dtype == UPSWEEP_F64)
         return make_extrema<double>(op);
+    if (is_extremum(op) && dtype < UPSWEEP_F16 && dtype != UPSWEEP_BOOL)
+        return with_type(dtype, [op]<class T>(std::type_identity<T>) {
+            return make_integer_extrema<word_t<T>>(op, std::is_signed_v<T>);
+        });
     const bool widens = op == UPSWEEP_MULTIPLIES && upsweep_dtype_size(dtype) < 8 && dtype != UPSWEEP_F32;
     if (widens)
         return std::make_unique<one_by_one_reducer>(op, dtype);

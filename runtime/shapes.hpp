@@ -17,7 +17,7 @@
 #include "context.hpp"
 
 // Lines along an axis and segments of an array, folded on a CPU with the type and the operator chosen at run time. The files
-// dtypes/shapes_*.cpp instantiate the engines for the operators and types that are used most: sums, and minima and maxima of f32 and f64.
+// dtypes/shapes_*.cpp instantiate the engines for the operators and types that are used most: sums, and minima and maxima.
 // Any other operator goes by a pointer to a function of two words of the element's size, of which there is one instantiation a size;
 // and the few folds whose accumulator is wider than such a word, line after line by the reducers and scanners of whole arrays.
 namespace upsweep::runtime {
@@ -110,6 +110,10 @@ template <class T>
 std::unique_ptr<shape_reducer> make_extrema(upsweep_op op);
 template <class T>
 std::unique_ptr<shape_scanner> make_running_extrema(upsweep_op op);
+
+// Minima or maxima of integers of the word's size.
+template <class Word>
+std::unique_ptr<shape_reducer> make_integer_extrema(upsweep_op op, bool is_signed);
 
 // An operator on words of the size of an element.
 template <class Word>
