@@ -47,21 +47,21 @@ struct on_bits {
     static word fold(word a, word b)
     {
         if constexpr (sub_word_float<T> && detail::is_extremum<Op>)
-            return key(b) > key(a) ? b : a;
+            return static_cast<word>(a ^ ((a ^ b) & all_bits_if(key(b) > key(a))));
         else
             return bits(Op{}(value(a), value(b)));
     }
-    // An integer that is the greater, the more the operator prefers a floating-point number: NaN to all others.
+    // An integer that is the greater, the more the operator prefers a floating-point number: NaN to all others. There are no
+    // branches here and above, which would be a matter of luck.
     static word key(word a)
     {
         constexpr auto sign = static_cast<word>(word{1} << (8 * sizeof(word) - 1));
-        const word ordered = (a & sign) != 0 ? static_cast<word>(~a) : static_cast<word>(a | sign);
         constexpr word infinity = bits(std::numeric_limits<float>::infinity());
-        const bool is_nan = static_cast<word>(a & ~sign) > infinity;
-        if (is_nan)
-            return static_cast<word>(~word{0});
-        return std::same_as<Op, minimum> ? static_cast<word>(~ordered) : ordered;
+        const auto ascending = static_cast<word>(a ^ (all_bits_if((a & sign) != 0) | sign));
+        const auto preferred = static_cast<word>(ascending ^ all_bits_if(std::same_as<Op, minimum>));
+        return static_cast<word>(preferred | all_bits_if(static_cast<word>(a & ~sign) > infinity));
     }
+    static constexpr word all_bits_if(bool condition) { return static_cast<word>(-static_cast<int>(condition)); }
     static word named(word a) { return bits(value(a)); }
     static word truth(word a) { return value(a) ? 1 : 0; }
 
