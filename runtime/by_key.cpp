@@ -74,7 +74,7 @@ std::uint64_t encode(const cpu& host, upsweep_dtype dtype, const void* in, std::
 }
 
 template <class F>
-void with_word(std::size_t bytes, F f)
+void with_word_of_size(std::size_t bytes, F f)
 {
     switch (bytes) {
     case 1: return f(std::uint8_t{});
@@ -87,7 +87,7 @@ void with_word(std::size_t bytes, F f)
 void decode(const cpu& host, std::size_t bytes, const void* values, const void* lengths, std::uint64_t runs, void* out,
             std::uint64_t room)
 {
-    with_word(bytes, [&]<class Word>(Word) {
+    with_word_of_size(bytes, [&]<class Word>(Word) {
         runs_engine::decode(host, static_cast<const Word*>(values), static_cast<const std::uint64_t*>(lengths), runs,
                             static_cast<Word*>(out), room);
     });
@@ -99,7 +99,7 @@ void write_first_keys(const cpu& host, const elements& keys, const void* from, s
 {
     const std::size_t runs = offsets.size() - 1;
     results_side_by_side to(host, out, runs);
-    with_word(keys.bytes(), [&]<class Word>(Word) {
+    with_word_of_size(keys.bytes(), [&]<class Word>(Word) {
         constexpr std::size_t at_once = 4096;
         const auto* const all = static_cast<const Word*>(from);
         auto* const firsts = reinterpret_cast<Word*>(to.data());

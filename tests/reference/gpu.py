@@ -157,6 +157,29 @@ def refusals(libs, rng):
     histograms.refusals_of_counters(libs, rng, on=cuda)
 
 
+def lines_and_runs(libs, rng):
+    """Rows, columns, segments and runs are refused as long as GPUs do not fold them, and nothing is written."""
+    f32, u64 = DTYPES["f32"], DTYPES["u64"]
+    for lib in libs:
+        context, c, out = lib.context(cuda(1))[1], lib.c, Guarded("f64", 64)
+        some, numbers, runs = Guarded.of("f32", np.ones(24, np.float32)), Guarded.of("u64", np.arange(4)), ctypes.c_uint64(5)
+        grid, whole, column = (Array.of(at.pointer, f32, shape) for at, shape in ((some, (4, 6)), (out, (4, 6)), (out, (4,))))
+        four, bounds, totals = line(some.pointer, f32, 4), line(numbers.pointer, u64, 4), line(out.pointer, f32, 3)
+        behind = line(out.pointer + 256, u64, 4)
+        for name, status in (
+                ("reduce_axis", c.reduce_axis(context, 0, grid, 1, column)), ("mean_axis", c.mean_axis(context, grid, 1, column)),
+                ("scan_axis", c.scan_axis(context, 0, False, grid, 1, whole, None)), ("integral_image", c.integral_image(context, grid, whole)),
+                ("segmented_reduce", c.segmented_reduce(context, 0, four, bounds, totals)),
+                ("segmented_scan", c.segmented_scan(context, 0, False, four, bounds, column, None)),
+                ("check_offsets", c.check_offsets(context, bounds, 4)),
+                ("reduce_by_key", c.reduce_by_key(context, 0, bounds, four, behind, column, ctypes.byref(runs))),
+                ("scan_by_key", c.scan_by_key(context, 0, False, bounds, four, column, None)),
+                ("run_length_encode", c.run_length_encode(context, four, column, behind, ctypes.byref(runs))),
+                ("run_length_decode", c.run_length_decode(context, four, bounds, column))):
+            refused(lib, name, status, UNSUPPORTED, out, "GPU", "context of the CPU")
+        require(runs.value == 5, "a refused call wrote the number of runs")
+
+
 def too_many_bins(libs, rng):
     """More than the GPU counts are refused at once, with or without samples, before there is a table of them."""
     f32, gpu, out = DTYPES["f32"], cuda(1), Guarded("u64", 4)
@@ -355,7 +378,7 @@ def arrays_on_the_gpu(libs, rng):
 
 
 CHECKS = (reducers, scanners, converting_scanners, whole_arrays, histograms_of_few_samples, histograms_in_chunks,
-          refusals, too_many_bins, too_much_memory, arrays_of_the_host, arrays_on_the_gpu)
+          refusals, lines_and_runs, too_many_bins, too_much_memory, arrays_of_the_host, arrays_on_the_gpu)
 
 
 if __name__ == "__main__":
