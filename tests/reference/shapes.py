@@ -330,7 +330,7 @@ def by_key(libs, rng):
     """Every type and operator of values, keys of any type."""
     for op, dtype in EVERY_FOLD:
         for lib in libs:
-            check_by_key(lib, rng, op, dtype, str(rng.choice(list(STORAGE))), int(rng.integers(0, 150)), int(rng.choice((1, 4, 50))))
+            check_by_key(lib, rng, op, dtype, str(rng.choice(list(STORAGE))), int(rng.integers(0, 60)), int(rng.choice((1, 4, 50))))
     for key_dtype in STORAGE:
         for lib in libs:
             check_by_key(lib, rng, "plus", "f32", key_dtype, 40_000, 3000)
