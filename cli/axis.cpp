@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -156,15 +157,15 @@ bool array_along_axis::fits(upsweep_context& context, upsweep_dtype type, int128
 {
     if (count_ == 0)
         return true;
-    const auto [least, greatest] = limits_of(type);
-    const auto [least_element, greatest_element] = limits_of(dtype_);
+    const std::pair<int128, int128> limits = limits_of(type);
+    const std::pair<int128, int128> of_elements = limits_of(dtype_);
     const int128 elements{length()};
+    // No element has more than 64 bits, and a line less than 2^63 of them.
     const auto fit_between = [&](int128 low, int128 high) {
-        // No element has more than 64 bits, and a line less than 2^63 of them.
-        return init + elements * std::min(low, int128{0}) >= least &&
-               init + elements * std::max(high, int128{0}) <= greatest;
+        return init + elements * std::min(low, int128{0}) >= limits.first &&
+               init + elements * std::max(high, int128{0}) <= limits.second;
     };
-    if (fit_between(least_element, greatest_element))
+    if (fit_between(of_elements.first, of_elements.second))
         return true;
     const upsweep_array all = described(elements_, dtype_);
     return fit_between(integer_fold(context, UPSWEEP_MINIMUM, all, name_),
