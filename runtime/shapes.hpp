@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,8 +17,9 @@
 
 // Lines along an axis and segments of an array, folded on a CPU with the type and the operator chosen at run time. The files
 // dtypes/shapes_*.cpp instantiate the engines for the operators and types that are used most: sums, and minima and maxima.
-// Any other operator goes by a pointer to a function of two words of the element's size, of which there is one instantiation a size;
-// and the few folds whose accumulator is wider than such a word, line after line by the reducers and scanners of whole arrays.
+// Any other operator is a pointer to a function of two words of the element's size: there is one instantiation for all operators and
+// types of a size. The few folds whose accumulator is wider than their elements go line after line, by the reducers and scanners of
+// whole arrays.
 namespace upsweep::runtime {
 
 // The lines of an array along an axis, and where the results of each go: detail::lines without a type. Dimension 0 is the axis.
@@ -74,10 +74,10 @@ public:
 // The operator must be defined for the type.
 std::unique_ptr<shape_reducer> make_shape_reducer(upsweep_op op, upsweep_dtype dtype);
 
-// The types must be such as a scan has. A scanner takes elements of the type of the results, and some take others, too.
+// The types must be such as a scan has.
 struct shape_scan {
     std::unique_ptr<shape_scanner> scanner;
-    bool takes_elements; // as they are; or else elements are first converted to what scan_elements makes of them
+    bool takes_elements; // as they are; or else it scans in place what convert_for_scan has made of them
 };
 shape_scan make_shape_scanner(upsweep_op op, upsweep_dtype in, upsweep_dtype out);
 
@@ -100,7 +100,7 @@ private:
 
 // --- what the files dtypes/shapes_*.cpp have ---------------------------------------------------------------------------------
 
-// Sums of elements of type T, which stands for the signed integers of 64 bits, too.
+// Sums of elements of type T. std::uint64_t stands for signed integers of 64 bits, too, whose means alone are others.
 template <class T>
 std::unique_ptr<shape_reducer> make_sums(bool is_signed);
 template <class T>
