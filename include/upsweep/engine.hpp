@@ -27,7 +27,9 @@ struct scan_lines;
 struct reduce_segments;
 struct scan_segments;
 struct check_segments;
-struct runs;    // of equal keys
+struct runs;     // of equal keys
+struct argument; // of a minimum or maximum
+struct argument_lines;
 struct reducer; // what comes in pieces
 struct scanner;
 struct counter;

@@ -4,6 +4,7 @@
 // Reduce, scan and histogram: one associative operator with its identity, applied over many elements at once, with one
 // answer to the bit (docs/fold-order.md).
 
+#include <upsweep/argmin.hpp>
 #include <upsweep/axis.hpp>
 #include <upsweep/by_key.hpp>
 #include <upsweep/error.hpp>

@@ -72,7 +72,7 @@ void check_results(std::string_view call, In in, std::size_t count, Out out, std
 // The strides of the output of a reduction by the dimensions of the input, of which it lacks the axis or has it with
 // extent 1.
 template <class T, std::size_t Rank, class Out, std::size_t OutRank>
-std::array<std::ptrdiff_t, Rank> strides_of_reduction(const view<T, Rank>& in, axis along,
+std::array<std::ptrdiff_t, Rank> strides_of_reduction(std::string_view call, const view<T, Rank>& in, axis along,
                                                       const view<Out, OutRank>& out)
 {
     static_assert(OutRank == Rank || OutRank + 1 == Rank,
@@ -82,7 +82,7 @@ std::array<std::ptrdiff_t, Rank> strides_of_reduction(const view<T, Rank>& in, a
         if (k == along.index && OutRank != Rank)
             continue;
         if (out.extent(of_out) != (k == along.index ? 1 : in.extent(k)))
-            refuse_shape("reduce");
+            refuse_shape(call);
         strides[k] = k == along.index ? 0 : out.stride(of_out);
         ++of_out;
     }
@@ -94,7 +94,7 @@ void reduce_lines(const Target& target, const view<const T, Rank>& in, axis alon
                   const Op& op, const Finish& finish)
 {
     check_axis("reduce", along, Rank);
-    const auto strides = strides_of_reduction(in, along, out);
+    const auto strides = strides_of_reduction("reduce", in, along, out);
     if (out.empty())
         return;
     check_fold_exists<Op>(in.extent(along.index));

@@ -1,0 +1,7 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Where the least and the greatest element are, for every target.
+#include <upsweep/cpu/argmin.hpp>
+#include <upsweep/target.hpp>
+#include <upsweep/verb/argmin.hpp>
