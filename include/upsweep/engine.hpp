@@ -30,6 +30,7 @@ struct check_segments;
 struct runs;     // of equal keys
 struct argument; // of a minimum or maximum
 struct argument_lines;
+struct linear_recurrence;
 struct reducer; // what comes in pieces
 struct scanner;
 struct counter;

@@ -15,6 +15,7 @@
 #include <upsweep/op.hpp>
 #include <upsweep/partial.hpp>
 #include <upsweep/reduce.hpp>
+#include <upsweep/recurrence.hpp>
 #include <upsweep/scan.hpp>
 #include <upsweep/segmented.hpp>
 #include <upsweep/target.hpp>

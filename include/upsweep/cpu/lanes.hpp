@@ -233,7 +233,7 @@ void transpose(const T* lines, std::ptrdiff_t lines_apart, std::size_t count, Ac
     std::size_t k = 0;
     if constexpr (std::same_as<T, Acc> && std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8)) {
         constexpr std::size_t side = square<T>::side;
-        for (; k + side <= count; k += side)
+        for (const std::size_t whole = count / side * side; k < whole; k += side)
             for (std::size_t r = 0; r < rows_at_once; r += side)
                 square<T>::transpose(lines + static_cast<std::ptrdiff_t>(k) * lines_apart + r, lines_apart,
                                      rows + static_cast<std::ptrdiff_t>(r) * rows_apart + k, rows_apart);
