@@ -31,6 +31,8 @@ struct runs;     // of equal keys
 struct argument; // of a minimum or maximum
 struct argument_lines;
 struct linear_recurrence;
+struct images;
+struct boxes;   // rectangles and slices
 struct reducer; // what comes in pieces
 struct scanner;
 struct counter;
