@@ -32,7 +32,9 @@ struct argument; // of a minimum or maximum
 struct argument_lines;
 struct linear_recurrence;
 struct images;
-struct boxes;   // rectangles and slices
+struct boxes; // rectangles and slices
+struct select;
+struct adjacent_difference;
 struct reducer; // what comes in pieces
 struct scanner;
 struct counter;

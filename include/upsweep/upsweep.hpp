@@ -18,6 +18,7 @@
 #include <upsweep/recurrence.hpp>
 #include <upsweep/scan.hpp>
 #include <upsweep/segmented.hpp>
+#include <upsweep/select.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/types.hpp>
 #include <upsweep/view.hpp>
