@@ -12,6 +12,7 @@
 #include <upsweep/image.hpp>
 #include <upsweep/joint_histogram.hpp>
 #include <upsweep/matrix_histogram.hpp>
+#include <upsweep/monoids.hpp>
 #include <upsweep/op.hpp>
 #include <upsweep/partial.hpp>
 #include <upsweep/reduce.hpp>

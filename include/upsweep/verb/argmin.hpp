@@ -1,7 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +12,7 @@
 #include <upsweep/engine.hpp>
 #include <upsweep/error.hpp>
 #include <upsweep/lines.hpp>
+#include <upsweep/monoids.hpp>
 #include <upsweep/op.hpp>
 #include <upsweep/range.hpp>
 #include <upsweep/types.hpp>
@@ -42,21 +42,6 @@ concept ordered_number = std::integral<T> || std::floating_point<T> || sub_word_
 // Elements are compared as they are, f16 and bf16 as float.
 template <class T>
 using compared_t = std::conditional_t<sub_word_float<T>, float, T>;
-
-// Whether a is the one to choose and b is not, wherever they are: NaN before all else, -0.0 less than +0.0.
-template <class Op, class T>
-UPSWEEP_HOST_DEVICE constexpr bool precedes(const T& a, const T& b)
-{
-    if constexpr (std::floating_point<T>) {
-        using bits = bits_t<T>;
-        if (a != a)
-            return b == b;
-        if (a == b)
-            return std::same_as<Op, minimum> ? std::bit_cast<bits>(a) > std::bit_cast<bits>(b)
-                                             : std::bit_cast<bits>(a) < std::bit_cast<bits>(b);
-    }
-    return std::same_as<Op, minimum> ? a < b : b < a;
-}
 
 template <class Op>
 inline constexpr std::string_view argument_call = std::same_as<Op, minimum> ? "argmin" : "argmax";

@@ -1,0 +1,281 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include <upsweep/op.hpp>
+#include <upsweep/qualifiers.hpp>
+#include <upsweep/types.hpp>
+
+// Operators beyond those of op.hpp, ready for reduce and scan, along axes, of segments and by key. Each is a monoid, whose identity is
+// neutral to the bit; those of floating-point numbers are associative up to rounding, and the canonical order makes their bits those of every
+// target: they use sums, products, quotients and comparisons alone, which all machines round alike.
+//
+//     float total = up::reduce(cpu, log_likelihoods, up::log_sum_exp{});
+//     auto moments = up::reduce(cpu, samples, up::mean_and_variance{});      // moments.mean(), moments.variance()
+//     up::inclusive_scan(cpu, measured, filled, up::last_valid{});           // NaN is replaced by what was before it
+namespace upsweep {
+
+namespace detail {
+
+// e^x for -708 <= x <= 0 to about 1 unit in the last place: 2^k e^r, of which Taylor's series is summed for |r| <= ln(2) / 2.
+UPSWEEP_HOST_DEVICE constexpr double exponential(double x)
+{
+    constexpr double round =
+        0x1.8p52; // a sum with it has no digits behind the point, and the lowest bits of an integer
+    const double rounded = x * 0x1.71547652b82fep0 + round;
+    const double k = rounded - round;
+    const double r = (x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
+    constexpr double coefficients[] = {
+        1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
+        1.0 / 120,       1.0 / 24,       1.0 / 6,       1.0 / 2,      1.0,         1.0};
+    double sum = 1.0 / 6227020800;
+    for (const double coefficient : coefficients)
+        sum = sum * r + coefficient;
+    return sum * std::bit_cast<double>((std::bit_cast<std::uint64_t>(rounded) + 1023) << 52);
+}
+
+// ln(1 + x) for 0 <= x <= 1: twice the inverse hyperbolic tangent of x / (2 + x).
+UPSWEEP_HOST_DEVICE constexpr double logarithm_of_1_and(double x)
+{
+    const double s = x / (2.0 + x);
+    const double square = s * s;
+    double sum = 1.0 / 35;
+    for (int n = 33; n > 1; n -= 2)
+        sum = sum * square + 1.0 / n;
+    return 2.0 * s + 2.0 * s * (square * sum);
+}
+
+} // namespace detail
+
+// ln(e^a + e^b), which overflows nowhere: the greater of both, and ln(1 + e^-d) of their distance d. Elements are f32, f64, f16 or bf16; -inf is
+// the identity, and NaN remains. It is computed in f64, to some 3 units in its last place, and rounded.
+struct log_sum_exp {
+    template <std::floating_point T>
+    UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
+    {
+        // Without branches, whose time would be a matter of luck.
+        const T greater = a < b ? b : a;
+        const T lesser = a < b ? a : b;
+        const double distance = static_cast<double>(lesser) - static_cast<double>(greater); // NaN of equal infinities
+        const bool counts = distance >= -708;
+        const double more = detail::logarithm_of_1_and(detail::exponential(counts ? distance : -708.0));
+        const T sum = counts ? static_cast<T>(static_cast<double>(greater) + more) : greater;
+        const bool is_nan = (a != a) | (b != b);
+        return is_nan ? std::numeric_limits<T>::quiet_NaN() : sum;
+    }
+    template <std::floating_point T>
+    UPSWEEP_HOST_DEVICE static constexpr T identity()
+    {
+        return -std::numeric_limits<T>::infinity();
+    }
+};
+
+// The number of some elements, their mean, and the sum of the squares of their distances from it. One element is converted to it.
+template <std::floating_point T>
+class moments {
+public:
+    constexpr moments() = default;
+    UPSWEEP_HOST_DEVICE explicit(false) constexpr moments(T element) : count_(1), mean_(element) {}
+    UPSWEEP_HOST_DEVICE constexpr moments(std::uint64_t count, T mean, T squares)
+        : count_(count), mean_(mean), squares_(squares)
+    {
+    }
+
+    UPSWEEP_HOST_DEVICE constexpr std::uint64_t count() const { return count_; }
+    UPSWEEP_HOST_DEVICE constexpr T mean() const { return mean_; }
+    UPSWEEP_HOST_DEVICE constexpr T sum_of_squares() const { return squares_; }
+    // Of a population, and the estimate from a sample, whose divisor is less by one. NaN where there are too few elements.
+    UPSWEEP_HOST_DEVICE constexpr T variance() const { return quotient(count_); }
+    UPSWEEP_HOST_DEVICE constexpr T sample_variance() const { return quotient(count_ == 0 ? 0 : count_ - 1); }
+
+    friend constexpr bool operator==(const moments&, const moments&) = default;
+
+private:
+    UPSWEEP_HOST_DEVICE constexpr T quotient(std::uint64_t divisor) const
+    {
+        return divisor == 0 ? std::numeric_limits<T>::quiet_NaN() : squares_ / static_cast<T>(divisor);
+    }
+
+    std::uint64_t count_ = 0;
+    T mean_{};
+    T squares_{};
+};
+
+// Mean and variance in one pass (Chan, Golub and LeVeque 1983; of one element at a time, Welford 1962). Numbers of all types are reduced to
+// moments<double>.
+struct mean_and_variance {
+    template <class T>
+    UPSWEEP_HOST_DEVICE constexpr moments<T> operator()(const moments<T>& a, const moments<T>& b) const
+    {
+        if (a.count() == 0)
+            return b;
+        if (b.count() == 0)
+            return a;
+        const std::uint64_t count = a.count() + b.count();
+        const T share = static_cast<T>(b.count()) / static_cast<T>(count);
+        const T distance = b.mean() - a.mean();
+        const T between = distance * distance * (static_cast<T>(a.count()) * share);
+        return {count, a.mean() + distance * share, (a.sum_of_squares() + b.sum_of_squares()) + between};
+    }
+    template <class M>
+    requires std::default_initializable<M> UPSWEEP_HOST_DEVICE static constexpr M identity() { return M{}; }
+};
+
+// A value and where it is.
+template <class T>
+struct indexed {
+    T value{};
+    std::uint64_t index = 0;
+
+    friend constexpr bool operator==(const indexed&, const indexed&) = default;
+};
+
+namespace detail {
+
+// Whether a is the one to choose and b is not, wherever they are: NaN before all else, -0.0 less than +0.0.
+template <class Op, class T>
+UPSWEEP_HOST_DEVICE constexpr bool precedes(const T& a, const T& b)
+{
+    if constexpr (std::floating_point<T>) {
+        using bits = bits_t<T>;
+        if (a != a)
+            return b == b;
+        if (a == b)
+            return std::same_as<Op, minimum> ? std::bit_cast<bits>(a) > std::bit_cast<bits>(b)
+                                             : std::bit_cast<bits>(a) < std::bit_cast<bits>(b);
+    }
+    return std::same_as<Op, minimum> ? a < b : b < a;
+}
+
+// The operand whose value precedes that of the other, and of equal ones the one with the lower index.
+template <class Op>
+struct indexed_extremum {
+    template <class T>
+    UPSWEEP_HOST_DEVICE constexpr indexed<T> operator()(const indexed<T>& a, const indexed<T>& b) const
+    {
+        const bool is_a = precedes<Op>(a.value, b.value);
+        const bool is_b = precedes<Op>(b.value, a.value) || (!is_a && b.index < a.index);
+        return is_b ? b : a;
+    }
+    template <class I>
+    UPSWEEP_HOST_DEVICE static constexpr I identity()
+    {
+        return {Op::template identity<decltype(I::value)>(), std::numeric_limits<std::uint64_t>::max()};
+    }
+};
+
+} // namespace detail
+
+// The least or the greatest of indexed values, by the order of up::argmin: for scans, segments and keys, where the index of the least so far or of
+// the least of a segment is asked for. The highest index is the identity's, and none of an element.
+using indexed_minimum = detail::indexed_extremum<minimum>;
+using indexed_maximum = detail::indexed_extremum<maximum>;
+
+// A value, or none.
+template <class T>
+class maybe {
+public:
+    constexpr maybe() = default;
+    UPSWEEP_HOST_DEVICE explicit(false) constexpr maybe(const T& value) : value_(value), has_value_(true) {}
+
+    UPSWEEP_HOST_DEVICE constexpr bool has_value() const { return has_value_; }
+    UPSWEEP_HOST_DEVICE constexpr const T& value() const { return value_; } // T{} where there is none
+
+    friend constexpr bool operator==(const maybe&, const maybe&) = default;
+
+private:
+    T value_{};
+    bool has_value_ = false;
+};
+
+// The last operand that is there: a scan fills gaps with what was before them (forward fill), a reduction finds the last element. Of
+// floating-point numbers NaN are the gaps, of maybe<T> those without a value.
+struct last_valid {
+    template <std::floating_point T>
+    UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
+    {
+        if (b == b)
+            return b;
+        return a == a ? a : std::numeric_limits<T>::quiet_NaN();
+    }
+    template <class T>
+    UPSWEEP_HOST_DEVICE constexpr maybe<T> operator()(const maybe<T>& a, const maybe<T>& b) const
+    {
+        return b.has_value() ? b : a;
+    }
+    template <class T>
+    UPSWEEP_HOST_DEVICE static constexpr T identity()
+    {
+        if constexpr (std::floating_point<T>)
+            return std::numeric_limits<T>::quiet_NaN();
+        else
+            return T{};
+    }
+};
+
+// The map x -> max(x + shift, bound), or x -> min(x + shift, bound).
+template <class T>
+struct shift_and_bound {
+    T shift{};
+    T bound{};
+
+    friend constexpr bool operator==(const shift_and_bound&, const shift_and_bound&) = default;
+};
+
+namespace detail {
+
+// Composes maps x -> Op(x + shift, bound), the first operand first: the affine maps of the semiring whose sum is Op and whose product is the
+// sum. The identity of Op, which is that semiring's zero, absorbs what is added to it.
+template <class Op>
+struct tropical {
+    template <class T>
+    UPSWEEP_HOST_DEVICE constexpr shift_and_bound<T> operator()(const shift_and_bound<T>& first,
+                                                                const shift_and_bound<T>& then) const
+    {
+        return {sum(first.shift, then.shift), Op{}(sum(first.bound, then.shift), then.bound)};
+    }
+    // The value of a map.
+    template <class T>
+    UPSWEEP_HOST_DEVICE static constexpr T apply(const shift_and_bound<T>& map, const T& x)
+    {
+        return Op{}(sum(x, map.shift), map.bound);
+    }
+    template <class M>
+    UPSWEEP_HOST_DEVICE static constexpr M identity()
+    {
+        using value = decltype(M::shift);
+        return {plus::identity<value>(), Op::template identity<value>()};
+    }
+
+private:
+    template <class T>
+    UPSWEEP_HOST_DEVICE static constexpr T sum(const T& a, const T& b)
+    {
+        const T zero = Op::template identity<T>();
+        return a == zero || b == zero ? zero : plus{}(a, b);
+    }
+};
+
+} // namespace detail
+
+// Scans of max-plus and min-plus maps, which do not commute: s_t = max(s_(t-1) + shift_t, bound_t), the recurrence of alignments, queues and
+// schedules. The states follow from the scanned maps by apply, or are their bounds if the first state is that without a bound. Sums of integers are
+// modulo 2^k.
+using max_plus = detail::tropical<maximum>;
+using min_plus = detail::tropical<minimum>;
+
+namespace detail {
+
+template <class T>
+    requires(std::is_arithmetic_v<T> || sub_word_float<T>)
+struct accumulator<mean_and_variance, T> {
+    using type = moments<double>;
+};
+
+} // namespace detail
+} // namespace upsweep
