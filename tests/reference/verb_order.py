@@ -1,0 +1,137 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""What the verbs beyond reduce and scan compute, and in which order, in NumPy: docs/fold-order.md and no line of the library.
+
+An element that is made of several numbers is a row of an array, so that fold_order.folds folds arrays of them as they are.
+"""
+import numpy as np
+
+from fold_order import block_totals, folds
+
+
+# --- positions ------------------------------------------------------------------------------------------------------
+
+def argument(x, greatest=False):
+    """The first element that precedes all others: NaN before all else, -0.0 less than +0.0."""
+    if x.dtype.kind != "f":
+        return int(np.argmax(x) if greatest else np.argmin(x))
+    if np.isnan(x).any():
+        return int(np.flatnonzero(np.isnan(x))[0])
+    best = np.flatnonzero(x == (x.max() if greatest else x.min()))
+    signs = np.signbit(x[best])
+    wanted = signs != greatest  # -0.0 of the least, +0.0 of the greatest, where there are both
+    return int(best[wanted][0] if wanted.any() else best[0])
+
+
+# --- linear recurrences ---------------------------------------------------------------------------------------------
+
+def product(x, y):
+    """Of zero and infinity it is zero."""
+    with np.errstate(all="ignore"):
+        return np.where(((x == 0) & np.isinf(y)) | (np.isinf(x) & (y == 0)), x.dtype.type(0), x * y)
+
+
+def composed(first, then):
+    with np.errstate(all="ignore"):
+        return np.stack([product(then[:, 0], first[:, 0]), product(then[:, 0], first[:, 1]) + then[:, 1]], 1)
+
+
+def applied(totals, states):
+    with np.errstate(all="ignore"):
+        return product(totals[:, 0], states) + totals[:, 1]
+
+
+def linear_recurrence(a, b, before):
+    """h[m - 1] is `before`, to which the totals of the blocks that the digits of m name are applied, the largest first."""
+    h = np.empty_like(a)
+    for k, totals in reversed(list(enumerate(block_totals(np.stack([a, b], 1), composed)))):
+        size = 1 << k
+        h[size - 1:size] = applied(totals[:1], np.array([before], a.dtype))
+        ends = h[3 * size - 1::2 * size]
+        ends[:] = applied(totals[2::2], h[2 * size - 1::2 * size][:len(ends)])
+    return h
+
+
+def linear_recurrence_gradient(a, h, gradient, before):
+    """The gradients of a, b and the state before the first element."""
+    with np.errstate(all="ignore"):
+        shifted = np.concatenate([a[1:], np.zeros(1, a.dtype)])  # the last element has none behind it
+        of_b = linear_recurrence(shifted[::-1], gradient[::-1], a.dtype.type(0))[::-1]
+        return of_b * np.concatenate([np.array([before], a.dtype), h[:-1]]), of_b, a[:1] * of_b[:1]
+
+
+# --- images ---------------------------------------------------------------------------------------------------------
+
+def integral_image(x):
+    rows = np.stack([folds(row, np.add) for row in x])
+    return np.stack([folds(np.ascontiguousarray(column), np.add) for column in rows.T], 1)
+
+
+def rectangle_sums(sums, rectangles):
+    bordered = np.zeros((sums.shape[0] + 1, sums.shape[1] + 1), sums.dtype)
+    bordered[1:, 1:] = sums
+    r0, c0, r1, c1 = rectangles.T
+    result = (bordered[r1, c1] - bordered[r0, c1]) - (bordered[r1, c0] - bordered[r0, c0])
+    return np.where((r0 == r1) | (c0 == c1), sums.dtype.type(0), result)
+
+
+def rectangle_variances(sums, squares, rectangles):
+    with np.errstate(all="ignore"):
+        n = ((rectangles[:, 2] - rectangles[:, 0]) * (rectangles[:, 3] - rectangles[:, 1])).astype(np.float64)
+        mean = rectangle_sums(sums, rectangles).astype(np.float64) / n
+        variance = rectangle_sums(squares, rectangles).astype(np.float64) / n - mean * mean
+        return np.where(variance < 0, 0.0, variance)
+
+
+# --- operators ------------------------------------------------------------------------------------------------------
+
+def exponential(x):
+    k = (x * float.fromhex("0x1.71547652b82fep0") + float.fromhex("0x1.8p52")) - float.fromhex("0x1.8p52")
+    r = (x - k * float.fromhex("0x1.62e42feep-1")) - k * float.fromhex("0x1.a39ef35793c76p-33")
+    result = np.full_like(x, 1.0 / 6227020800)
+    for divisor in (479001600, 39916800, 3628800, 362880, 40320, 5040, 720, 120, 24, 6, 2, 1, 1):
+        result = result * r + 1.0 / divisor
+    return np.ldexp(result, k.astype(np.int64))
+
+
+def logarithm_of_1_and(x):
+    s = x / (2.0 + x)
+    square = s * s
+    result = np.full_like(x, 1.0 / 35)
+    for n in range(33, 1, -2):
+        result = result * square + 1.0 / n
+    return 2.0 * s + 2.0 * s * (square * result)
+
+
+def log_sum_exp(a, b):
+    with np.errstate(all="ignore"):
+        greater, lesser = np.where(a < b, b, a), np.where(a < b, a, b)
+        distance = lesser.astype(np.float64) - greater.astype(np.float64)
+        counts = distance >= -708
+        more = logarithm_of_1_and(exponential(np.where(counts, distance, -708.0)))
+        result = np.where(counts, (greater.astype(np.float64) + more).astype(a.dtype), greater)
+        return np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
+
+
+def moments_of(x):
+    return np.stack([np.ones(len(x)), x.astype(np.float64), np.zeros(len(x))], 1)
+
+
+def merged_moments(a, b):
+    """Of elements that are there."""
+    count = a[:, 0] + b[:, 0]
+    share = b[:, 0] / count
+    distance = b[:, 1] - a[:, 1]
+    return np.stack([count, a[:, 1] + distance * share,
+                     (a[:, 2] + b[:, 2]) + distance * distance * (a[:, 0] * share)], 1)
+
+
+def max_plus(first, then):
+    with np.errstate(all="ignore"):
+        def added(x, y):
+            return np.where((x == -np.inf) | (y == -np.inf), -np.inf, x + y).astype(x.dtype)
+        return np.stack([added(first[:, 0], then[:, 0]), np.maximum(added(first[:, 1], then[:, 0]), then[:, 1])], 1)
+
+
+def last_valid(a, b):
+    return np.where(np.isnan(b), np.where(np.isnan(a), a.dtype.type(np.nan), a), b)
+
