@@ -162,7 +162,7 @@ public:
         if constexpr (std::same_as<T, Acc>) {
             if (rows == rows_at_once && lines_->is_even() && (step() == 1 || step() == -1))
                 for (std::size_t lane = 0; lane < lines_->count; ++lane) // lines of memory that will be written soon
-                    __builtin_prefetch(&at(lane, row) + 4 * step() * rows_at_once, 1);
+                    __builtin_prefetch(&at(lane, row + 4 * static_cast<std::ptrdiff_t>(rows_at_once)), 1);
             if (rows == rows_at_once && lines_->is_even() && step() == 1)
                 return transpose_back(from, width, lines_->count, &at(0, row), apart());
             if (rows == rows_at_once && lines_->is_even() && step() == -1)
