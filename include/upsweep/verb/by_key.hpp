@@ -56,9 +56,10 @@ std::size_t count_of_pairs(std::string_view call, const Keys& keys, const Values
 
 // Writes the first element of each run to values_out, how many elements it has to lengths_out, and the number of runs to
 // *runs. The outputs need room for all runs, of which there are at most as many as elements, and lie apart from the input; if there
-// are more, the call writes those for which there is room and throws (invalid_argument).
+// are more, the call writes those for which there is room and throws (invalid_argument). On a GPU, whose calls do not wait, *runs
+// lies in its memory and tells how many there are; nothing is thrown.
 //
-// One pass over the input, and one write a run. Temporary memory: some bytes for each 2^16 elements.
+// One pass over the input, and one write a run. Temporary memory: some bytes for each 2^10 elements.
 template <target Target, input_range In, output_range Values, output_range Lengths, std::integral Runs>
 void run_length_encode(const Target& target, In&& in, Values&& values_out, Lengths&& lengths_out, Runs* runs)
 {
@@ -69,9 +70,10 @@ void run_length_encode(const Target& target, In&& in, Values&& values_out, Lengt
 }
 
 // Writes values[k] lengths[k] times, one run behind the other: what run_length_encode was given. Lengths are not negative; an output
-// without room for all elements is refused before anything is written (invalid_argument).
+// without room for all elements is refused before anything is written (invalid_argument). On a GPU both are taken on trust: elements for
+// which there is no room are not written.
 //
-// One pass over the lengths for their sum, and one write an element.
+// One pass over the lengths for their sum, and one write an element. Temporary memory: 8 bytes a run.
 template <target Target, input_range Values, input_range Lengths, output_range Out>
 void run_length_decode(const Target& target, Values&& values, Lengths&& lengths, Out&& out)
 {
@@ -83,7 +85,8 @@ void run_length_decode(const Target& target, Values&& values, Lengths&& lengths,
 // Folds the values of each run of equal keys: writes the run's first key to keys_out, the fold of its values to totals_out, with
 // the bits of up::reduce over them alone, and the number of runs to *runs. Room for the outputs as for run_length_encode.
 //
-// One operation a value, one pass over the keys and one over the values. Temporary memory: 8 bytes a run.
+// One operation a value, one pass over the keys and one over the values. Temporary memory: 8 bytes a run; on a GPU, where nobody knows
+// their number before, 4 bytes a key (8 from 2^32 on), which the target keeps.
 template <target Target, input_range Keys, input_range Values, output_range KeysOut, output_range Totals,
           std::integral Runs, class Op>
 void reduce_by_key(const Target& target, Keys&& keys, Values&& values, KeysOut&& keys_out, Totals&& totals_out,

@@ -1,0 +1,179 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Rows, columns, segments and runs in the simulator: right under every schedule, without a finding, and read once. simulated.cu sets
+// the machine up.
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <upsweep/axis.hpp>
+#include <upsweep/by_key.hpp>
+#include <upsweep/segmented.hpp>
+
+#include "../expected.hpp"
+#include "../samples.hpp"
+#include "../targets.hpp"
+#include "schedules.hpp"
+
+namespace up = upsweep;
+namespace sim = upsweep::simulator;
+using namespace upsweep::test;
+
+namespace {
+
+// Segments of elements, of which one is long, and what they fold to.
+struct cut_elements {
+    std::vector<std::int32_t> offsets{0};
+    host_array<float> values{0};
+    host_array<float> folds{0};
+    host_array<float> scans{0};
+
+    explicit cut_elements(const std::vector<int>& lengths)
+    {
+        auto random = generator();
+        for (const int length : lengths)
+            offsets.push_back(offsets.back() + length);
+        values = random_array<float>(random, static_cast<std::size_t>(offsets.back()));
+        folds = host_array<float>(lengths.size());
+        scans = host_array<float>(values.size());
+        for (std::size_t k = 0; k < lengths.size(); ++k) {
+            const auto line =
+                values.span().subspan(static_cast<std::size_t>(offsets[k]), static_cast<std::size_t>(lengths[k]));
+            folds[k] = line.empty() ? 0.0F : literal_fold(line, up::plus{});
+            const auto of_line = literal_folds(line, up::plus{});
+            std::copy(of_line.begin(), of_line.end(), scans.begin() + offsets[k]);
+        }
+    }
+
+    void expect_folds() const
+    {
+        const target_array<up::cuda, float> in(values.span());
+        const target_array<up::cuda, std::int32_t> cuts{std::span<const std::int32_t>(offsets)};
+        target_array<up::cuda, float> out(folds.size());
+        up::segmented_reduce(up::cuda{}, in.const_span(), cuts.const_span(), out.span(), up::plus{});
+        EXPECT_TRUE(bits_equal(out.to_host(), folds));
+    }
+    void expect_scans() const
+    {
+        const target_array<up::cuda, std::int32_t> cuts{std::span<const std::int32_t>(offsets)};
+        target_array<up::cuda, float> array(values.span());
+        up::segmented_inclusive_scan(up::cuda{}, array.const_span(), cuts.const_span(), array.span(), up::plus{});
+        EXPECT_TRUE(bits_equal(array.to_host(), scans));
+    }
+};
+
+// Of 256 elements a piece: groups of 32 pieces are joined, and the last one of them is.
+const std::vector<int> some_lengths{5, 0, 33 * 256, 1, 300, 600, 255, 256, 257, 17, 64 * 256, 40};
+
+TEST(simulated_lines, segments_under_40_schedules)
+{
+    const cut_elements cut(some_lengths);
+    under_schedules(schedules(40), [&] { cut.expect_folds(); });
+    under_schedules(schedules(40), [&] { cut.expect_scans(); });
+}
+TEST(simulated_lines, segments_with_each_block_stalled_and_each_block_first)
+{
+    const cut_elements cut(some_lengths);
+    under_schedules(unfair_schedules(4), [&] { cut.expect_folds(); });
+    under_schedules(unfair_schedules(4), [&] { cut.expect_scans(); });
+}
+
+// Pieces that fill their window, whose warps have several of them, and that begin anywhere.
+TEST(simulated_lines, segments_of_large_pieces)
+{
+    const cut_elements cut({3, 150 * 1024, 5, 40 * 1024 + 1, 70 * 1024 - 9});
+    under_schedules(schedules(1), [&] { cut.expect_folds(); });
+    under_schedules(schedules(1), [&] { cut.expect_scans(); });
+}
+
+void expect_columns(std::size_t rows, std::size_t columns, const std::vector<sim::schedule>& schedules)
+{
+    auto random = generator();
+    const host_array<float> values = random_array<float>(random, rows * columns);
+    host_array<float> folds(columns);
+    host_array<float> scans(values.size());
+    for (std::size_t c = 0; c < columns; ++c) {
+        host_array<float> line(rows);
+        for (std::size_t r = 0; r < rows; ++r)
+            line[r] = values[r * columns + c];
+        const auto of_line = literal_folds(line.span(), up::plus{});
+        for (std::size_t r = 0; r < rows; ++r)
+            scans[r * columns + c] = of_line[r];
+        folds[c] = literal_fold(line.span(), up::plus{});
+    }
+    under_schedules(schedules, [&] {
+        target_array<up::cuda, float> array(values.span());
+        target_array<up::cuda, float> out(columns);
+        const up::view<float, 2> image(array.span().data(), {rows, columns});
+        up::reduce(up::cuda{}, image, up::axis{0}, up::view<float, 1>(out.span()), up::plus{});
+        EXPECT_TRUE(bits_equal(out.to_host(), folds));
+        up::inclusive_scan(up::cuda{}, image, up::axis{0}, image, up::plus{});
+        EXPECT_TRUE(bits_equal(array.to_host(), scans));
+    });
+}
+TEST(simulated_lines, columns_of_several_tiles) { expect_columns(1300, 3, schedules(10)); }
+TEST(simulated_lines, columns_of_many_tiles)
+{
+    expect_columns(34 * 512 + 7, 33, schedules(1)); // tiles enough for a group
+}
+TEST(simulated_lines, columns_with_each_block_stalled_and_each_block_first)
+{
+    expect_columns(1300, 40, unfair_schedules(4));
+}
+
+TEST(simulated_lines, runs_under_20_schedules)
+{
+    std::vector<int> keys;
+    for (int run = 0; run < 900; ++run)
+        keys.insert(keys.end(), static_cast<std::size_t>(run == 450 ? 5000 : 1 + run % 13), run % 3);
+    std::vector<int> lengths;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        if (i == 0 || keys[i] != keys[i - 1])
+            lengths.push_back(1);
+        else
+            ++lengths.back();
+    under_schedules(schedules(20), [&] {
+        const target_array<up::cuda, int> in{std::span<const int>(keys)};
+        target_array<up::cuda, int> values(lengths.size());
+        target_array<up::cuda, int> found(lengths.size());
+        target_array<up::cuda, int> runs(1);
+        up::run_length_encode(up::cuda{}, in.const_span(), values.span(), found.span(), runs.span().data());
+        ASSERT_EQ(runs.to_host()[0], static_cast<int>(lengths.size()));
+        EXPECT_TRUE(bits_equal(found.to_host(), host_array<int>{std::span<const int>(lengths)}));
+    });
+}
+
+// Of all launches of f().
+template <class F>
+std::uint64_t load_bytes_of(F f)
+{
+    f();
+    const sim::recording recorded;
+    f();
+    std::uint64_t sum = 0;
+    for (const auto& launch : recorded.launches())
+        sum += launch.total.load_bytes;
+    return sum;
+}
+
+TEST(simulated_lines, elements_are_read_once)
+{
+    constexpr std::size_t rows = 512;
+    constexpr std::size_t columns = 96;
+    constexpr std::uint64_t bytes = rows * columns * sizeof(float);
+    auto random = generator();
+    const target_array<up::cuda, float> in(random_array<float>(random, rows * columns).span());
+    target_array<up::cuda, float> out(rows);
+    const up::cuda gpu;
+    const up::view<const float, 2> image(in.const_span().data(), {rows, columns});
+    const auto of_columns = load_bytes_of(
+        [&] { up::reduce(gpu, image, up::axis{0}, up::view<float, 1>(out.span().first(columns)), up::plus{}); });
+    EXPECT_GE(of_columns, bytes);
+    EXPECT_LE(of_columns, bytes + bytes / 50);
+    const auto of_rows =
+        load_bytes_of([&] { up::reduce(gpu, image, up::axis{1}, up::view<float, 1>(out.span()), up::plus{}); });
+    EXPECT_GE(of_rows, bytes);
+    EXPECT_LE(of_rows, bytes + bytes / 50);
+}
+
+} // namespace
