@@ -50,10 +50,10 @@ std::size_t multiple_of_16(std::size_t bytes) { return bytes / 16 * 16; }
 // Memory for the elements and the results of all subjects.
 struct arrays {
     explicit arrays(std::size_t most)
-        : in(most * sizeof(float)), out(2 * most * sizeof(float)), keys(most * sizeof(int)),
+        : in(2 * most * sizeof(float)), out(2 * most * sizeof(float)), keys(most * sizeof(int)),
           keys_out(most * sizeof(int)), runs(sizeof(std::uint64_t))
     {
-        fill_floats_kernel<<<grid, block>>>(in.data<float>(), most);
+        fill_floats_kernel<<<grid, block>>>(in.data<float>(), 2 * most);
         check(cudaDeviceSynchronize(), "fill_floats_kernel");
     }
     std::span<const float> elements(std::size_t n) const { return {in.data<float>(), n}; }

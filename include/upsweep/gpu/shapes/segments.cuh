@@ -148,7 +148,7 @@ public:
         int first = mine.first; // of the elements behind the last whole chunk
         int left = mine.length;
         if (__any_sync(all_lanes, mine.length >= few ? 1 : 0) != 0) {
-            total_of_chunks(mine, few, alone);
+            total_of_chunks(mine, few, 0, alone);
             const int count = mine.length < few ? 0 : mine.length / chunk;
             int first_chunk = first_chunk_; // of the chunks behind the last whole group
             int chunks_left = count;
@@ -179,7 +179,7 @@ public:
             scan_few<Acc>(before, elements(), put_from(put, mine.first), mine.first, mine.length, op_);
             return;
         }
-        total_of_chunks(mine, 0, alone);
+        total_of_chunks(mine, 1, 1, alone);
         const int count = mine.length / chunk;
         // First the chunks of all segments that have few of them, then those of each of the others, so many a lane.
         unsigned large = __ballot_sync(all_lanes, count >= few ? 1 : 0);
@@ -224,7 +224,10 @@ public:
             const int end_of_segment = segment.first + segment.length;
             Acc values[chunk];
             Acc folds[chunk + 1];
-            load(first_of_chunk, end_of_segment, aligned, values);
+            if (left >= chunk)
+                load_whole(first_of_chunk, aligned, values);
+            else
+                load(first_of_chunk, end_of_segment, values);
             lane_folds<chunk>(static_cast<Acc>(shared_.chunks[c]), values, folds, op_);
             // The fold up to the end of a whole chunk is the one before the next chunk: the binary digits carry there.
             folds[chunk] = shared_.chunks[left >= chunk ? c + 1 : c];
@@ -248,7 +251,7 @@ public:
 #pragma unroll
         for (int p = 0; p < parts; ++p) {
             Acc values[part];
-            load(first + lane_id() * each + p * part, first + capacity, aligned, values);
+            load_whole(first + lane_id() * each + p * part, aligned, values);
             folded.totals[p] = lane_total<part>(values, op_);
         }
         folded.tree = warp_tree<Acc>(lane_total<parts>(folded.totals, op_), op_);
@@ -268,7 +271,7 @@ public:
             const int at = first + lane_id() * each + p * part;
             Acc values[part];
             Acc folds[part + 1];
-            load(at, first + capacity, aligned, values);
+            load_whole(at, aligned, values);
             lane_folds<part>(before_parts[p], values, folds, op_);
             folds[part] = before_parts[p + 1];
             put.chunk(at, first + capacity, aligned, at == first, folds);
@@ -299,16 +302,24 @@ private:
         constexpr int vector = window_memory<std::iter_value_t<Source>, capacity>::vector;
         return __all_sync(all_lanes, first % vector == 0 ? 1 : 0) != 0;
     }
-    // The values of a chunk. Behind the end of the segment they are the identity, which changes no fold that is used.
+    // The values of a whole chunk.
     template <int Count>
-    __device__ void load(int first, int end, bool aligned, Acc (&values)[Count])
+    __device__ void load_whole(int first, bool aligned, Acc (&values)[Count])
     {
         std::iter_value_t<Source> elements[Count];
-        shared_.elements.load(first, end, aligned, elements);
+        shared_.elements.load(first, first + Count, aligned, elements);
 #pragma unroll
-        for (int j = 0; j < Count; ++j) {
+        for (int j = 0; j < Count; ++j)
+            values[j] = convert<Acc>(elements[j]);
+    }
+    // Those of the last one. Behind the end of the segment they are the identity, which changes no fold that is used.
+    __device__ void load(int first, int end, Acc (&values)[chunk])
+    {
+#pragma unroll
+        for (int j = 0; j < chunk; ++j) {
             values[j] = op_.template identity<Acc>();
-            replace_if(first + j < end, values[j], convert<Acc>(elements[j]));
+            if (first + j < end)
+                values[j] = convert<Acc>(shared_.elements[first + j]);
         }
     }
     // Puts the fold before a chunk into the place of its total.
@@ -333,10 +344,10 @@ private:
         return lane;
     }
 
-    // Numbers the chunks of all segments of at least so many elements, one more for each, and folds the whole ones.
-    __device__ void total_of_chunks(const placed_segment& mine, int least, bool alone)
+    // Numbers the chunks of all segments of at least so many elements, and `more` of each, and folds the whole ones.
+    __device__ void total_of_chunks(const placed_segment& mine, int least, int more, bool alone)
     {
-        const int count = mine.length < least || mine.length == 0 ? 0 : mine.length / chunk + 1;
+        const int count = mine.length < least ? 0 : mine.length / chunk + more;
         end_of_chunks_ = count;
         if (!alone) {
 #pragma unroll
@@ -355,7 +366,7 @@ private:
             const bool aligned = are_aligned(segment.first);
             if (c < chunks_ && first + chunk <= segment.length) {
                 Acc values[chunk];
-                load(segment.first + first, segment.first + segment.length, aligned, values);
+                load_whole(segment.first + first, aligned, values);
                 shared_.chunks[c] = lane_total<chunk>(values, op_);
             }
         }
