@@ -183,8 +183,8 @@ void pack_piece(In in, const Flags& flags, std::size_t first, std::size_t end, s
             if (found == 0) {
                 rejected_out.put(elements, rejected, others);
             } else if (others != 0) {
-                for (std::size_t j = 0; j < flags_a_block; ++j)
-                    chosen[j] = j < count ? chosen[j] ^ 1U : 0;
+                for (std::uint8_t& flag : chosen) // those behind the last element are packed behind it
+                    flag ^= 1U;
                 pack(elements, chosen, packed);
                 rejected_out.put(packed.data(), rejected, others);
             }
