@@ -237,6 +237,19 @@ TYPED_TEST_P(along_axis, integral_images)
             expected += above[k];
         ASSERT_EQ(sums[i], expected) << i;
     }
+    // The same with a border of zeros.
+    target_array<TypeParam, std::uint32_t> bordered(images * (rows + 1) * (columns + 1));
+    integral_image(TypeParam{}, view<const std::uint8_t, 3>(in.const_span().data(), {images, rows, columns}),
+                   view<std::uint32_t, 3>(bordered.span().data(), {images, rows + 1, columns + 1}));
+    const host_array<std::uint32_t> with_zeros = bordered.to_host();
+    for (std::size_t i = 0; i < with_zeros.size(); ++i) {
+        const std::size_t row = i / (columns + 1) % (rows + 1);
+        const std::size_t column = i % (columns + 1);
+        const std::size_t image = i / ((rows + 1) * (columns + 1));
+        const std::uint32_t expected =
+            row == 0 || column == 0 ? 0 : sums[(image * rows + row - 1) * columns + column - 1];
+        ASSERT_EQ(with_zeros[i], expected) << i;
+    }
     // Floats in place: the bits are those of the rows first, and then of the columns.
     const host_array<float> pixels = random_array<float>(random, rows * columns);
     host_array<float> expected = pixels;

@@ -5,3 +5,8 @@
 #include <upsweep/cpu/image.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/verb/image.hpp>
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/shapes/axis.cuh>
+#include <upsweep/gpu/shapes/image.cuh>
+#endif

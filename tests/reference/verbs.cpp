@@ -149,7 +149,7 @@ int main()
         words >> name >> type >> of.cpu.threads;
         for (std::size_t size = 0; words >> size;)
             of.sizes.push_back(size);
-        verbs.at(name + " " + type)(of);
+        verbs.at(name.append(" ").append(type))(of);
         std::cout.flush();
     }
 }

@@ -304,25 +304,25 @@ public:
 
     lane_rows<Acc> coefficients(std::size_t row, std::size_t lanes, Acc* to) const
     {
-        return a_.read(signed_(row), lanes, to);
+        return a_.read(as_signed(row), lanes, to);
     }
     lane_rows<Acc> inputs(std::size_t row, std::size_t lanes, Acc* to) const
     {
-        return b_.read(signed_(row), lanes, to);
+        return b_.read(as_signed(row), lanes, to);
     }
     void write(std::size_t row, std::size_t rows, std::size_t lanes, const Acc* states)
     {
-        out_.write(signed_(row), rows, lanes, states);
+        out_.write(as_signed(row), rows, lanes, states);
     }
 
     // The same of one line.
     const Acc* line_coefficients(std::size_t first, std::size_t count, Acc* to) const
     {
-        return a_.read_line(signed_(first), count, to);
+        return a_.read_line(as_signed(first), count, to);
     }
     const Acc* line_inputs(std::size_t first, std::size_t count, Acc* to) const
     {
-        return b_.read_line(signed_(first), count, to);
+        return b_.read_line(as_signed(first), count, to);
     }
     void write_line(std::size_t first, std::size_t count, const Acc* states)
     {
@@ -330,7 +330,7 @@ public:
     }
 
 private:
-    static std::ptrdiff_t signed_(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
+    static std::ptrdiff_t as_signed(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
 
     const call& call_;
     const bundle& lines_;
@@ -373,26 +373,26 @@ public:
     {
         if (row == 0)
             std::fill_n(to, lanes, Acc{});
-        return a_.read(signed_(row) - 1, lanes, to);
+        return a_.read(as_signed(row) - 1, lanes, to);
     }
     lane_rows<Acc> inputs(std::size_t row, std::size_t lanes, Acc* to) const
     {
-        return out_gradient_.read(signed_(row), lanes, to);
+        return out_gradient_.read(as_signed(row), lanes, to);
     }
     void write(std::size_t row, std::size_t rows, std::size_t lanes, const Acc* states)
     {
-        b_gradient_.write(signed_(row), rows, lanes, states);
+        b_gradient_.write(as_signed(row), rows, lanes, states);
         products_.resize(std::max(products_.size(), rows_at_once * lanes));
         Acc* const products = products_.data();
         const bool is_end = row + rows == lines_.length;
         if (is_end)
             read_before(products + (rows - 1) * lanes);
-        const lane_rows<Acc> h = h_.read(signed_(row) + 1, lanes, products);
+        const lane_rows<Acc> h = h_.read(as_signed(row) + 1, lanes, products);
         for (std::size_t r = 0; r < rows; ++r)
             for (std::size_t lane = 0; lane < lines_.count; ++lane)
-                products[r * lanes + lane] =
-                    named(states[r * lanes + lane] * h.first[static_cast<std::ptrdiff_t>(r) * h.step + signed_(lane)]);
-        a_gradient_.write(signed_(row), rows, lanes, products);
+                products[r * lanes + lane] = named(states[r * lanes + lane] *
+                                                   h.first[static_cast<std::ptrdiff_t>(r) * h.step + as_signed(lane)]);
+        a_gradient_.write(as_signed(row), rows, lanes, products);
         if (is_end && call_.before_gradient != nullptr)
             for (std::size_t lane = 0; lane < lines_.count; ++lane)
                 put_before_gradient(lane, states[(rows - 1) * lanes + lane]);
@@ -402,11 +402,11 @@ public:
     {
         if (first == 0)
             to[0] = Acc{};
-        return a_.read_line(signed_(first) - 1, count, to);
+        return a_.read_line(as_signed(first) - 1, count, to);
     }
     const Acc* line_inputs(std::size_t first, std::size_t count, Acc* to) const
     {
-        return out_gradient_.read_line(signed_(first), count, to);
+        return out_gradient_.read_line(as_signed(first), count, to);
     }
     void write_line(std::size_t first, std::size_t count, const Acc* states)
     {
@@ -416,7 +416,7 @@ public:
         const bool is_end = first + count == lines_.length;
         if (is_end)
             read_before(products + count - 1);
-        const Acc* const h = h_.read_line(signed_(first) + 1, count, products);
+        const Acc* const h = h_.read_line(as_signed(first) + 1, count, products);
         for (std::size_t i = 0; i < count; ++i)
             products[i] = named(states[i] * h[i]);
         a_gradient_.write_line(first, count, products, call_.store);
@@ -425,7 +425,7 @@ public:
     }
 
 private:
-    static std::ptrdiff_t signed_(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
+    static std::ptrdiff_t as_signed(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
     static Acc named(Acc value) { return value == value ? value : detail::quiet_nan<Acc>(); }
 
     void read_before(Acc* states) const
@@ -437,7 +437,7 @@ private:
     void put_before_gradient(std::size_t lane, Acc state) const
     {
         before_gradient_.at(lane, 0) =
-            convert<DH>(named(convert<Acc>(a_.at(lane, signed_(lines_.length) - 1)) * state));
+            convert<DH>(named(convert<Acc>(a_.at(lane, as_signed(lines_.length) - 1)) * state));
     }
 
     const call& call_;
