@@ -202,6 +202,16 @@ public:
         }
         return to;
     }
+    // Asks for elements of the first line that are to be read soon.
+    void prefetch_line(std::size_t first, std::size_t count) const
+    {
+        if (first + count > lines_->length || (step() != 1 && step() != -1))
+            return;
+        constexpr std::size_t line = 64 / std::min<std::size_t>(sizeof(T), 64); // elements of a line of memory
+        const T* const from = &data_[lines_->first[n_]];
+        for (std::size_t i = first; i < first + count; i += line)
+            __builtin_prefetch(from + static_cast<std::ptrdiff_t>(i) * step(), 0, 2); // into the second-level cache
+    }
     template <class Acc>
     void write_line(std::size_t first, std::size_t count, const Acc* from, store_kind store) const
     {

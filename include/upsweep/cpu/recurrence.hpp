@@ -324,6 +324,11 @@ public:
     {
         return b_.read_line(as_signed(first), count, to);
     }
+    void prefetch_line(std::size_t first, std::size_t count) const
+    {
+        a_.prefetch_line(first, count);
+        b_.prefetch_line(first, count);
+    }
     void write_line(std::size_t first, std::size_t count, const Acc* states)
     {
         out_.write_line(first, count, states, call_.store);
@@ -407,6 +412,12 @@ public:
     const Acc* line_inputs(std::size_t first, std::size_t count, Acc* to) const
     {
         return out_gradient_.read_line(as_signed(first), count, to);
+    }
+    void prefetch_line(std::size_t first, std::size_t count) const
+    {
+        a_.prefetch_line(first, count);
+        h_.prefetch_line(first, count);
+        out_gradient_.prefetch_line(first, count);
     }
     void write_line(std::size_t first, std::size_t count, const Acc* states)
     {
@@ -561,7 +572,7 @@ public:
         line_.begin(nullptr);
         for (std::size_t done = 0; done < std::size_t{1} << level; done += chunk) {
             read_chunk(first + done, level_of_block, lanes_of_chunk);
-            fold_blocks(level_of_block);
+            fold_blocks(level_of_block, first + done + chunk);
             for (std::size_t k = 0; k < lanes_of_chunk; ++k)
                 push_block(k, level_of_block);
         }
@@ -619,11 +630,15 @@ private:
                       lanes_of_chunk);
         }
     }
-    void fold_blocks(int level)
+    // Meanwhile the elements from `next` on, which make the next chunk, come from memory.
+    void fold_blocks(int level, std::size_t next)
     {
+        constexpr std::size_t elements_of_tile = rows_at_once * lanes_of_chunk;
         blocks_.begin(nullptr);
-        for (std::size_t row = 0; row < std::size_t{1} << level; row += rows_at_once)
+        for (std::size_t row = 0; row < std::size_t{1} << level; row += rows_at_once, next += elements_of_tile) {
+            recurrence_.prefetch_line(next, elements_of_tile);
             blocks_.fold(rows(2, row), rows(3, row));
+        }
         std::copy_n(blocks_.stack().maps_a(level), lanes_of_chunk, totals_a_.begin());
         std::copy_n(blocks_.stack().maps_b(level), lanes_of_chunk, totals_b_.begin());
     }
@@ -639,7 +654,7 @@ private:
     void scan_chunk(std::size_t first, int level, std::size_t blocks, const accumulator* end)
     {
         read_chunk(first, level, blocks);
-        fold_blocks(level);
+        fold_blocks(level, first + (blocks << level));
         std::array<accumulator, lanes_of_chunk> before{};
         std::array<accumulator, lanes_of_chunk> after{};
         for (std::size_t k = 0; k < blocks; ++k) {
