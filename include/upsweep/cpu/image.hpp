@@ -12,9 +12,11 @@
 #include <span>
 
 #include <upsweep/cpu/axis.hpp>
+#include <upsweep/cpu/lanes.hpp>
 #include <upsweep/cpu/line_bundle.hpp>
 #include <upsweep/cpu/parallel.hpp>
 #include <upsweep/cpu/scan.hpp>
+#include <upsweep/cpu/vector.hpp>
 #include <upsweep/engine.hpp>
 #include <upsweep/op.hpp>
 #include <upsweep/target.hpp>
@@ -169,12 +171,13 @@ struct engine<cpu, verb::boxes> {
         const std::size_t at_once = std::max<std::size_t>(1, elements_a_task / columns);
         cpu_engine::for_each_part(target, rows, at_once, [&](std::size_t first, std::size_t end) {
             const auto band = std::make_unique_for_overwrite<Sum[]>(columns + 1);
+            const auto quotients = std::make_unique_for_overwrite<quotient_t<Sum>[]>(columns);
             const auto means = std::make_unique_for_overwrite<Mean[]>(columns);
             for (std::size_t r = first; r < end; ++r) {
                 const std::size_t r0 = r - std::min(r, half_rows);
                 const std::size_t r1 = r + std::min(rows - 1 - r, half_rows) + 1;
                 sum_band(image, r0, r1, band.get());
-                average_band(band.get(), r1 - r0, columns, half_columns, means.get());
+                average_band(band.get(), r1 - r0, columns, half_columns, quotients.get(), means.get());
                 cpu_engine::with_elements(&out(r, std::size_t{0}), columns, out.stride(1), [&](auto to) {
                     cpu_engine::store_results(static_cast<const Mean*>(means.get()), to, columns);
                 });
@@ -203,28 +206,43 @@ private:
             band[c] = difference(below[c - shift], above[c - shift]);
     }
 
+    // The means of the windows of a row, given the prefix sums of their rows.
     template <class Sum, class Mean>
     static void average_band(const Sum* __restrict band, std::size_t rows, std::size_t columns, std::size_t half,
-                             Mean* __restrict means)
+                             quotient_t<Sum>* __restrict sums, Mean* __restrict means)
     {
         using quotient = quotient_t<Sum>;
-        const auto average = [&](std::size_t c, std::size_t c0, std::size_t c1, quotient count) {
-            means[c] = as_result<Mean, plus>(static_cast<quotient>(difference(band[c1], band[c0])) / count);
-        };
         const auto at_border = [&](std::size_t c) {
             const std::size_t c0 = c - std::min(c, half);
             const std::size_t c1 = c + std::min(columns - 1 - c, half) + 1;
-            average(c, c0, c1, static_cast<quotient>(rows * (c1 - c0)));
+            const auto count = static_cast<quotient>(rows * (c1 - c0));
+            means[c] = as_result<Mean, plus>(static_cast<quotient>(difference(band[c1], band[c0])) / count);
         };
         const std::size_t left = std::min(half, columns);
         const std::size_t right = columns - std::min(half, columns); // from here on windows end with the image
         for (std::size_t c = 0; c < left; ++c)
             at_border(c);
-        const auto count = static_cast<quotient>(rows * (2 * half + 1));
         for (std::size_t c = left; c < right; ++c)
-            average(c, c - half, c + half + 1, count);
+            sums[c] = static_cast<quotient>(difference(band[c + half + 1], band[c - half]));
+        if (left < right)
+            divide(sums + left, right - left, static_cast<quotient>(rows * (2 * half + 1)));
+        for (std::size_t c = left; c < right; ++c)
+            means[c] = convert<Mean>(sums[c]);
         for (std::size_t c = std::max(left, right); c < columns; ++c)
             at_border(c);
+    }
+
+    // By vectors, in which NaN gets its one pattern without a branch.
+    template <class T>
+    static void divide(T* numbers, std::size_t count, T divisor)
+    {
+        constexpr std::size_t lanes = cpu_engine::vector_bytes / sizeof(T);
+        std::size_t i = 0;
+        for (const std::size_t whole = count / lanes * lanes; i < whole; i += lanes)
+            cpu_engine::store_vector<T>(
+                cpu_engine::with_named_nan<plus, T>(cpu_engine::load_vector(numbers + i) / divisor), numbers + i);
+        for (; i < count; ++i)
+            numbers[i] = as_result<T, plus>(numbers[i] / divisor);
     }
 };
 

@@ -172,7 +172,7 @@ void linear_recurrence_gradient(const Target& target, const view<A, Rank>& a, co
 // and a coefficient of zero forgets all that was before it, but NaN. What no order but the loop's can promise: where products of
 // coefficients overflow, a state that is not zero is infinite or, as the difference of infinities, NaN, however small the loop's is.
 //
-// Seven operations an element, one pass over memory. Temporary memory: some totals for each line that is folded at the time.
+// Five to eight operations an element, one pass over memory. Temporary memory: some totals for each line that is folded at the time.
 template <target Target, class A, class B, class Out, class H, std::size_t Rank, std::size_t StateRank>
 void linear_recurrence(const Target& target, const view<A, Rank>& a, const view<B, Rank>& b, const view<Out, Rank>& out,
                        const view<H, StateRank>& h0, axis along, direction begin = forward)
