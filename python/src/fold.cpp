@@ -1,0 +1,484 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Reductions and scans, of a whole array and along its axes.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "array.hpp"
+#include "docs.hpp"
+#include "library.hpp"
+
+namespace upsweep::python {
+
+namespace {
+
+// --- which type a fold has --------------------------------------------------------------------------------------------------
+
+// A fold in libupsweep's type for it, `folded`, and the type `result` to which it is converted afterwards.
+struct fold_types {
+    upsweep_dtype elements; // to which the elements are converted before they are folded
+    upsweep_dtype folded;
+    upsweep_dtype result;
+};
+
+// Sums and products keep the type of floating-point numbers, and are of 64 bits for integers, as the array API has it.
+fold_types types_of_reduction(const char* call, upsweep_op op, upsweep_dtype elements,
+                              std::optional<upsweep_dtype> asked)
+{
+    const upsweep_dtype folded = reduce_dtype(op, elements);
+    if (!asked)
+        return {elements, folded, result_dtype(op, elements)};
+    if (op != UPSWEEP_PLUS && op != UPSWEEP_MULTIPLIES) {
+        if (*asked != folded)
+            refuse(PyExc_TypeError, call, "this operator keeps the type of its elements",
+                   "leave dtype out, or convert the array");
+        return {elements, folded, folded};
+    }
+    if (*asked == UPSWEEP_BOOL || (is_float(elements) && !is_float(*asked)))
+        refuse(PyExc_TypeError, call,
+               std::string("elements of type ") + lib().dtype_name(elements) + " cannot be folded as " +
+                   lib().dtype_name(*asked),
+               "convert the array, or ask for another dtype");
+    if (!is_float(*asked) || *asked == folded) // Integers are exact modulo 2^64, and so modulo any 2^k.
+        return {elements, folded, *asked};
+    return {*asked, reduce_dtype(op, *asked), *asked};
+}
+
+// --- results ----------------------------------------------------------------------------------------------------------------
+
+// One value in memory of the host, of any type.
+struct value {
+    alignas(8) unsigned char bytes[8] = {};
+
+    template <class T>
+    T as() const
+    {
+        T result;
+        std::memcpy(&result, bytes, sizeof result);
+        return result;
+    }
+    template <class T>
+    void set(T number)
+    {
+        if (std::isnan(number)) // The positive one, whatever the processor made of 0 / 0.
+            number = std::numeric_limits<T>::quiet_NaN();
+        std::memcpy(bytes, &number, sizeof number);
+    }
+    upsweep_array array(upsweep_dtype dtype) { return {bytes, dtype, UPSWEEP_HOST, 0, 0, nullptr, nullptr}; }
+};
+
+void copy_into(PyArrayObject* to, const nb::object& from)
+{
+    if (PyArray_CopyInto(to, as_array(from)) < 0)
+        throw nb::python_error();
+}
+
+// One value as a result of `rank` dimensions of extent 1: NumPy's scalar for NumPy's arrays, as their own methods give.
+nb::object finish_value(const char* call, const operand& in, const value& of, const fold_types& types, int rank,
+                        nb::handle out)
+{
+    if (rank == 0 && out.is_none() && types.result == types.folded && in.is_of_numpy()) [[likely]] {
+        PyArray_Descr* descr = descr_of(types.folded);
+        nb::object scalar = nb::steal(PyArray_Scalar(const_cast<unsigned char*>(of.bytes), descr, nullptr));
+        Py_DECREF(reinterpret_cast<PyObject*>(descr));
+        check(scalar.ptr());
+        return scalar;
+    }
+    std::int64_t ones[most_dimensions];
+    std::fill_n(ones, rank, 1);
+    nb::object result = new_array(rank, ones, types.folded);
+    std::memcpy(PyArray_DATA(as_array(result)), of.bytes, lib().dtype_size(types.folded));
+    if (!out.is_none()) {
+        copy_into(output_argument(call, out, rank, ones), result);
+        return nb::borrow(out);
+    }
+    if (types.result != types.folded)
+        result = copy_as(as_array(result), types.result);
+    if (rank == 0 && in.is_of_numpy())
+        return scalar_of(result);
+    return in.finish(std::move(result));
+}
+
+// The results of a fold along axes: where they are written, and what is handed back.
+class results {
+public:
+    results(const char* call, int rank, const std::int64_t* shape, const fold_types& types, nb::handle out)
+        : types_(types), out_(out)
+    {
+        PyArrayObject* given = out.is_none() ? nullptr : output_argument(call, out, rank, shape);
+        array_ = given != nullptr && *dtype_of(PyArray_DESCR(given)) == types.folded
+                     ? nb::borrow(out)
+                     : new_array(rank, shape, types.folded);
+    }
+    PyArrayObject* array() const { return as_array(array_); }
+    nb::object finish(const operand& in) const
+    {
+        if (!out_.is_none()) {
+            if (!out_.is(array_))
+                copy_into(reinterpret_cast<PyArrayObject*>(out_.ptr()), array_);
+            return nb::borrow(out_);
+        }
+        return in.finish(types_.result == types_.folded ? array_ : copy_as(array(), types_.result));
+    }
+
+private:
+    fold_types types_;
+    nb::handle out_;
+    nb::object array_;
+};
+
+// --- reduce -----------------------------------------------------------------------------------------------------------------
+
+// The elements of an array as lines: the dimensions that stay, and behind them the axes that are folded as one dimension. Where
+// the strides of these axes are not those of one dimension, the elements are copied.
+class lines {
+public:
+    lines(const operand& in, std::uint64_t axes)
+    {
+        const layout& at = in.at();
+        std::int64_t extent = 1;
+        std::int64_t stride = 1;
+        bool is_one = true;
+        for (int k = at.rank(); k-- > 0;)
+            if ((axes >> k & 1) != 0 && at.shape[k] != 1) {
+                if (extent != 1 && at.strides[k] != extent * stride)
+                    is_one = false;
+                if (extent == 1)
+                    stride = at.strides[k];
+                extent *= at.shape[k];
+            }
+        to_.begin(at.array.data, at.array.dtype);
+        for (int k = 0; k < at.rank(); ++k)
+            if ((axes >> k & 1) == 0)
+                to_.append(at.shape[k], at.strides[k]);
+        const int kept = to_.rank();
+        to_.append(extent, stride);
+        if (in.count() != 0 && (!is_one || to_.least_rank() >= most_dimensions_of_library))
+            copy(in, axes, kept, extent);
+    }
+    const layout& at() const { return to_; }
+    int axis() const { return to_.rank() - 1; }
+
+private:
+    void copy(const operand& in, std::uint64_t axes, int kept, std::int64_t extent)
+    {
+        npy_intp order[most_dimensions];
+        int front = 0;
+        int back = kept;
+        for (int k = 0; k < in.rank(); ++k)
+            order[(axes >> k & 1) == 0 ? front++ : back++] = k;
+        PyArray_Dims permutation{order, in.rank()};
+        const nb::object turned = nb::steal(PyArray_Transpose(in.numpy(), &permutation));
+        check(turned.ptr());
+        copy_ = nb::steal(PyArray_NewCopy(as_array(turned), NPY_CORDER));
+        check(copy_.ptr());
+        std::int64_t stride = extent;
+        to_.array.data = PyArray_DATA(as_array(copy_));
+        to_.strides[kept] = 1;
+        for (int k = kept; k-- > 0;) {
+            to_.strides[k] = stride;
+            stride *= to_.shape[k];
+        }
+    }
+
+    nb::object copy_;
+    layout to_;
+};
+
+// The shape that stays when these axes are folded.
+struct reduced_shape {
+    int rank = 0;
+    std::int64_t extents[most_dimensions];
+
+    reduced_shape(const operand& in, std::uint64_t axes, bool keeps_dimensions)
+    {
+        for (int k = 0; k < in.rank(); ++k)
+            if ((axes >> k & 1) == 0)
+                extents[rank++] = in.at().shape[k];
+            else if (keeps_dimensions)
+                extents[rank++] = 1;
+    }
+};
+
+// Results that lie where the lines that they are of lie, without the axis that was folded and without those of extent 1 that
+// stand for it.
+void describe_results(PyArrayObject* array, upsweep_dtype dtype, std::uint64_t axes, bool keeps_dimensions, layout& to)
+{
+    layout all;
+    describe(array, dtype, all);
+    to.begin(all.array.data, dtype);
+    for (int k = 0; k < all.rank(); ++k)
+        if (!keeps_dimensions || (axes >> k & 1) == 0)
+            to.append(all.shape[k], all.strides[k]);
+}
+
+enum class folding { reduce, mean };
+
+nb::object fold_axes(const char* call, folding what, upsweep_op op, const operand& in, const fold_types& types,
+                     std::uint64_t axes, bool keeps_dimensions, nb::handle out, nb::handle identity)
+{
+    const reduced_shape shape(in, axes, keeps_dimensions);
+    const results to(call, shape.rank, shape.extents, types, out);
+    if (in.count() == 0 && !identity.is_none()) {
+        const nb::object filled =
+            nb::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(to.array()), "fill", "O", identity.ptr()));
+        check(filled.ptr());
+        return to.finish(in);
+    }
+    const lines from(in, axes);
+    layout at;
+    describe_results(to.array(), types.folded, axes, keeps_dimensions, at);
+    const auto fold = [&] {
+        const gil_released others(in.count());
+        return what == folding::mean ? lib().mean_axis(nullptr, &from.at().array, from.axis(), &at.array)
+                                     : lib().reduce_axis(nullptr, op, &from.at().array, from.axis(), &at.array);
+    };
+    check(fold());
+    return to.finish(in);
+}
+
+nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis, std::optional<upsweep_dtype> dtype,
+                  bool keeps_dimensions, nb::handle out, nb::handle identity)
+{
+    operand in(call, x);
+    if (!dtype && !out.is_none() && (op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES) && PyArray_Check(out.ptr()))
+        dtype = dtype_of(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(out.ptr())));
+    const fold_types types = types_of_reduction(call, op, in.dtype(), dtype);
+    in.convert(types.elements);
+    const std::uint64_t axes = axes_argument(call, axis, in.rank());
+    if (std::popcount(axes) != in.rank())
+        return fold_axes(call, folding::reduce, op, in, types, axes, keeps_dimensions, out, identity);
+
+    value total;
+    if (in.count() == 0 && !identity.is_none()) {
+        const nb::object neutral = new_array(0, nullptr, types.folded);
+        const nb::object filled = nb::steal(PyObject_CallMethod(neutral.ptr(), "fill", "O", identity.ptr()));
+        check(filled.ptr());
+        std::memcpy(total.bytes, PyArray_DATA(as_array(neutral)), lib().dtype_size(types.folded));
+    } else {
+        const upsweep_array result = total.array(types.folded);
+        const auto fold = [&] {
+            const gil_released others(in.count());
+            return lib().reduce(nullptr, op, &in.at().array, &result);
+        };
+        check(fold());
+    }
+    return finish_value(call, in, total, types, keeps_dimensions ? in.rank() : 0, out);
+}
+
+nb::object mean(nb::handle x, nb::handle axis, bool keeps_dimensions, nb::handle out)
+{
+    operand in("mean", x);
+    const upsweep_dtype folded = is_float(in.dtype()) ? reduce_dtype(UPSWEEP_PLUS, in.dtype()) : UPSWEEP_F64;
+    const fold_types types{in.dtype(), folded, is_float(in.dtype()) ? in.dtype() : UPSWEEP_F64};
+    const std::uint64_t axes = axes_argument("mean", axis, in.rank());
+    if (std::popcount(axes) != in.rank())
+        return fold_axes("mean", folding::mean, UPSWEEP_PLUS, in, types, axes, keeps_dimensions, out, nb::none());
+
+    value total;
+    const upsweep_dtype sum = reduce_dtype(UPSWEEP_PLUS, in.dtype());
+    const upsweep_array result = total.array(sum);
+    const auto fold = [&] {
+        const gil_released others(in.count());
+        return lib().reduce(nullptr, UPSWEEP_PLUS, &in.at().array, &result);
+    };
+    check(fold());
+    switch (sum) {
+    case UPSWEEP_F32: total.set(total.as<float>() / static_cast<float>(in.count())); break;
+    case UPSWEEP_F64: total.set(total.as<double>() / static_cast<double>(in.count())); break;
+    case UPSWEEP_U64:
+        total.set(static_cast<double>(total.as<std::uint64_t>()) / static_cast<double>(in.count()));
+        break;
+    default: total.set(static_cast<double>(total.as<std::int64_t>()) / static_cast<double>(in.count())); break;
+    }
+    return finish_value("mean", in, total, types, keeps_dimensions ? in.rank() : 0, out);
+}
+
+// --- scan -------------------------------------------------------------------------------------------------------------------
+
+// What runs from the last element of an axis to the first.
+void turn(layout& at, int axis)
+{
+    if (at.shape[axis] == 0)
+        return;
+    auto* data = static_cast<char*>(at.array.data);
+    at.array.data =
+        data + (at.shape[axis] - 1) * at.strides[axis] * static_cast<std::int64_t>(lib().dtype_size(at.array.dtype));
+    at.strides[axis] = -at.strides[axis];
+}
+
+// array[:, ..., 0] = number, along the axis.
+void set_first(const nb::object& array, int axis, int number)
+{
+    nb::list index;
+    for (int k = 0; k < axis; ++k)
+        index.append(nb::slice(nb::none(), nb::none(), nb::none()));
+    index.append(0);
+    array[nb::tuple(index)] = nb::int_(number);
+}
+
+struct scan_options {
+    bool exclusive = false;
+    bool reverse = false;
+    bool includes_initial = false; // results have one element more, which is the fold of none
+    nb::handle initial = Py_None;
+};
+
+nb::object scan(const char* call, upsweep_op op, nb::handle x, nb::handle axis_given,
+                std::optional<upsweep_dtype> dtype, nb::handle out, const scan_options& how)
+{
+    operand in(call, x);
+    if (in.rank() == 0)
+        refuse(PyExc_ValueError, call, "an array without dimensions has no axis",
+               "pass an array of one dimension at least");
+    if (axis_given.is_none() && in.rank() != 1)
+        refuse(PyExc_ValueError, call, "an array of several dimensions is scanned along one of them", "pass axis");
+    const int axis = axis_given.is_none() ? 0 : axis_argument(axis_given, in.rank());
+
+    layout from;
+    describe(in.numpy(), in.dtype(), from);
+    from.shape[axis] += how.includes_initial ? 1 : 0;
+    nb::object result;
+    if (!out.is_none()) {
+        PyArrayObject* given = output_argument(call, out, in.rank(), from.shape);
+        if (dtype && *dtype != *dtype_of(PyArray_DESCR(given)))
+            refuse(PyExc_TypeError, call, "dtype is not that of out", "leave one of them out");
+        result = nb::borrow(out);
+    } else {
+        const upsweep_dtype type = dtype ? *dtype : result_dtype(op, in.dtype());
+        if (in.rank() == 1 || how.includes_initial)
+            result = new_array(in.rank(), from.shape, type);
+        else
+            result = nb::steal(PyArray_NewLikeArray(in.numpy(), NPY_KEEPORDER, descr_of(type), 0));
+        check(result.ptr());
+    }
+    from.shape[axis] -= how.includes_initial ? 1 : 0;
+
+    layout to;
+    const upsweep_dtype type = *dtype_of(PyArray_DESCR(as_array(result)));
+    describe(as_array(result), type, to);
+    if (how.reverse) {
+        turn(from, axis);
+        turn(to, axis);
+    }
+    if (how.includes_initial) {
+        --to.shape[axis];
+        to.array.data =
+            static_cast<char*>(to.array.data) + to.strides[axis] * static_cast<std::int64_t>(lib().dtype_size(type));
+    }
+    nb::object initial;
+    const void* init = nullptr;
+    if (!how.initial.is_none()) {
+        initial = value_argument(call, "initial", how.initial, type);
+        init = PyArray_DATA(as_array(initial));
+    }
+    const auto fold = [&] {
+        const gil_released others(in.count());
+        if (in.rank() == 1)
+            return lib().scan(nullptr, op, how.exclusive, &from.array, &to.array, init);
+        return lib().scan_axis(nullptr, op, how.exclusive, &from.array, axis, &to.array, init);
+    };
+    check(fold());
+    if (how.includes_initial)
+        set_first(result, axis, op == UPSWEEP_MULTIPLIES ? 1 : 0);
+    return out.is_none() ? in.finish(std::move(result)) : result;
+}
+
+} // namespace
+
+// --- what Python sees -------------------------------------------------------------------------------------------------------
+
+// A reduction of array, axis, dtype, keepdims and out.
+template <upsweep_op Op>
+void def_sum(nb::module_& m, const char* name, const char* signature, const char* doc)
+{
+    m.def(
+        name,
+        [name](nb::handle x, nb::handle axis, nb::handle dtype, bool keepdims, nb::handle out) {
+            return reduce(name, Op, x, axis, dtype_argument(name, dtype), keepdims, out, Py_None);
+        },
+        nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("dtype") = nb::none(),
+        nb::arg("keepdims") = false, nb::arg("out") = nb::none(), nb::sig(signature), doc);
+}
+
+// The same for those that keep the type of their elements, or give truths.
+template <upsweep_op Op>
+void def_minimum(nb::module_& m, const char* name, const char* signature, const char* doc)
+{
+    m.def(
+        name,
+        [name](nb::handle x, nb::handle axis, bool keepdims, nb::handle out) {
+            return reduce(name, Op, x, axis, std::nullopt, keepdims, out, Py_None);
+        },
+        nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
+        nb::arg("out") = nb::none(), nb::sig(signature), doc);
+}
+
+template <upsweep_op Op>
+void def_cumulative_sum(nb::module_& m, const char* name, const char* signature, const char* doc)
+{
+    m.def(
+        name,
+        [name](nb::handle x, nb::handle axis, nb::handle dtype, bool include_initial, nb::handle out) {
+            return scan(name, Op, x, axis, dtype_argument(name, dtype), out, {.includes_initial = include_initial});
+        },
+        nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("dtype") = nb::none(),
+        nb::arg("include_initial") = false, nb::arg("out") = nb::none(), nb::sig(signature), doc);
+}
+
+template <upsweep_op Op>
+void def_cummin(nb::module_& m, const char* name, const char* signature, const char* doc)
+{
+    m.def(
+        name,
+        [name](nb::handle x, nb::handle axis, nb::handle out) {
+            return scan(name, Op, x, axis, std::nullopt, out, {});
+        },
+        nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("out") = nb::none(), nb::sig(signature), doc);
+}
+
+void bind_folds(nb::module_& m)
+{
+    def_sum<UPSWEEP_PLUS>(m, "sum", UPSWEEP_SUM_SIGNATURE("sum"), docs::sum);
+    def_sum<UPSWEEP_MULTIPLIES>(m, "prod", UPSWEEP_SUM_SIGNATURE("prod"), docs::prod);
+    def_minimum<UPSWEEP_MINIMUM>(m, "min", UPSWEEP_MIN_SIGNATURE("min"), docs::min);
+    def_minimum<UPSWEEP_MAXIMUM>(m, "max", UPSWEEP_MIN_SIGNATURE("max"), docs::max);
+    def_minimum<UPSWEEP_LOGICAL_AND>(m, "all", UPSWEEP_MIN_SIGNATURE("all"), docs::all);
+    def_minimum<UPSWEEP_LOGICAL_OR>(m, "any", UPSWEEP_MIN_SIGNATURE("any"), docs::any);
+    m.def("mean", &mean, nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
+          nb::arg("out") = nb::none(), nb::sig(UPSWEEP_MIN_SIGNATURE("mean")), docs::mean);
+    def_cumulative_sum<UPSWEEP_PLUS>(m, "cumulative_sum", UPSWEEP_CUMULATIVE_SIGNATURE("cumulative_sum"),
+                                     docs::cumulative_sum);
+    def_cumulative_sum<UPSWEEP_MULTIPLIES>(m, "cumulative_prod", UPSWEEP_CUMULATIVE_SIGNATURE("cumulative_prod"),
+                                           docs::cumulative_prod);
+    def_cummin<UPSWEEP_MINIMUM>(m, "cummin", UPSWEEP_CUMMIN_SIGNATURE("cummin"), docs::cummin);
+    def_cummin<UPSWEEP_MAXIMUM>(m, "cummax", UPSWEEP_CUMMIN_SIGNATURE("cummax"), docs::cummax);
+
+    m.def(
+        "reduce",
+        [](nb::handle x, nb::handle op, nb::handle axis, nb::handle identity, nb::handle dtype, bool keepdims,
+           nb::handle out) {
+            return reduce("reduce", op_argument("reduce", op), x, axis, dtype_argument("reduce", dtype), keepdims, out,
+                          identity);
+        },
+        nb::arg(), nb::arg("op"), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("identity") = nb::none(),
+        nb::arg("dtype") = nb::none(), nb::arg("keepdims") = false, nb::arg("out") = nb::none(),
+        nb::sig(UPSWEEP_REDUCE_SIGNATURE), docs::reduce);
+    m.def(
+        "scan",
+        [](nb::handle x, nb::handle op, nb::handle axis, bool exclusive, bool reverse, nb::handle initial,
+           nb::handle dtype, nb::handle out) {
+            return scan("scan", op_argument("scan", op), x, axis, dtype_argument("scan", dtype), out,
+                        {.exclusive = exclusive, .reverse = reverse, .initial = initial});
+        },
+        nb::arg(), nb::arg("op"), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("exclusive") = false,
+        nb::arg("reverse") = false, nb::arg("initial") = nb::none(), nb::arg("dtype") = nb::none(),
+        nb::arg("out") = nb::none(), nb::sig(UPSWEEP_SCAN_SIGNATURE), docs::scan);
+}
+
+} // namespace upsweep::python

@@ -1,0 +1,56 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <upsweep/runtime.h>
+
+// libupsweep as it lies beside the module: once for each level of the instruction set, of which the best one that this
+// machine can run is opened.
+namespace upsweep::python {
+
+// The functions of the C ABI that the module calls, under their names without upsweep_.
+struct library {
+    decltype(&upsweep_last_error) last_error;
+    decltype(&upsweep_version) version;
+    decltype(&upsweep_cpu_isa) cpu_isa;
+    decltype(&upsweep_cpu_threads) cpu_threads;
+    decltype(&upsweep_gpu_name) gpu_name;
+    decltype(&upsweep_dtype_size) dtype_size;
+    decltype(&upsweep_dtype_name) dtype_name;
+    decltype(&upsweep_op_name) op_name;
+    decltype(&upsweep_reduce_dtype) reduce_dtype;
+    decltype(&upsweep_reduce) reduce;
+    decltype(&upsweep_scan) scan;
+    decltype(&upsweep_histogram_even) histogram_even;
+    decltype(&upsweep_histogram_edges) histogram_edges;
+    decltype(&upsweep_reduce_axis) reduce_axis;
+    decltype(&upsweep_mean_axis) mean_axis;
+    decltype(&upsweep_scan_axis) scan_axis;
+    decltype(&upsweep_integral_image) integral_image;
+    decltype(&upsweep_segmented_reduce) segmented_reduce;
+    decltype(&upsweep_segmented_scan) segmented_scan;
+    decltype(&upsweep_check_offsets) check_offsets;
+    decltype(&upsweep_reduce_by_key) reduce_by_key;
+    decltype(&upsweep_scan_by_key) scan_by_key;
+    decltype(&upsweep_run_length_encode) run_length_encode;
+    decltype(&upsweep_run_length_decode) run_length_decode;
+    decltype(&upsweep_partial_create) partial_create;
+    decltype(&upsweep_partial_feed) partial_feed;
+    decltype(&upsweep_partial_merge) partial_merge;
+    decltype(&upsweep_partial_result) partial_result;
+    decltype(&upsweep_partial_count) partial_count;
+    decltype(&upsweep_partial_bytes) partial_bytes;
+    decltype(&upsweep_partial_of_bytes) partial_of_bytes;
+    decltype(&upsweep_partial_destroy) partial_destroy;
+};
+
+namespace detail {
+extern library opened;
+}
+
+inline const library& lib() { return detail::opened; }
+
+// Opens it, once, before anything is called. UPSWEEP_CPU_LEVEL (x86-64, x86-64-v3, ...) in the environment asks for one level.
+// Throws std::runtime_error.
+void open_library();
+
+} // namespace upsweep::python

@@ -1,0 +1,32 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// The module upsweep._core.
+#include <exception>
+
+#include "array.hpp"
+#include "library.hpp"
+
+NB_MODULE(_core, m)
+{
+    using namespace upsweep::python;
+    try {
+        open_library();
+    } catch (const std::exception& failure) {
+        throw nb::import_error(failure.what());
+    }
+    m.doc() = "What libupsweep does for NumPy's arrays.";
+    m.attr("__version__") = lib().version();
+    m.def(
+        "cpu_isa", [] { return lib().cpu_isa(); }, "The level of the instruction set of the library that was opened.");
+    m.def(
+        "cpu_threads", [] { return lib().cpu_threads(); }, "How many threads fold.");
+    m.def(
+        "gpu_name", [] { return lib().gpu_name(); }, "The GPU that could fold, or None.",
+        nb::sig("def gpu_name() -> str | None"));
+    m.def(
+        "last_error", [] { return lib().last_error(); }, "What the last call that failed said.");
+    bind_folds(m);
+    bind_histograms(m);
+    bind_partials(m);
+    bind_shapes(m);
+}

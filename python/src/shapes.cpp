@@ -1,0 +1,281 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Segments, runs of equal keys, integral images.
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "array.hpp"
+#include "docs.hpp"
+#include "library.hpp"
+
+namespace upsweep::python {
+
+namespace {
+
+// A new array of one dimension, described for a call.
+struct output {
+    nb::object array;
+    layout at;
+
+    output(std::int64_t extent, upsweep_dtype dtype) : array(new_array(1, &extent, dtype))
+    {
+        describe(as_array(array), dtype, at);
+    }
+    // Keeps the first elements, and gives back the memory of the others.
+    nb::object first(std::uint64_t count)
+    {
+        npy_intp extent = static_cast<npy_intp>(count);
+        PyArray_Dims shape{&extent, 1};
+        check(PyArray_Resize(as_array(array), &shape, 0, NPY_CORDER));
+        return array;
+    }
+
+private:
+    // PyArray_Resize returns None, which is owned.
+    static void check(PyObject* none)
+    {
+        python::check(none);
+        Py_DECREF(none);
+    }
+};
+
+// Folds of libupsweep's type for them as those that Python is given.
+nb::object rounded(nb::object totals, upsweep_op op, upsweep_dtype elements)
+{
+    const upsweep_dtype result = result_dtype(op, elements);
+    return result == reduce_dtype(op, elements) ? totals : copy_as(as_array(totals), result);
+}
+
+void check_line(const char* call, const char* name, const operand& x)
+{
+    if (x.rank() != 1)
+        refuse(PyExc_ValueError, call, std::string(name) + " has not one dimension",
+               "pass an array of one, as x.ravel()");
+}
+
+// Offsets as the C ABI takes them. They are always checked: in Python a wrong number must not read foreign memory.
+struct segment_bounds : operand {
+    segment_bounds(const char* call, nb::handle offsets, const operand& x) : operand(call, offsets)
+    {
+        check_line(call, "offsets", *this);
+        if (is_float(dtype()) || dtype() == UPSWEEP_BOOL)
+            refuse(PyExc_TypeError, call, "offsets are no integers", "convert them");
+        if (lib().dtype_size(dtype()) < 4)
+            convert(UPSWEEP_I64);
+        const auto look = [&] {
+            const gil_released others(count());
+            return lib().check_offsets(nullptr, &at().array, static_cast<std::uint64_t>(x.count()));
+        };
+        check(look());
+    }
+};
+
+nb::object segment_reduce(nb::handle x, nb::handle offsets, nb::handle op_given)
+{
+    constexpr const char* call = "segment_reduce";
+    const operand in(call, x);
+    check_line(call, "x", in);
+    const upsweep_op op = op_argument(call, op_given);
+    const segment_bounds bounds(call, offsets, in);
+    const output to(bounds.count() - 1, reduce_dtype(op, in.dtype()));
+    const auto fold = [&] {
+        const gil_released others(in.count() + bounds.count());
+        return lib().segmented_reduce(nullptr, op, &in.at().array, &bounds.at().array, &to.at.array);
+    };
+    check(fold());
+    return in.finish(rounded(to.array, op, in.dtype()));
+}
+
+// Where the results of a scan are written: an argument `out`, or a new array.
+struct scan_output {
+    nb::object array;
+    layout at;
+    nb::object initial;
+    const void* init = nullptr;
+
+    scan_output(const char* call, upsweep_op op, const operand& in, nb::handle dtype, nb::handle initial_given,
+                nb::handle out)
+    {
+        const std::int64_t extent = in.count();
+        const auto asked = dtype_argument(call, dtype);
+        if (out.is_none()) {
+            npy_intp shape = extent;
+            const upsweep_dtype type = asked ? *asked : result_dtype(op, in.dtype());
+            array = nb::steal(PyArray_Zeros(1, &shape, descr_of(type), 0));
+            check(array.ptr());
+        } else {
+            PyArrayObject* given = output_argument(call, out, 1, &extent);
+            if (asked && *asked != *dtype_of(PyArray_DESCR(given)))
+                refuse(PyExc_TypeError, call, "dtype is not that of out", "leave one of them out");
+            array = nb::borrow(out);
+        }
+        const upsweep_dtype type = *dtype_of(PyArray_DESCR(as_array(array)));
+        describe(as_array(array), type, at);
+        if (!initial_given.is_none()) {
+            initial = value_argument(call, "initial", initial_given, type);
+            init = PyArray_DATA(as_array(initial));
+        }
+    }
+};
+
+nb::object segment_scan(nb::handle x, nb::handle offsets, nb::handle op_given, bool exclusive, nb::handle initial,
+                        nb::handle dtype, nb::handle out)
+{
+    constexpr const char* call = "segment_scan";
+    const operand in(call, x);
+    check_line(call, "x", in);
+    const upsweep_op op = op_argument(call, op_given);
+    const segment_bounds bounds(call, offsets, in);
+    const scan_output to(call, op, in, dtype, initial, out);
+    const auto fold = [&] {
+        const gil_released others(in.count() + bounds.count());
+        return lib().segmented_scan(nullptr, op, exclusive, &in.at().array, &bounds.at().array, &to.at.array, to.init);
+    };
+    check(fold());
+    return out.is_none() ? in.finish(to.array) : to.array;
+}
+
+nb::object reduce_by_key(nb::handle keys_given, nb::handle values_given, nb::handle op_given)
+{
+    constexpr const char* call = "reduce_by_key";
+    const operand keys(call, keys_given);
+    const operand values(call, values_given);
+    check_line(call, "keys", keys);
+    check_line(call, "values", values);
+    const upsweep_op op = op_argument(call, op_given);
+    output to_keys(keys.count(), keys.dtype());
+    output totals(keys.count(), reduce_dtype(op, values.dtype()));
+    std::uint64_t runs = 0;
+    const auto fold = [&] {
+        const gil_released others(keys.count());
+        return lib().reduce_by_key(nullptr, op, &keys.at().array, &values.at().array, &to_keys.at.array,
+                                   &totals.at.array, &runs);
+    };
+    check(fold());
+    return nb::make_tuple(keys.finish(to_keys.first(runs)),
+                          values.finish(rounded(totals.first(runs), op, values.dtype())));
+}
+
+nb::object scan_by_key(nb::handle keys_given, nb::handle values_given, nb::handle op_given, bool exclusive,
+                       nb::handle initial, nb::handle dtype, nb::handle out)
+{
+    constexpr const char* call = "scan_by_key";
+    const operand keys(call, keys_given);
+    const operand values(call, values_given);
+    check_line(call, "keys", keys);
+    check_line(call, "values", values);
+    const upsweep_op op = op_argument(call, op_given);
+    const scan_output to(call, op, values, dtype, initial, out);
+    const auto fold = [&] {
+        const gil_released others(values.count());
+        return lib().scan_by_key(nullptr, op, exclusive, &keys.at().array, &values.at().array, &to.at.array, to.init);
+    };
+    check(fold());
+    return out.is_none() ? values.finish(to.array) : to.array;
+}
+
+nb::object run_length_encode(nb::handle x)
+{
+    constexpr const char* call = "run_length_encode";
+    const operand in(call, x);
+    check_line(call, "x", in);
+    output values(in.count(), in.dtype());
+    output lengths(in.count(), UPSWEEP_I64);
+    std::uint64_t runs = 0;
+    const auto encode = [&] {
+        const gil_released others(in.count());
+        return lib().run_length_encode(nullptr, &in.at().array, &values.at.array, &lengths.at.array, &runs);
+    };
+    check(encode());
+    return nb::make_tuple(in.finish(values.first(runs)), in.finish(lengths.first(runs)));
+}
+
+nb::object run_length_decode(nb::handle values_given, nb::handle lengths_given)
+{
+    constexpr const char* call = "run_length_decode";
+    const operand values(call, values_given);
+    operand lengths(call, lengths_given);
+    check_line(call, "values", values);
+    check_line(call, "lengths", lengths);
+    if (is_float(lengths.dtype()) || lengths.dtype() == UPSWEEP_BOOL)
+        refuse(PyExc_TypeError, call, "lengths are no integers", "convert them");
+    lengths.convert(lengths.dtype() == UPSWEEP_U64 ? UPSWEEP_U64 : UPSWEEP_I64);
+    std::int64_t count = 0;
+    const upsweep_array sum{&count, lengths.dtype(), UPSWEEP_HOST, 0, 0, nullptr, nullptr};
+    check(lib().reduce(nullptr, UPSWEEP_PLUS, &lengths.at().array, &sum));
+    // Where lengths are negative, or their sum beyond all memory, libupsweep says so.
+    const output to(std::max<std::int64_t>(count, 0), values.dtype());
+    const auto decode = [&] {
+        const gil_released others(count);
+        return lib().run_length_decode(nullptr, &values.at().array, &lengths.at().array, &to.at.array);
+    };
+    check(decode());
+    return values.finish(to.array);
+}
+
+nb::object integral_image(nb::handle x, nb::handle dtype, nb::handle out)
+{
+    constexpr const char* call = "integral_image";
+    const operand in(call, x);
+    if (in.rank() < 2)
+        refuse(PyExc_ValueError, call, "an image has rows and columns", "pass an array of two dimensions at least");
+    const auto asked = dtype_argument(call, dtype);
+    nb::object result;
+    if (out.is_none()) {
+        result = new_array(in.rank(), in.at().shape, asked ? *asked : reduce_dtype(UPSWEEP_PLUS, in.dtype()));
+    } else {
+        PyArrayObject* given = output_argument(call, out, in.rank(), in.at().shape);
+        if (asked && *asked != *dtype_of(PyArray_DESCR(given)))
+            refuse(PyExc_TypeError, call, "dtype is not that of out", "leave one of them out");
+        result = nb::borrow(out);
+    }
+    layout to;
+    describe(as_array(result), *dtype_of(PyArray_DESCR(as_array(result))), to);
+    const auto fold = [&] {
+        const gil_released others(in.count());
+        return lib().integral_image(nullptr, &in.at().array, &to.array);
+    };
+    check(fold());
+    return out.is_none() ? in.finish(std::move(result)) : result;
+}
+
+} // namespace
+
+void bind_shapes(nb::module_& m)
+{
+    m.def(
+        "segment_reduce", &segment_reduce, nb::arg(), nb::arg(), nb::arg("op"),
+        nb::sig(
+            "def segment_reduce(x: numpy.typing.ArrayLike, offsets: numpy.typing.ArrayLike, /, op: str | numpy.ufunc) "
+            "-> typing.Any"),
+        docs::segment_reduce);
+    m.def(
+        "segment_scan", &segment_scan, nb::arg(), nb::arg(), nb::arg("op"), nb::kw_only(), nb::arg("exclusive") = false,
+        nb::arg("initial") = nb::none(), nb::arg("dtype") = nb::none(), nb::arg("out") = nb::none(),
+        nb::sig("def segment_scan(x: numpy.typing.ArrayLike, offsets: numpy.typing.ArrayLike, " UPSWEEP_SCAN_OF_LINES),
+        docs::segment_scan);
+    m.def(
+        "reduce_by_key", &reduce_by_key, nb::arg(), nb::arg(), nb::arg("op"),
+        nb::sig(
+            "def reduce_by_key(keys: numpy.typing.ArrayLike, values: numpy.typing.ArrayLike, /, op: str | numpy.ufunc) "
+            "-> tuple[typing.Any, typing.Any]"),
+        docs::reduce_by_key);
+    m.def(
+        "scan_by_key", &scan_by_key, nb::arg(), nb::arg(), nb::arg("op"), nb::kw_only(), nb::arg("exclusive") = false,
+        nb::arg("initial") = nb::none(), nb::arg("dtype") = nb::none(), nb::arg("out") = nb::none(),
+        nb::sig("def scan_by_key(keys: numpy.typing.ArrayLike, values: numpy.typing.ArrayLike, " UPSWEEP_SCAN_OF_LINES),
+        docs::scan_by_key);
+    m.def("run_length_encode", &run_length_encode, nb::arg(),
+          nb::sig("def run_length_encode" UPSWEEP_X ") -> tuple[typing.Any, typing.Any]"), docs::run_length_encode);
+    m.def(
+        "run_length_decode", &run_length_decode, nb::arg(), nb::arg(),
+        nb::sig(
+            "def run_length_decode(values: numpy.typing.ArrayLike, lengths: numpy.typing.ArrayLike, /) -> typing.Any"),
+        docs::run_length_decode);
+    m.def("integral_image", &integral_image, nb::arg(), nb::kw_only(), nb::arg("dtype") = nb::none(),
+          nb::arg("out") = nb::none(), nb::sig("def integral_image" UPSWEEP_X ", *, " UPSWEEP_DTYPE ", " UPSWEEP_OUT),
+          docs::integral_image);
+}
+
+} // namespace upsweep::python

@@ -1,0 +1,40 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Reduce, scan and histogram of arrays, with the same bits everywhere.
+
+Every function takes NumPy's arrays as they lie in memory, whatever their strides, and folds them on all cores. The result of
+a fold of floating-point numbers depends on their number and order alone: not on the machine, the strides or the number of
+threads.
+"""
+from typing import TYPE_CHECKING
+
+from upsweep._core import (__version__, all, any, bincount, cummax, cummin, cumulative_prod, cumulative_sum, histogram,
+                           integral_image, max, mean, min, partial, prod, reduce, reduce_by_key, run_length_decode,
+                           run_length_encode, scan, scan_by_key, segment_reduce, segment_scan, sum)
+
+if TYPE_CHECKING:
+    from upsweep._histogram import Histogram, Outside
+    from upsweep._made_of_folds import rectangle_sum, var
+    from upsweep._targets import show_targets
+
+__all__ = ["Histogram", "Outside", "__version__", "all", "any", "bincount", "cummax", "cummin", "cumulative_prod",
+           "cumulative_sum", "histogram", "integral_image", "max", "mean", "min", "partial", "prod", "rectangle_sum",
+           "reduce", "reduce_by_key", "run_length_decode", "run_length_encode", "scan", "scan_by_key", "segment_reduce",
+           "segment_scan", "show_targets", "sum", "var"]
+
+# Imported when they are first asked for: they need NumPy, whose import takes longer than all else.
+_LATER = {"Histogram": "_histogram", "Outside": "_histogram", "rectangle_sum": "_made_of_folds", "show_targets": "_targets",
+          "var": "_made_of_folds"}
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module 'upsweep' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f"upsweep.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return __all__

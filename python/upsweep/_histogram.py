@@ -1,0 +1,142 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""What histograms are handed back as, and those whose bins are not so many of equal width."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from upsweep import _core
+from upsweep._interchange import adopt
+
+
+class Outside(NamedTuple):
+    """How many samples are in no bin."""
+
+    below: int
+    above: int
+    nan: int
+
+
+class _Bins:
+    """The axis of a histogram, as UHI describes it: bin k is [edges[k], edges[k + 1]), and the last one is closed."""
+
+    def __init__(self, edges: np.ndarray):
+        self.edges = edges
+
+    @property
+    def traits(self) -> Any:
+        return _Traits(circular=False, discrete=False)
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+    def __getitem__(self, k: int) -> tuple[float, float]:
+        if not -len(self) <= k < len(self):
+            raise IndexError(f"there is no bin {k}")
+        k %= len(self)
+        return float(self.edges[k]), float(self.edges[k + 1])
+
+    def __iter__(self):
+        return (self[k] for k in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Bins) and np.array_equal(self.edges, other.edges)
+
+
+class _Traits(NamedTuple):
+    circular: bool
+    discrete: bool
+
+
+class Histogram(tuple):
+    """The pair (counts, edges), as numpy.histogram gives it, and how many samples are in no bin.
+
+    It is a UHI PlottableHistogram, which matplotlib's packages (mplhep, hist) draw, and a notebook shows it as a picture.
+
+    Attributes
+    ----------
+    outside : Outside
+        How many samples are below the first bin, above the last one, or NaN.
+
+    Examples
+    --------
+    >>> import numpy as np, upsweep as us
+    >>> h = us.histogram(np.array([1.0, 2.0, 2.5, 9.0]), bins=2, range=(1, 3))
+    >>> h.values()
+    array([1., 2.])
+    >>> h.outside.above
+    1
+    """
+
+    outside: Outside
+
+    kind = "COUNT"
+
+    @property
+    def edges(self) -> Any:
+        return self[1]
+
+    @property
+    def axes(self) -> tuple[_Bins]:
+        return (_Bins(np.asarray(self[1])),)
+
+    def values(self) -> np.ndarray:
+        """The counts, or densities, as float64."""
+        return np.asarray(self[0], dtype=np.float64)
+
+    def variances(self) -> np.ndarray | None:
+        """Those of counts, which are the counts themselves; None for densities."""
+        return self.values() if np.asarray(self[0]).dtype.kind == "i" else None
+
+    def counts(self) -> np.ndarray | None:
+        """The counts as float64; None for densities."""
+        return self.variances()
+
+    def __repr__(self) -> str:
+        return f"Histogram(counts={self[0]!r}, edges={self[1]!r}, outside={self.outside!r})"
+
+    def __reduce__(self) -> Any:
+        return make, (self[0], self[1], *self.outside)
+
+    def _repr_html_(self) -> str:
+        from upsweep._picture import svg_of
+
+        return svg_of(self)
+
+
+def make(counts: Any, edges: Any, below: int, above: int, nan: int) -> Histogram:
+    result = tuple.__new__(Histogram, (counts, edges))
+    result.outside = Outside(below, above, nan)
+    return result
+
+
+def histogram(x: npt.ArrayLike, bins: Any, range: Any, weights: Any, density: bool) -> Histogram:
+    """The calls of upsweep.histogram that its own code leaves: edges, rules for edges, densities."""
+    if weights is not None:
+        raise NotImplementedError("histogram: weights are not counted yet; use numpy.histogram")
+    array, export = adopt("histogram", x)
+    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+        result = _core.histogram(array, int(bins), range)
+    else:
+        result = _core.histogram_between(array, _edges(array, bins, range))
+    if density:
+        counts, edges = result
+        width = np.diff(edges).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            result = make(counts / width / counts.sum(), edges, *result.outside)
+    if export is not None:
+        result = make(export(result[0]), export(result[1]), *result.outside)
+    return result
+
+
+def _edges(array: np.ndarray, bins: Any, range: Any) -> np.ndarray:
+    if isinstance(bins, str):
+        return np.histogram_bin_edges(array, bins, range)
+    edges = np.asarray(bins)
+    if edges.ndim != 1 or edges.size < 2:
+        raise ValueError("histogram: bins is neither a number, a word nor a sequence of two edges and more; pass one of these")
+    if edges.dtype.kind not in "biuf":
+        raise TypeError(f"histogram: edges of dtype {edges.dtype} have no order of numbers; pass numbers")
+    return edges

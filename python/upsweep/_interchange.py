@@ -1,0 +1,37 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Arrays that are not NumPy's: as what they are read, and how a result becomes an array of their kind.
+
+In this order: NumPy's own subclasses and what NumPy makes an array of (lists, numbers, memoryview, pandas.Series) give results
+of NumPy; an array of another library, told by ``__dlpack__``, is read where it lies and gives an array of that library.
+"""
+import sys
+
+import numpy as np
+
+_CPU_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
+
+
+def adopt(call, x):
+    """(array, export): a numpy.ndarray of the elements of x, and a function from NumPy's arrays to the kind of x, or None."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{call}: a mask says which elements there are, and would be ignored; "
+                        "pass x.compressed() or x.filled(value)")
+    if isinstance(x, (np.ndarray, np.generic)):
+        return np.asarray(x), None
+    if hasattr(x, "__dlpack__"):
+        device, number = x.__dlpack_device__()
+        if device not in _CPU_DEVICES:
+            raise TypeError(f"{call}: the array lies in memory of device {int(device)}:{number}, and this build reaches that "
+                            "of the host alone; copy it there")
+        return np.from_dlpack(x), _namespace_of(x).from_dlpack
+    if hasattr(x, "__cuda_array_interface__"):
+        raise TypeError(f"{call}: the array lies in memory of a GPU, and this build reaches that of the host alone; copy it "
+                        "there")
+    return np.asarray(x), None
+
+
+def _namespace_of(x):
+    """The library that x is of."""
+    if hasattr(x, "__array_namespace__"):
+        return x.__array_namespace__()
+    return sys.modules[type(x).__module__.partition(".")[0]]

@@ -1,0 +1,104 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""What is made of folds and of arithmetic by NumPy."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from upsweep import _core
+from upsweep._interchange import adopt
+
+
+def var(x: npt.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, correction: float = 0.0,
+        keepdims: bool = False) -> Any:
+    """Variance of all elements, or along axes.
+
+    The mean of the squares of the distances from the mean, in two passes: the distances are a temporary array as large as `x`.
+    Both folds have the bits of the canonical order.
+
+    Parameters
+    ----------
+    x : array
+    axis : int or tuple of ints, optional
+    correction : float
+        What is subtracted from the number of elements: 1 for the variance of what the elements are a sample of.
+    keepdims : bool
+        Keep the axes, with extent 1.
+
+    Returns
+    -------
+    scalar or array
+        Of the type of floating-point elements (float16 and bfloat16: computed in float32), float64 for integers.
+
+    Examples
+    --------
+    >>> import numpy as np, upsweep as us
+    >>> float(us.var(np.array([1.0, 2.0, 3.0, 6.0])))
+    3.5
+    """
+    array, export = adopt("var", x)
+    is_half = array.dtype.itemsize == 2 and array.dtype.kind not in "iu"
+    wide = array.astype(np.float32) if is_half else array
+    means = np.asarray(_core.mean(wide, axis=axis, keepdims=True))
+    count = math.prod(extent for extent, left in zip(wide.shape, means.shape) if extent != left)
+    distances = np.asarray(wide - means)
+    np.multiply(distances, distances, out=distances)
+    squares = _core.sum(distances, axis=axis, keepdims=keepdims)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = squares / squares.dtype.type(max(count - correction, 0))
+    if is_half:
+        result = result.astype(array.dtype)
+    return result if export is None else export(np.asarray(result))
+
+
+def rectangle_sum(integral: npt.ArrayLike, rows: tuple[Any, Any], columns: tuple[Any, Any], /) -> Any:
+    """Sum over rectangles of an image, from its `integral_image`.
+
+    Parameters
+    ----------
+    integral : array
+        What `integral_image` gives of the image.
+    rows, columns : (int, int) or pair of arrays of integers
+        Where the rectangle begins, and before which row and column it ends, as those of a slice; arrays for many rectangles at
+        once. 0 <= begin <= end <= extent.
+
+    Returns
+    -------
+    scalar or array
+        Three operations for each rectangle, whose errors are those of the four sums that it is made of.
+
+    Examples
+    --------
+    >>> import numpy as np, upsweep as us
+    >>> image = np.arange(12).reshape(3, 4)
+    >>> int(us.rectangle_sum(us.integral_image(image), (1, 3), (0, 2)))
+    26
+    >>> int(image[1:3, 0:2].sum())
+    26
+    """
+    array, export = adopt("rectangle_sum", integral)
+    if array.ndim < 2:
+        raise ValueError("rectangle_sum: an integral image has rows and columns; pass what integral_image gives")
+    bounds = []
+    for name, pair, extent in (("rows", rows, array.shape[-2]), ("columns", columns, array.shape[-1])):
+        begin, end = (np.asarray(bound) for bound in pair)
+        if begin.dtype.kind not in "iu" or end.dtype.kind not in "iu":
+            raise TypeError(f"rectangle_sum: {name} are no integers; pass where they begin and end")
+        if not (np.all(begin >= 0) and np.all(begin <= end) and np.all(end <= extent)):
+            raise ValueError(f"rectangle_sum: {name} are not within the {extent} of the image, or end before they begin; pass "
+                             "0 <= begin <= end <= extent")
+        bounds.append((begin.astype(np.int64), end.astype(np.int64)))
+    (top, bottom), (left, right) = bounds
+
+    def sum_before(row, column):
+        """Of all elements above this row and left of this column."""
+        is_none = (row == 0) | (column == 0)
+        if np.all(is_none):
+            return np.zeros(array.shape[:-2] + is_none.shape, array.dtype)
+        return np.where(is_none, array.dtype.type(0), array[..., np.maximum(row - 1, 0), np.maximum(column - 1, 0)])
+
+    result = sum_before(bottom, right) - sum_before(top, right) - sum_before(bottom, left) + sum_before(top, left)
+    return result[()] if export is None else export(np.asarray(result))
