@@ -26,7 +26,7 @@
     "density: bool = False) -> upsweep._histogram.Histogram"
 #define UPSWEEP_SCAN_OF_LINES                                                                                          \
     "/, op: str | numpy.ufunc, *, exclusive: bool = False, initial: typing.Any = None, " UPSWEEP_DTYPE ","             \
-                                                                                                       " " UPSWEEP_OUT
+    " " UPSWEEP_OUT
 
 namespace upsweep::python::docs {
 
@@ -295,7 +295,8 @@ bins : int, sequence of numbers, or str
 range : (float, float), optional
     Where bins of equal width begin and end. By default the least and the greatest sample.
 weights : array, optional
-    What each sample counts.
+    What each sample counts, in the shape of `x`. Floating-point sums are those of the real numbers, rounded once; sums of integers
+    are of 64 bits.
 density : bool
     Give counts divided by their sum and by the width of their bin.
 
@@ -303,7 +304,7 @@ Returns
 -------
 Histogram
     The pair (counts, edges) as numpy.histogram gives it, with the same samples in the same bins. Its attribute `outside` tells
-    how many samples are in no bin: below, above, or NaN.
+    how many samples are in no bin, or what they weigh: below, above, or NaN.
 
 Examples
 --------
@@ -323,6 +324,8 @@ Parameters
 ----------
 x : array
     Integers of one dimension, none of them negative.
+weights : array, optional
+    What each integer counts, as for `histogram`.
 minlength : int
     How many counts there are at least.
 

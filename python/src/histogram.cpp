@@ -2,10 +2,14 @@
 //
 // Histograms. The bins of most calls, so many of equal width, are made here; upsweep/_histogram.py has the others, and what is
 // handed back.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "array.hpp"
 #include "docs.hpp"
@@ -20,20 +24,6 @@ nb::handle of_module(const char* name)
 {
     return nb::object(nb::module_::import_("upsweep._histogram").attr(name)).release();
 }
-
-// Counters, which NumPy gives as signed numbers.
-struct counters {
-    nb::object array;
-    layout at;
-
-    explicit counters(std::int64_t bins)
-    {
-        npy_intp extent = bins;
-        array = nb::steal(PyArray_Zeros(1, &extent, descr_of(UPSWEEP_I64), 0));
-        check(array.ptr());
-        describe(as_array(array), UPSWEEP_U64, at);
-    }
-};
 
 struct range {
     double low;
@@ -83,45 +73,120 @@ range range_argument(const char* call, nb::handle of)
     return result;
 }
 
-// Edges as numpy.linspace computes them in this type. The last one is exact.
+// Edges as numpy.linspace computes them in type T: the last one is exact.
+template <class T, class Edge>
+void write_even_edges(T low, T high, std::int64_t bins, Edge* to)
+{
+    const T step = (high - low) / static_cast<T>(bins);
+    for (std::int64_t k = 0; k < bins; ++k)
+        to[k] = static_cast<Edge>(static_cast<T>(k) * step + low);
+    to[bins] = static_cast<Edge>(high);
+}
+
+// The same as an array.
 template <class T>
 nb::object even_edges(T low, T high, std::int64_t bins, upsweep_dtype dtype)
 {
     const std::int64_t count = bins + 1;
     nb::object edges = new_array(1, &count, dtype);
-    const T step = (high - low) / static_cast<T>(bins);
-    const auto write = [&]<class Edge>(Edge* to) {
-        for (std::int64_t k = 0; k < bins; ++k)
-            to[k] = static_cast<Edge>(static_cast<T>(k) * step + low);
-        to[bins] = static_cast<Edge>(high);
-    };
+    void* to = PyArray_DATA(as_array(edges));
     if (dtype == UPSWEEP_F32)
-        write(static_cast<float*>(PyArray_DATA(as_array(edges))));
+        write_even_edges(low, high, bins, static_cast<float*>(to));
     else
-        write(static_cast<double*>(PyArray_DATA(as_array(edges))));
+        write_even_edges(low, high, bins, static_cast<double*>(to));
     return edges;
 }
 
-// Counts, and what was in no bin.
-void count_between(const operand& in, const nb::object& edges, const counters& to, upsweep_outside& outside)
+// The type in which weights are summed.
+upsweep_dtype sum_dtype(upsweep_dtype weights)
 {
-    const nb::object doubles = copy_as(as_array(edges), UPSWEEP_F64);
-    const auto* first = static_cast<const double*>(PyArray_DATA(as_array(doubles)));
-    const auto count = static_cast<std::uint64_t>(PyArray_SIZE(as_array(doubles)));
-    const auto fill = [&] {
-        const gil_released others(in.count());
-        return lib().histogram_edges(nullptr, &in.at().array, first, count, &to.at.array, &outside);
-    };
-    check(fill());
+    if (is_float(weights))
+        return weights == UPSWEEP_F64 ? UPSWEEP_F64 : UPSWEEP_F32;
+    return weights >= UPSWEEP_U8 ? UPSWEEP_U64 : UPSWEEP_I64;
 }
 
-nb::object finish(const operand& in, nb::object counts, nb::object edges, const upsweep_outside& outside)
-{
-    static const nb::handle make = of_module("make");
-    return make(in.finish(std::move(counts)), in.finish(std::move(edges)), outside.below, outside.above, outside.nan);
-}
+// Zeros, described for a call.
+struct zeros {
+    nb::object array;
+    layout at;
 
-nb::object histogram_even(const operand& in, std::int64_t bins, nb::handle range_given)
+    zeros(std::int64_t count, upsweep_dtype shown, upsweep_dtype dtype)
+    {
+        npy_intp extent = count;
+        array = nb::steal(PyArray_Zeros(1, &extent, descr_of(shown), 0));
+        check(array.ptr());
+        describe(as_array(array), dtype, at);
+    }
+};
+
+// What is counted, or summed where there are weights: one number a bin, and what is in none. NumPy gives counts as signed numbers.
+class tally {
+public:
+    tally(const operand& in, const operand* weights, std::int64_t bins)
+        : in_(in), weights_(weights),
+          bins_(weights == nullptr ? zeros(bins, UPSWEEP_I64, UPSWEEP_U64)
+                                   : zeros(bins, sum_dtype(weights->dtype()), sum_dtype(weights->dtype())))
+    {
+    }
+
+    void add_even(range over)
+    {
+        run([&](const upsweep_array* beside) {
+            return weights_ == nullptr
+                       ? lib().histogram_even(nullptr, &in_.at().array, over.low, over.high, &bins_.at.array, &outside_)
+                       : lib().weighted_histogram_even(nullptr, &in_.at().array, &weights_->at().array, over.low,
+                                                       over.high, &bins_.at.array, beside);
+        });
+    }
+    void add_between(std::span<const double> edges)
+    {
+        run([&](const upsweep_array* beside) {
+            return weights_ == nullptr
+                       ? lib().histogram_edges(nullptr, &in_.at().array, edges.data(), edges.size(), &bins_.at.array,
+                                               &outside_)
+                       : lib().weighted_histogram_edges(nullptr, &in_.at().array, &weights_->at().array, edges.data(),
+                                                        edges.size(), &bins_.at.array, beside);
+        });
+    }
+    const nb::object& bins() const { return bins_.array; }
+
+    // As upsweep.Histogram.
+    nb::object finish(nb::object edges) const
+    {
+        static const nb::handle make = of_module("make");
+        nb::object bins = in_.finish(bins_.array);
+        edges = in_.finish(std::move(edges));
+        if (weights_ == nullptr)
+            return make(bins, edges, outside_.below, outside_.above, outside_.nan);
+        return make(bins, edges, beside_[0], beside_[1], beside_[2]);
+    }
+
+private:
+    template <class F>
+    void run(F f)
+    {
+        if (weights_ == nullptr)
+            return check(alone(f, nullptr));
+        const upsweep_dtype sum = bins_.at.array.dtype;
+        const zeros beside(3, sum, sum);
+        check(alone(f, &beside.at.array));
+        beside_ = beside.array.attr("tolist")();
+    }
+    template <class F>
+    upsweep_status alone(F f, const upsweep_array* beside) const
+    {
+        const gil_released others(in_.count());
+        return f(beside);
+    }
+
+    const operand& in_;
+    const operand* weights_;
+    zeros bins_;
+    upsweep_outside outside_{0, 0, 0};
+    nb::object beside_;
+};
+
+nb::object histogram_even(const operand& in, const operand* weights, std::int64_t bins, nb::handle range_given)
 {
     if (bins < 1)
         refuse(PyExc_ValueError, "histogram", "there are no bins", "pass bins=1 or more");
@@ -131,47 +196,55 @@ nb::object histogram_even(const operand& in, std::int64_t bins, nb::handle range
         over.low -= 0.5;
         over.high += 0.5;
     }
-    const counters to(bins);
-    upsweep_outside outside{0, 0, 0};
+    tally to(in, weights, bins);
     if (finds_range && in.dtype() == UPSWEEP_F32 && in.count() != 0) {
         // NumPy computes these edges in the type of the samples.
-        const nb::object edges =
-            even_edges(static_cast<float>(over.low), static_cast<float>(over.high), bins, UPSWEEP_F32);
-        count_between(in, edges, to, outside);
-        return finish(in, to.array, edges, outside);
+        const auto low = static_cast<float>(over.low);
+        const auto high = static_cast<float>(over.high);
+        std::vector<double> edges(static_cast<std::size_t>(bins) + 1);
+        write_even_edges(low, high, bins, edges.data());
+        to.add_between(edges);
+        return to.finish(even_edges(low, high, bins, UPSWEEP_F32));
     }
+    to.add_even(over);
     const bool has_float_edges = in.dtype() == UPSWEEP_F32 || is_half(in.dtype());
-    const auto fill = [&] {
-        const gil_released others(in.count());
-        return lib().histogram_even(nullptr, &in.at().array, over.low, over.high, &to.at.array, &outside);
-    };
-    check(fill());
-    return finish(in, to.array, even_edges(over.low, over.high, bins, has_float_edges ? UPSWEEP_F32 : UPSWEEP_F64),
-                  outside);
+    return to.finish(even_edges(over.low, over.high, bins, has_float_edges ? UPSWEEP_F32 : UPSWEEP_F64));
 }
 
 nb::object histogram(nb::handle x, nb::handle bins, nb::handle range, nb::handle weights, bool density)
 {
-    const bool is_count = PyLong_CheckExact(bins.ptr());
-    if (!is_count || !weights.is_none() || density) {
+    if (!PyLong_CheckExact(bins.ptr()) || !weights.is_none() || density) {
         static const nb::handle other = of_module("histogram");
         return other(x, bins, range, weights, density);
     }
     const operand in("histogram", x);
-    return histogram_even(in, nb::cast<std::int64_t>(bins), range);
+    return histogram_even(in, nullptr, nb::cast<std::int64_t>(bins), range);
 }
 
-// For upsweep/_histogram.py: edges is an array of one dimension.
-nb::object histogram_between(nb::handle x, nb::object edges)
+// --- for upsweep/_histogram.py: samples and weights are arrays of NumPy, of the same shape ----------------------------------------
+
+nb::object weighted_histogram(nb::handle x, std::int64_t bins, nb::handle range, nb::handle weights)
 {
     const operand in("histogram", x);
-    const counters to(PyArray_SIZE(as_array(edges)) - 1);
-    upsweep_outside outside{0, 0, 0};
-    count_between(in, edges, to, outside);
-    return finish(in, to.array, std::move(edges), outside);
+    const operand each("histogram", weights);
+    return histogram_even(in, &each, bins, range);
 }
 
-nb::object bincount(nb::handle x, std::int64_t minlength)
+// `edges` has one dimension.
+nb::object histogram_between(nb::handle x, nb::object edges, nb::handle weights)
+{
+    const operand in("histogram", x);
+    std::optional<operand> each;
+    if (!weights.is_none())
+        each.emplace("histogram", weights);
+    tally to(in, each ? &*each : nullptr, PyArray_SIZE(as_array(edges)) - 1);
+    const nb::object doubles = copy_as(as_array(edges), UPSWEEP_F64);
+    to.add_between(std::span(static_cast<const double*>(PyArray_DATA(as_array(doubles))),
+                             static_cast<std::size_t>(PyArray_SIZE(as_array(doubles)))));
+    return to.finish(std::move(edges));
+}
+
+nb::object bincount(nb::handle x, nb::handle weights, std::int64_t minlength)
 {
     const operand in("bincount", x);
     if (in.rank() != 1)
@@ -190,16 +263,16 @@ nb::object bincount(nb::handle x, std::int64_t minlength)
             refuse(PyExc_ValueError, "bincount", "there are numbers of 2**53 and more", "subtract the least one");
         bins = std::max(bins, static_cast<std::int64_t>(over.high) + 1);
     }
-    const counters to(bins);
-    if (in.count() != 0) {
-        upsweep_outside outside{0, 0, 0};
-        const auto fill = [&] {
-            const gil_released others(in.count());
-            return lib().histogram_even(nullptr, &in.at().array, 0, static_cast<double>(bins), &to.at.array, &outside);
-        };
-        check(fill());
+    std::optional<operand> each;
+    if (!weights.is_none()) {
+        each.emplace("bincount", weights);
+        if (each->rank() != 1)
+            refuse(PyExc_ValueError, "bincount", "the weights have not one dimension", "pass weights.ravel()");
     }
-    return in.finish(to.array);
+    tally to(in, each ? &*each : nullptr, bins);
+    if (bins != 0)
+        to.add_even({0, static_cast<double>(bins)});
+    return in.finish(to.bins());
 }
 
 } // namespace
@@ -209,9 +282,18 @@ void bind_histograms(nb::module_& m)
     m.def("histogram", &histogram, nb::arg(), nb::arg("bins") = 10, nb::arg("range") = nb::none(), nb::kw_only(),
           nb::arg("weights") = nb::none(), nb::arg("density") = false, nb::sig(UPSWEEP_HISTOGRAM_SIGNATURE),
           docs::histogram);
-    m.def("histogram_between", &histogram_between, nb::arg(), nb::arg(), "A histogram with bins between these edges.");
-    m.def("bincount", &bincount, nb::arg(), nb::kw_only(), nb::arg("minlength") = 0,
-          nb::sig("def bincount" UPSWEEP_X ", *, minlength: int = 0) -> typing.Any"), docs::bincount);
+    m.def("weighted_histogram", &weighted_histogram, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
+          nb::sig("def weighted_histogram(x: numpy.ndarray, bins: int, range: typing.Any, weights: numpy.ndarray, /) "
+                  "-> upsweep._histogram.Histogram"),
+          "A histogram of weights in so many bins of equal width.");
+    m.def("histogram_between", &histogram_between, nb::arg(), nb::arg(), nb::arg().none(),
+          nb::sig("def histogram_between(x: numpy.ndarray, edges: numpy.ndarray, weights: numpy.ndarray | None, /) -> "
+                  "upsweep._histogram.Histogram"),
+          "A histogram with bins between these edges.");
+    m.def("bincount", &bincount, nb::arg(), nb::arg("weights") = nb::none(), nb::arg("minlength") = 0,
+          nb::sig("def bincount" UPSWEEP_X ", weights: numpy.typing.ArrayLike | None = None, minlength: int = 0) -> "
+                  "typing.Any"),
+          docs::bincount);
 }
 
 } // namespace upsweep::python

@@ -93,6 +93,8 @@ void open_library()
     find(to.scan, "upsweep_scan");
     find(to.histogram_even, "upsweep_histogram_even");
     find(to.histogram_edges, "upsweep_histogram_edges");
+    find(to.weighted_histogram_even, "upsweep_weighted_histogram_even");
+    find(to.weighted_histogram_edges, "upsweep_weighted_histogram_edges");
     find(to.reduce_axis, "upsweep_reduce_axis");
     find(to.mean_axis, "upsweep_mean_axis");
     find(to.scan_axis, "upsweep_scan_axis");

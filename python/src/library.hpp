@@ -22,6 +22,8 @@ struct library {
     decltype(&upsweep_scan) scan;
     decltype(&upsweep_histogram_even) histogram_even;
     decltype(&upsweep_histogram_edges) histogram_edges;
+    decltype(&upsweep_weighted_histogram_even) weighted_histogram_even;
+    decltype(&upsweep_weighted_histogram_edges) weighted_histogram_edges;
     decltype(&upsweep_reduce_axis) reduce_axis;
     decltype(&upsweep_mean_axis) mean_axis;
     decltype(&upsweep_scan_axis) scan_axis;

@@ -15,7 +15,8 @@ NB_MODULE(_core, m)
         throw nb::import_error(failure.what());
     }
     m.doc() = "What libupsweep does for NumPy's arrays.";
-    m.attr("__version__") = lib().version();
+    m.def(
+        "version", [] { return lib().version(); }, "The version of the library.");
     m.def(
         "cpu_isa", [] { return lib().cpu_isa(); }, "The level of the instruction set of the library that was opened.");
     m.def(

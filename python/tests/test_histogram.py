@@ -1,4 +1,5 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+import math
 import pickle
 import xml.etree.ElementTree
 
@@ -87,6 +88,45 @@ def test_density():
     h = us.histogram(x, [-4, -1, 0, 3], density=True)
     assert same_bits(h[0], np.histogram(x, [-4, -1, 0, 3], density=True)[0])
     assert h.variances() is None and h.outside.below == np.count_nonzero(x < -4)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "float16", "int8", "int64", "uint16", "bool"))
+def test_weights(dtype):
+    """Sums of floats are those of the real numbers, rounded once."""
+    x = random(5000, "float32")
+    weights = random(5000, dtype)
+    for bins, edges in ((7, np.histogram_bin_edges(x, 7, (-2, 3))), ([-2, 0, 3], np.array([-2.0, 0, 3]))):
+        h = us.histogram(x, bins, (-2, 3) if bins == 7 else None, weights=weights)
+        where = np.searchsorted(edges, x, side="right")
+        where[x == edges[-1]] = len(edges) - 1
+        groups = [weights[where == k] for k in range(len(edges) + 1)]
+        if weights.dtype.kind == "f":
+            kind = np.dtype(np.float64 if dtype == "float64" else np.float32)
+            want = [kind.type(math.fsum(group.tolist())) for group in groups]
+        else:
+            kind = np.dtype(np.uint64 if dtype.startswith("u") else np.int64)
+            want = [group.sum(dtype=kind) for group in groups]
+        assert same_bits(h[0], np.array(want[1:-1], kind))
+        assert h.outside.below == want[0] and h.outside.above == want[-1]
+    if dtype == "float64":
+        np.testing.assert_allclose(us.histogram(x, 9, weights=weights)[0], np.histogram(x, 9, weights=weights)[0], rtol=1e-9)
+        np.testing.assert_allclose(us.histogram(x, 9, weights=weights, density=True)[0],
+                                   np.histogram(x, 9, weights=weights, density=True)[0], rtol=1e-9)
+        np.testing.assert_allclose(us.bincount(np.arange(5000) // 9, weights), np.bincount(np.arange(5000) // 9, weights),
+                                   rtol=1e-9)
+        assert us.histogram(np.full(3, np.nan), 2, (0, 1), weights=np.array([1.0, 2, 4])).outside.nan == 7
+
+
+def test_weights_that_are_refused():
+    x = np.arange(6.0).reshape(2, 3)
+    for wrong, error in ((np.ones(6), ValueError), (np.ones((3, 2)), ValueError), (np.ones((2, 3), complex), TypeError)):
+        with pytest.raises(error):
+            us.histogram(x, 3, weights=wrong)
+    with pytest.raises(ValueError):
+        us.bincount(np.array([1, 2]), np.ones(3))
+    with pytest.raises(ValueError):
+        us.bincount(np.array([1, 2]), np.ones((2, 1)))
+    assert us.bincount(np.array([1, 2]), [0.5, 2]).tolist() == [0, 0.5, 2]
 
 
 def test_bincount():

@@ -20,7 +20,7 @@ def distribution():
 
 
 def test_version(distribution):
-    assert us.__version__ == distribution.version == us._core.__version__
+    assert us.__version__ == distribution.version == us._core.version()
 
 
 def test_tags(distribution):

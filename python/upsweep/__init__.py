@@ -5,16 +5,17 @@ Every function takes NumPy's arrays as they lie in memory, whatever their stride
 a fold of floating-point numbers depends on their number and order alone: not on the machine, the strides or the number of
 threads.
 """
-from typing import TYPE_CHECKING
+from upsweep._core import (all, any, bincount, cummax, cummin, cumulative_prod, cumulative_sum, histogram, integral_image,
+                           max, mean, min, partial, prod, reduce, reduce_by_key, run_length_decode, run_length_encode, scan,
+                           scan_by_key, segment_reduce, segment_scan, sum, version)
 
-from upsweep._core import (__version__, all, any, bincount, cummax, cummin, cumulative_prod, cumulative_sum, histogram,
-                           integral_image, max, mean, min, partial, prod, reduce, reduce_by_key, run_length_decode,
-                           run_length_encode, scan, scan_by_key, segment_reduce, segment_scan, sum)
-
+TYPE_CHECKING = False  # as typing has it, whose import takes as long as that of the library
 if TYPE_CHECKING:
     from upsweep._histogram import Histogram, Outside
     from upsweep._made_of_folds import rectangle_sum, var
     from upsweep._targets import show_targets
+
+__version__ = version()
 
 __all__ = ["Histogram", "Outside", "__version__", "all", "any", "bincount", "cummax", "cummin", "cumulative_prod",
            "cumulative_sum", "histogram", "integral_image", "max", "mean", "min", "partial", "prod", "rectangle_sum",
@@ -26,7 +27,7 @@ _LATER = {"Histogram": "_histogram", "Outside": "_histogram", "rectangle_sum": "
           "var": "_made_of_folds"}
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> object:
     if name not in _LATER:
         raise AttributeError(f"module 'upsweep' has no attribute {name!r}")
     import importlib
@@ -36,5 +37,5 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__

@@ -2,6 +2,7 @@
 """What histograms are handed back as, and those whose bins are not so many of equal width."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +13,11 @@ from upsweep._interchange import adopt
 
 
 class Outside(NamedTuple):
-    """How many samples are in no bin."""
+    """How many samples are in no bin, or what they weigh."""
 
-    below: int
-    above: int
-    nan: int
+    below: float
+    above: float
+    nan: float
 
 
 class _Bins:
@@ -38,7 +39,7 @@ class _Bins:
         k %= len(self)
         return float(self.edges[k]), float(self.edges[k + 1])
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[float, float]]:
         return (self[k] for k in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
@@ -50,7 +51,7 @@ class _Traits(NamedTuple):
     discrete: bool
 
 
-class Histogram(tuple):
+class Histogram(tuple[Any, Any]):
     """The pair (counts, edges), as numpy.histogram gives it, and how many samples are in no bin.
 
     It is a UHI PlottableHistogram, which matplotlib's packages (mplhep, hist) draw, and a notebook shows it as a picture.
@@ -70,9 +71,12 @@ class Histogram(tuple):
     1
     """
 
-    outside: Outside
-
+    _outside: tuple[Any, Any, Any]
     kind = "COUNT"
+
+    @property
+    def outside(self) -> Outside:
+        return Outside(*self._outside)
 
     @property
     def edges(self) -> Any:
@@ -98,7 +102,7 @@ class Histogram(tuple):
         return f"Histogram(counts={self[0]!r}, edges={self[1]!r}, outside={self.outside!r})"
 
     def __reduce__(self) -> Any:
-        return make, (self[0], self[1], *self.outside)
+        return make, (self[0], self[1], *self._outside)
 
     def _repr_html_(self) -> str:
         from upsweep._picture import svg_of
@@ -106,21 +110,26 @@ class Histogram(tuple):
         return svg_of(self)
 
 
-def make(counts: Any, edges: Any, below: int, above: int, nan: int) -> Histogram:
+def make(counts: Any, edges: Any, below: Any, above: Any, nan: Any) -> Histogram:
     result = tuple.__new__(Histogram, (counts, edges))
-    result.outside = Outside(below, above, nan)
+    result._outside = below, above, nan
     return result
 
 
 def histogram(x: npt.ArrayLike, bins: Any, range: Any, weights: Any, density: bool) -> Histogram:
-    """The calls of upsweep.histogram that its own code leaves: edges, rules for edges, densities."""
-    if weights is not None:
-        raise NotImplementedError("histogram: weights are not counted yet; use numpy.histogram")
+    """The calls of upsweep.histogram that its own code leaves: edges, rules for edges, weights, densities."""
     array, export = adopt("histogram", x)
-    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+    if weights is not None:
+        weights, _ = adopt("histogram", weights)
+        if weights.shape != array.shape:
+            raise ValueError(f"histogram: weights of shape {weights.shape} for samples of shape {array.shape}; pass one "
+                             "weight a sample")
+    if not isinstance(bins, (int, np.integer)) or isinstance(bins, bool):
+        result = _core.histogram_between(array, _edges(array, bins, range, weights), weights)
+    elif weights is None:
         result = _core.histogram(array, int(bins), range)
     else:
-        result = _core.histogram_between(array, _edges(array, bins, range))
+        result = _core.weighted_histogram(array, int(bins), range, weights)
     if density:
         counts, edges = result
         width = np.diff(edges).astype(np.float64)
@@ -131,9 +140,9 @@ def histogram(x: npt.ArrayLike, bins: Any, range: Any, weights: Any, density: bo
     return result
 
 
-def _edges(array: np.ndarray, bins: Any, range: Any) -> np.ndarray:
+def _edges(array: np.ndarray, bins: Any, range: Any, weights: np.ndarray | None) -> np.ndarray:
     if isinstance(bins, str):
-        return np.histogram_bin_edges(array, bins, range)
+        return np.histogram_bin_edges(array, bins, range, weights)
     edges = np.asarray(bins)
     if edges.ndim != 1 or edges.size < 2:
         raise ValueError("histogram: bins is neither a number, a word nor a sequence of two edges and more; pass one of these")

@@ -4,14 +4,17 @@
 In this order: NumPy's own subclasses and what NumPy makes an array of (lists, numbers, memoryview, pandas.Series) give results
 of NumPy; an array of another library, told by ``__dlpack__``, is read where it lies and gives an array of that library.
 """
+from __future__ import annotations
+
 import sys
+from typing import Any
 
 import numpy as np
 
 _CPU_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
 
 
-def adopt(call, x):
+def adopt(call: str, x: Any) -> tuple[Any, Any]:
     """(array, export): a numpy.ndarray of the elements of x, and a function from NumPy's arrays to the kind of x, or None."""
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{call}: a mask says which elements there are, and would be ignored; "
@@ -30,7 +33,7 @@ def adopt(call, x):
     return np.asarray(x), None
 
 
-def _namespace_of(x):
+def _namespace_of(x: Any) -> Any:
     """The library that x is of."""
     if hasattr(x, "__array_namespace__"):
         return x.__array_namespace__()

@@ -93,7 +93,7 @@ def rectangle_sum(integral: npt.ArrayLike, rows: tuple[Any, Any], columns: tuple
         bounds.append((begin.astype(np.int64), end.astype(np.int64)))
     (top, bottom), (left, right) = bounds
 
-    def sum_before(row, column):
+    def sum_before(row: Any, column: Any) -> Any:
         """Of all elements above this row and left of this column."""
         is_none = (row == 0) | (column == 0)
         if np.all(is_none):

@@ -3,7 +3,7 @@
 from upsweep import _core
 
 
-def show_targets():
+def show_targets() -> None:
     """Print what folds: the library that was opened for this CPU, its threads, and the GPU.
 
     Examples
@@ -15,6 +15,6 @@ def show_targets():
     cuda  ...
     """
     gpu = _core.gpu_name()
-    print(f"upsweep {_core.__version__}")
+    print(f"upsweep {_core.version()}")
     print(f"cpu   {_core.cpu_isa()}, {_core.cpu_threads()} threads")
     print(f"cuda  {gpu if gpu is not None else f'none: {_core.last_error()}'}")

@@ -208,6 +208,19 @@ UPSWEEP_API upsweep_status upsweep_histogram_letters(upsweep_context* context, c
                                                      uint64_t group, const upsweep_array* counts,
                                                      upsweep_outside* outside);
 
+/* Adds up, for each bin, the weights of the samples in it: as many weights as samples, in the same order. The sums are i64 of bool
+ * and signed weights, u64 of unsigned ones (both modulo 2^64), f64 of f64, and f32 of all other floating-point ones; a sum of
+ * floating-point numbers is that of the real numbers, rounded once. Overwrites the sums, one a bin, and `outside`, three of
+ * the same type: the weights of samples below, above and NaN. Samples are in the bins of the calls above; those that are no f32 or
+ * f64, and weights that are not of the type of their sums, are copied. A context of a GPU gives UPSWEEP_UNSUPPORTED. */
+UPSWEEP_API upsweep_status upsweep_weighted_histogram_even(upsweep_context* context, const upsweep_array* in,
+                                                           const upsweep_array* weights, double lo, double hi,
+                                                           const upsweep_array* sums, const upsweep_array* outside);
+UPSWEEP_API upsweep_status upsweep_weighted_histogram_edges(upsweep_context* context, const upsweep_array* in,
+                                                            const upsweep_array* weights, const double* edges,
+                                                            uint64_t edge_count, const upsweep_array* sums,
+                                                            const upsweep_array* outside);
+
 /* --- rows and columns, segments, runs of keys ------------------------------------------------------------------------ */
 
 /* Each line along an axis, each segment and each run is an array of its own: its result has the bits of upsweep_reduce or

@@ -7,6 +7,7 @@ Samples are adversarial: on every edge, one unit in the last place beside it, fa
 that edges are no round numbers, collapse when rounded, or overflow. The inputs are new in every run.
 """
 import ctypes
+import math
 import sys
 import warnings
 
@@ -15,7 +16,7 @@ import numpy as np
 import samples
 from checks import case, refused, require, run
 from fold_order import FLOATS, STORAGE, convert
-from library import DTYPES, INVALID_ARGUMENT, OK, UNSUPPORTED, Guarded, Outside, cpu
+from library import DTYPES, INVALID_ARGUMENT, OK, UNSUPPORTED, Guarded, Outside, cpu, line
 
 THREADS = (1, 2, 3, 8)
 
@@ -273,6 +274,74 @@ def letters(libs, rng, on=cpu):
                 lib.counter_destroy(counter)
 
 
+def sum_dtype(weights):
+    """The type in which weights are summed."""
+    if weights in FLOATS:
+        return "f64" if weights == "f64" else "f32"
+    return "u64" if weights.startswith("u") else "i64"
+
+
+def weights(libs, rng):
+    """Each sum is that of the real numbers, rounded once, or exact modulo 2^64. Bins are those of the counts."""
+    for dtype in DTYPES:
+        of_weights = str(rng.choice(list(DTYPES)))
+        n = int(rng.integers(0, 3000))
+        x = samples.near(rng, dtype, n, -4, 9) if dtype in FLOATS else samples.raw(rng, dtype, n)
+        w = samples.mixed(rng, of_weights, n) if of_weights in FLOATS else samples.raw(rng, of_weights, n)
+        sums = sum_dtype(of_weights)
+        wide = convert(w, of_weights, "f64" if sums.startswith("f") else sums)
+        edges = np.array([-3.0, -0.5, 0.0, 1.75, 90.0])
+        values = comparable(x, dtype, True)
+        where = np.searchsorted(edges, values, side="right")
+        where[values == edges[-1]] = len(edges) - 1
+        where[np.isnan(values)] = len(edges) + 1
+        groups = [wide[where == k] for k in range(len(edges) + 2)]
+        with np.errstate(all="ignore"):
+            want = [np.array(exact_sum(group), wide.dtype).astype(STORAGE[sums]) for group in groups]
+        for lib in libs:
+            for on in (cpu(1), cpu(3)):
+                out, beside = Guarded(sums, len(edges) - 1), Guarded(sums, 3)
+                array_of = lambda guarded: line(guarded.pointer, DTYPES[sums], len(guarded.array))
+                status = lib.c.weighted_histogram_edges(
+                    lib.context(on)[1], line(x.ctypes.data, DTYPES[dtype], n), line(w.ctypes.data, DTYPES[of_weights], n),
+                    edges.ctypes.data, len(edges), array_of(out), array_of(beside))
+                with case():
+                    what = f"{lib.isa}, {on}: weights of {of_weights} in bins of {dtype}"
+                    require(status == OK, f"{what}: {lib.message()}")
+                    require(np.array_equal(out.array, want[1:-2], equal_nan=True), f"{what}: {out.array}, not {want[1:-2]}")
+                    others = [want[0], want[-2], want[-1]]
+                    require(np.array_equal(beside.array, others, equal_nan=True), f"{what}: {beside.array}, not {others}")
+
+
+def exact_sum(numbers):
+    if numbers.dtype.kind != "f":
+        return numbers.sum(dtype=numbers.dtype)
+    if not np.isfinite(numbers).all():
+        return numbers[~np.isfinite(numbers)].sum()
+    try:
+        return math.fsum(numbers.tolist())
+    except OverflowError:  # only on the way: halves of them do not
+        return 2 * math.fsum((numbers / 2).tolist())
+
+
+def refusals_of_weights(libs, rng):
+    """Nothing is written where arrays do not agree."""
+    x, w = np.zeros(10, np.float32), np.ones(10, np.float64)
+    for lib in libs:
+        def refuse(what, weight_count, sums, beside_count, *words, edges=(0.0, 1.0, 2.0)):
+            out, beside, edges = Guarded(sums, 2), Guarded(sums, 3), np.array(edges)
+            status = lib.c.weighted_histogram_edges(
+                lib.context(cpu(1))[1], line(x.ctypes.data, DTYPES["f32"], 10), line(w.ctypes.data, DTYPES["f64"], weight_count),
+                edges.ctypes.data, len(edges), line(out.pointer, DTYPES[sums], 2), line(beside.pointer, DTYPES[sums], beside_count))
+            refused(lib, what, status, INVALID_ARGUMENT, out, *words)
+            refused(lib, what, status, INVALID_ARGUMENT, beside, *words)
+
+        refuse("too few weights", 9, "f64", 3, "9 weights for 10 samples")
+        refuse("sums of another type", 10, "f32", 3, "f32", "f64")
+        refuse("no room for what is outside", 10, "f64", 2, "three elements")
+        refuse("edges that descend", 10, "f64", 3, "ascending", edges=(0.0, 2.0, 1.0))
+
+
 def refusals_of_counters(libs, rng, on=cpu):
     """What is no counter, or null, gets a message; what a failed call would create or write is left as it was."""
     f32, x, edges = DTYPES["f32"], np.zeros(10, np.float32), np.array([0, 1, 1], np.float64)
@@ -353,4 +422,4 @@ def refusals(libs, rng):
 
 if __name__ == "__main__":
     sys.exit(run(__doc__, (even_bins, distributions, numpy_agrees, given_edges, counters, pieces, letters,
-                                refusals_of_counters, refusals)))
+                                weights, refusals_of_weights, refusals_of_counters, refusals)))

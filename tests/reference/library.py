@@ -108,6 +108,8 @@ _SIGNATURES = {
     "upsweep_histogram_even": (_int, [_pointer, _array, _double, _double, _array, _pointer]),
     "upsweep_histogram_edges": (_int, [_pointer, _array, _pointer, _u64, _array, _pointer]),
     "upsweep_histogram_letters": (_int, [_pointer, _array, _u64, _array, _pointer]),
+    "upsweep_weighted_histogram_even": (_int, [_pointer, _array, _array, _double, _double, _array, _array]),
+    "upsweep_weighted_histogram_edges": (_int, [_pointer, _array, _array, _pointer, _u64, _array, _array]),
     "upsweep_counter_create_even": (_int, [_pointer, _int, _double, _double, _u64, _pointer]),
     "upsweep_counter_create_edges": (_int, [_pointer, _int, _pointer, _u64, _pointer]),
     "upsweep_counter_create_letters": (_int, [_pointer, _u64, _pointer]),
