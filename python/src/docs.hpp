@@ -3,34 +3,18 @@
 
 // What help() and the stubs show. The examples are run by the tests.
 
-#define UPSWEEP_X "(x: numpy.typing.ArrayLike, /"
-#define UPSWEEP_AXES "axis: int | tuple[int, ...] | None = None"
-#define UPSWEEP_AXIS "axis: int | None = None"
-#define UPSWEEP_DTYPE "dtype: numpy.typing.DTypeLike | None = None"
-#define UPSWEEP_OUT "out: numpy.ndarray | None = None) -> typing.Any"
-#define UPSWEEP_SUM_SIGNATURE(NAME)                                                                                    \
-    "def " NAME UPSWEEP_X ", *, " UPSWEEP_AXES ", " UPSWEEP_DTYPE ", keepdims: bool = False, " UPSWEEP_OUT
-#define UPSWEEP_MIN_SIGNATURE(NAME) "def " NAME UPSWEEP_X ", *, " UPSWEEP_AXES ", keepdims: bool = False, " UPSWEEP_OUT
-#define UPSWEEP_CUMULATIVE_SIGNATURE(NAME)                                                                             \
-    "def " NAME UPSWEEP_X ", *, " UPSWEEP_AXIS ", " UPSWEEP_DTYPE ", include_initial: bool = False, " UPSWEEP_OUT
-#define UPSWEEP_CUMMIN_SIGNATURE(NAME) "def " NAME UPSWEEP_X ", *, " UPSWEEP_AXIS ", " UPSWEEP_OUT
-#define UPSWEEP_REDUCE_SIGNATURE                                                                                       \
-    "def reduce" UPSWEEP_X ", op: str | numpy.ufunc, *, " UPSWEEP_AXES ", identity: typing.Any = None, " UPSWEEP_DTYPE \
-    ", keepdims: bool = False, " UPSWEEP_OUT
-#define UPSWEEP_SCAN_SIGNATURE                                                                                         \
-    "def scan" UPSWEEP_X ", op: str | numpy.ufunc, *, " UPSWEEP_AXIS ", exclusive: bool = False, "                     \
-    "reverse: bool = False, initial: typing.Any = None, " UPSWEEP_DTYPE ", " UPSWEEP_OUT
-#define UPSWEEP_HISTOGRAM_SIGNATURE                                                                                    \
-    "def histogram" UPSWEEP_X ", bins: int | str | numpy.typing.ArrayLike = 10, "                                      \
-    "range: tuple[float, float] | None = None, *, weights: numpy.typing.ArrayLike | None = None, "                     \
-    "density: bool = False) -> upsweep._histogram.Histogram"
-#define UPSWEEP_SCAN_OF_LINES                                                                                          \
-    "/, op: str | numpy.ufunc, *, exclusive: bool = False, initial: typing.Any = None, " UPSWEEP_DTYPE ","             \
-    " " UPSWEEP_OUT
-
 namespace upsweep::python::docs {
 
-inline constexpr const char* sum = R"(Sum of all elements, or along axes.
+struct function {
+    const char* signature;
+    const char* text;
+};
+
+inline constexpr function sum{
+    "def sum(x: numpy.typing.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, dtype: "
+    "numpy.typing.DTypeLike | None = None, keepdims: bool = False, out: numpy.ndarray | None = None) -> "
+    "typing.Any",
+    R"(Sum of all elements, or along axes.
 
 Parameters
 ----------
@@ -60,9 +44,13 @@ Examples
 21.0
 >>> us.sum(x, axis=0)
 array([5., 7., 9.], dtype=float32)
-)";
+)"};
 
-inline constexpr const char* prod = R"(Product of all elements, or along axes.
+inline constexpr function prod{
+    "def prod(x: numpy.typing.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, dtype: "
+    "numpy.typing.DTypeLike | None = None, keepdims: bool = False, out: numpy.ndarray | None = None) -> "
+    "typing.Any",
+    R"(Product of all elements, or along axes.
 
 The parameters are those of `sum`. A product of no elements is 1.
 
@@ -71,9 +59,12 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> int(us.prod(np.array([2, 3, 7])))
 42
-)";
+)"};
 
-inline constexpr const char* min = R"(Least element of all, or along axes.
+inline constexpr function min{
+    "def min(x: numpy.typing.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = "
+    "False, out: numpy.ndarray | None = None) -> typing.Any",
+    R"(Least element of all, or along axes.
 
 NaN if there is one among them, and -0.0 is less than 0.0. There is no least element of none: ValueError.
 
@@ -95,9 +86,12 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> int(us.min(np.array([3, -1, 2], dtype=np.int8)))
 -1
-)";
+)"};
 
-inline constexpr const char* max = R"(Greatest element of all, or along axes.
+inline constexpr function max{
+    "def max(x: numpy.typing.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = "
+    "False, out: numpy.ndarray | None = None) -> typing.Any",
+    R"(Greatest element of all, or along axes.
 
 NaN if there is one among them, and 0.0 is greater than -0.0. There is no greatest element of none: ValueError.
 
@@ -108,9 +102,12 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> us.max(np.array([[3, 1], [2, 5]]), axis=1)
 array([3, 5])
-)";
+)"};
 
-inline constexpr const char* all = R"(Whether all elements are true, or those along axes.
+inline constexpr function all{
+    "def all(x: numpy.typing.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = "
+    "False, out: numpy.ndarray | None = None) -> typing.Any",
+    R"(Whether all elements are true, or those along axes.
 
 Numbers are true unless they are zero; so is NaN. Of no elements all are true. The parameters are those of `min`.
 
@@ -119,9 +116,12 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> bool(us.all(np.array([1.0, 0.0, np.nan])))
 False
-)";
+)"};
 
-inline constexpr const char* any = R"(Whether any element is true, or any along axes.
+inline constexpr function any{
+    "def any(x: numpy.typing.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = "
+    "False, out: numpy.ndarray | None = None) -> typing.Any",
+    R"(Whether any element is true, or any along axes.
 
 Numbers are true unless they are zero; so is NaN. Of no elements none is true. The parameters are those of `min`.
 
@@ -130,9 +130,12 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> bool(us.any(np.array([1.0, 0.0, np.nan])))
 True
-)";
+)"};
 
-inline constexpr const char* mean = R"(Mean of all elements, or along axes.
+inline constexpr function mean{
+    "def mean(x: numpy.typing.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool "
+    "= False, out: numpy.ndarray | None = None) -> typing.Any",
+    R"(Mean of all elements, or along axes.
 
 The sum, divided once by the number of elements. Sums of integers are exact modulo 2**64, and then converted to float64; float16
 and bfloat16 are added and divided in float32, and rounded once. A mean of no elements is NaN. The parameters are those of `min`.
@@ -142,9 +145,13 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> float(us.mean(np.array([1, 2, 4, 5])))
 3.0
-)";
+)"};
 
-inline constexpr const char* cumulative_sum = R"(Sums of the elements up to each one, along an axis.
+inline constexpr function cumulative_sum{
+    "def cumulative_sum(x: numpy.typing.ArrayLike, /, *, axis: int | None = None, dtype: "
+    "numpy.typing.DTypeLike | None = None, include_initial: bool = False, out: numpy.ndarray | None = "
+    "None) -> typing.Any",
+    R"(Sums of the elements up to each one, along an axis.
 
 Parameters
 ----------
@@ -172,9 +179,13 @@ Examples
 array([1, 3, 6], dtype=uint64)
 >>> us.cumulative_sum(np.array([1.0, 2.0, 3.0]), include_initial=True)
 array([0., 1., 3., 6.])
-)";
+)"};
 
-inline constexpr const char* cumulative_prod = R"(Products of the elements up to each one, along an axis.
+inline constexpr function cumulative_prod{
+    "def cumulative_prod(x: numpy.typing.ArrayLike, /, *, axis: int | None = None, dtype: "
+    "numpy.typing.DTypeLike | None = None, include_initial: bool = False, out: numpy.ndarray | None = "
+    "None) -> typing.Any",
+    R"(Products of the elements up to each one, along an axis.
 
 The parameters are those of `cumulative_sum`.
 
@@ -183,9 +194,12 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> us.cumulative_prod(np.array([1, 2, 3, 4]))
 array([ 1,  2,  6, 24])
-)";
+)"};
 
-inline constexpr const char* cummin = R"(Least of the elements up to each one, along an axis.
+inline constexpr function cummin{
+    "def cummin(x: numpy.typing.ArrayLike, /, *, axis: int | None = None, out: numpy.ndarray | None = "
+    "None) -> typing.Any",
+    R"(Least of the elements up to each one, along an axis.
 
 NaN from the first NaN on.
 
@@ -207,9 +221,12 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> us.cummin(np.array([3, 4, 1, 2]))
 array([3, 3, 1, 1])
-)";
+)"};
 
-inline constexpr const char* cummax = R"(Greatest of the elements up to each one, along an axis.
+inline constexpr function cummax{
+    "def cummax(x: numpy.typing.ArrayLike, /, *, axis: int | None = None, out: numpy.ndarray | None = "
+    "None) -> typing.Any",
+    R"(Greatest of the elements up to each one, along an axis.
 
 NaN from the first NaN on. The parameters are those of `cummin`.
 
@@ -218,9 +235,13 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> us.cummax(np.array([3, 4, 1, 5]))
 array([3, 4, 4, 5])
-)";
+)"};
 
-inline constexpr const char* reduce = R"(Fold of all elements by an operator, or along axes.
+inline constexpr function reduce{
+    "def reduce(x: numpy.typing.ArrayLike, /, op: str | numpy.ufunc, *, axis: int | tuple[int, ...] | "
+    "None = None, identity: typing.Any = None, dtype: numpy.typing.DTypeLike | None = None, keepdims: "
+    "bool = False, out: numpy.ndarray | None = None) -> typing.Any",
+    R"(Fold of all elements by an operator, or along axes.
 
 Parameters
 ----------
@@ -248,9 +269,13 @@ Examples
 5
 >>> us.reduce(np.array([[1, 5], [4, 2]]), np.maximum, axis=0)
 array([4, 5])
-)";
+)"};
 
-inline constexpr const char* scan = R"(Folds of the elements up to each one by an operator, along an axis.
+inline constexpr function scan{
+    "def scan(x: numpy.typing.ArrayLike, /, op: str | numpy.ufunc, *, axis: int | None = None, exclusive: "
+    "bool = False, reverse: bool = False, initial: typing.Any = None, dtype: numpy.typing.DTypeLike | "
+    "None = None, out: numpy.ndarray | None = None) -> typing.Any",
+    R"(Folds of the elements up to each one by an operator, along an axis.
 
 Parameters
 ----------
@@ -281,9 +306,13 @@ Examples
 array([10, 11, 13])
 >>> us.scan(np.array([1, 2, 3]), np.add, reverse=True)
 array([6, 5, 3])
-)";
+)"};
 
-inline constexpr const char* histogram = R"(Count samples in bins.
+inline constexpr function histogram{
+    "def histogram(x: numpy.typing.ArrayLike, /, bins: int | str | numpy.typing.ArrayLike = 10, range: "
+    "tuple[float, float] | None = None, *, weights: numpy.typing.ArrayLike | None = None, density: bool = "
+    "False) -> upsweep._histogram.Histogram",
+    R"(Count samples in bins.
 
 Parameters
 ----------
@@ -316,9 +345,12 @@ array([1, 2, 1])
 array([1., 2., 3., 4.])
 >>> us.histogram(np.array([1.0, 7.0, np.nan]), bins=2, range=(0, 4)).outside
 Outside(below=0, above=1, nan=1)
-)";
+)"};
 
-inline constexpr const char* bincount = R"(Count how often each of the integers 0, 1, ... occurs.
+inline constexpr function bincount{
+    "def bincount(x: numpy.typing.ArrayLike, /, weights: numpy.typing.ArrayLike | None = None, minlength: "
+    "int = 0) -> typing.Any",
+    R"(Count how often each of the integers 0, 1, ... occurs.
 
 Parameters
 ----------
@@ -339,9 +371,12 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> us.bincount(np.array([0, 2, 2, 5]))
 array([1, 0, 2, 0, 0, 1])
-)";
+)"};
 
-inline constexpr const char* partial = R"(The fold of some elements of an array, as a value.
+inline constexpr function partial{
+    "def __init__(self, x: numpy.typing.ArrayLike | None, /, op: str | numpy.ufunc, *, start: int = 0, "
+    "dtype: numpy.typing.DTypeLike | None = None) -> None",
+    R"(The fold of some elements of an array, as a value.
 
 Parts of an array are folded by whatever thread, process or machine, beginning anywhere, and their partials merged in any order:
 the value has the bits of `reduce` over the whole. Partials can be pickled; those of the same elements are equal, and have the
@@ -366,9 +401,12 @@ Examples
 >>> back.merge(us.partial(x[:60], 'plus'))
 >>> bool(back.value() == us.sum(x))
 True
-)";
+)"};
 
-inline constexpr const char* segment_reduce = R"(Fold each segment of an array.
+inline constexpr function segment_reduce{
+    "def segment_reduce(x: numpy.typing.ArrayLike, offsets: numpy.typing.ArrayLike, /, op: str | "
+    "numpy.ufunc) -> typing.Any",
+    R"(Fold each segment of an array.
 
 Parameters
 ----------
@@ -390,9 +428,13 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> us.segment_reduce(np.array([1, 2, 4, 8, 16]), [0, 2, 2, 5], 'plus')
 array([ 3,  0, 28])
-)";
+)"};
 
-inline constexpr const char* segment_scan = R"(Scan each segment of an array.
+inline constexpr function segment_scan{
+    "def segment_scan(x: numpy.typing.ArrayLike, offsets: numpy.typing.ArrayLike, /, op: str | "
+    "numpy.ufunc, *, exclusive: bool = False, initial: typing.Any = None, dtype: numpy.typing.DTypeLike | "
+    "None = None, out: numpy.ndarray | None = None) -> typing.Any",
+    R"(Scan each segment of an array.
 
 Parameters
 ----------
@@ -417,9 +459,12 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> us.segment_scan(np.array([1, 2, 4, 8, 16]), [0, 2, 5], 'plus')
 array([ 1,  3,  4, 12, 28])
-)";
+)"};
 
-inline constexpr const char* reduce_by_key = R"(Fold the values of each run of equal keys.
+inline constexpr function reduce_by_key{
+    "def reduce_by_key(keys: numpy.typing.ArrayLike, values: numpy.typing.ArrayLike, /, op: str | "
+    "numpy.ufunc) -> tuple[typing.Any, typing.Any]",
+    R"(Fold the values of each run of equal keys.
 
 A run is a stretch of keys of which each equals the one before it, so sort by the keys first to have each key once. Each NaN
 is a run of its own.
@@ -441,9 +486,13 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> us.reduce_by_key(np.array([7, 7, 3, 7]), np.array([1.0, 2.0, 4.0, 8.0]), 'plus')
 (array([7, 3, 7]), array([3., 4., 8.]))
-)";
+)"};
 
-inline constexpr const char* scan_by_key = R"(Scan the values of each run of equal keys.
+inline constexpr function scan_by_key{
+    "def scan_by_key(keys: numpy.typing.ArrayLike, values: numpy.typing.ArrayLike, /, op: str | "
+    "numpy.ufunc, *, exclusive: bool = False, initial: typing.Any = None, dtype: numpy.typing.DTypeLike | "
+    "None = None, out: numpy.ndarray | None = None) -> typing.Any",
+    R"(Scan the values of each run of equal keys.
 
 Parameters
 ----------
@@ -466,9 +515,11 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> us.scan_by_key(np.array([7, 7, 3, 7]), np.array([1, 2, 4, 8]), 'plus')
 array([1, 3, 4, 8])
-)";
+)"};
 
-inline constexpr const char* run_length_encode = R"(Values and lengths of the runs of equal elements.
+inline constexpr function run_length_encode{
+    "def run_length_encode(x: numpy.typing.ArrayLike, /) -> tuple[typing.Any, typing.Any]",
+    R"(Values and lengths of the runs of equal elements.
 
 Each NaN is a run of its own; 0.0 and -0.0 are equal, and the first of them is given.
 
@@ -486,9 +537,12 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> us.run_length_encode(np.array([5, 5, 5, 2, 2, 5]))
 (array([5, 2, 5]), array([3, 2, 1]))
-)";
+)"};
 
-inline constexpr const char* run_length_decode = R"(Each value as often as its length says, as numpy.repeat.
+inline constexpr function run_length_decode{
+    "def run_length_decode(values: numpy.typing.ArrayLike, lengths: numpy.typing.ArrayLike, /) -> "
+    "typing.Any",
+    R"(Each value as often as its length says, as numpy.repeat.
 
 Parameters
 ----------
@@ -504,9 +558,12 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> us.run_length_decode(np.array([5, 2]), np.array([3, 1]))
 array([5, 5, 5, 2])
-)";
+)"};
 
-inline constexpr const char* integral_image = R"(Sums of all elements above and to the left, in the last two dimensions.
+inline constexpr function integral_image{
+    "def integral_image(x: numpy.typing.ArrayLike, /, *, dtype: numpy.typing.DTypeLike | None = None, "
+    "out: numpy.ndarray | None = None) -> typing.Any",
+    R"(Sums of all elements above and to the left, in the last two dimensions.
 
 From such an image `rectangle_sum` has the sum of any rectangle by three operations (Crow 1984).
 
@@ -531,6 +588,6 @@ Examples
 >>> us.integral_image(np.array([[1, 2], [3, 4]]))
 array([[ 1,  3],
        [ 4, 10]])
-)";
+)"};
 
 } // namespace upsweep::python::docs

@@ -395,7 +395,7 @@ nb::object scan(const char* call, upsweep_op op, nb::handle x, nb::handle axis_g
 
 // A reduction of array, axis, dtype, keepdims and out.
 template <upsweep_op Op>
-void def_sum(nb::module_& m, const char* name, const char* signature, const char* doc)
+void def_sum(nb::module_& m, const char* name, const docs::function& doc)
 {
     m.def(
         name,
@@ -403,12 +403,12 @@ void def_sum(nb::module_& m, const char* name, const char* signature, const char
             return reduce(name, Op, x, axis, dtype_argument(name, dtype), keepdims, out, Py_None);
         },
         nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("dtype") = nb::none(),
-        nb::arg("keepdims") = false, nb::arg("out") = nb::none(), nb::sig(signature), doc);
+        nb::arg("keepdims") = false, nb::arg("out") = nb::none(), nb::sig(doc.signature), doc.text);
 }
 
 // The same for those that keep the type of their elements, or give truths.
 template <upsweep_op Op>
-void def_minimum(nb::module_& m, const char* name, const char* signature, const char* doc)
+void def_minimum(nb::module_& m, const char* name, const docs::function& doc)
 {
     m.def(
         name,
@@ -416,11 +416,11 @@ void def_minimum(nb::module_& m, const char* name, const char* signature, const 
             return reduce(name, Op, x, axis, std::nullopt, keepdims, out, Py_None);
         },
         nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
-        nb::arg("out") = nb::none(), nb::sig(signature), doc);
+        nb::arg("out") = nb::none(), nb::sig(doc.signature), doc.text);
 }
 
 template <upsweep_op Op>
-void def_cumulative_sum(nb::module_& m, const char* name, const char* signature, const char* doc)
+void def_cumulative_sum(nb::module_& m, const char* name, const docs::function& doc)
 {
     m.def(
         name,
@@ -428,36 +428,35 @@ void def_cumulative_sum(nb::module_& m, const char* name, const char* signature,
             return scan(name, Op, x, axis, dtype_argument(name, dtype), out, {.includes_initial = include_initial});
         },
         nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("dtype") = nb::none(),
-        nb::arg("include_initial") = false, nb::arg("out") = nb::none(), nb::sig(signature), doc);
+        nb::arg("include_initial") = false, nb::arg("out") = nb::none(), nb::sig(doc.signature), doc.text);
 }
 
 template <upsweep_op Op>
-void def_cummin(nb::module_& m, const char* name, const char* signature, const char* doc)
+void def_cummin(nb::module_& m, const char* name, const docs::function& doc)
 {
     m.def(
         name,
         [name](nb::handle x, nb::handle axis, nb::handle out) {
             return scan(name, Op, x, axis, std::nullopt, out, {});
         },
-        nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("out") = nb::none(), nb::sig(signature), doc);
+        nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("out") = nb::none(), nb::sig(doc.signature),
+        doc.text);
 }
 
 void bind_folds(nb::module_& m)
 {
-    def_sum<UPSWEEP_PLUS>(m, "sum", UPSWEEP_SUM_SIGNATURE("sum"), docs::sum);
-    def_sum<UPSWEEP_MULTIPLIES>(m, "prod", UPSWEEP_SUM_SIGNATURE("prod"), docs::prod);
-    def_minimum<UPSWEEP_MINIMUM>(m, "min", UPSWEEP_MIN_SIGNATURE("min"), docs::min);
-    def_minimum<UPSWEEP_MAXIMUM>(m, "max", UPSWEEP_MIN_SIGNATURE("max"), docs::max);
-    def_minimum<UPSWEEP_LOGICAL_AND>(m, "all", UPSWEEP_MIN_SIGNATURE("all"), docs::all);
-    def_minimum<UPSWEEP_LOGICAL_OR>(m, "any", UPSWEEP_MIN_SIGNATURE("any"), docs::any);
+    def_sum<UPSWEEP_PLUS>(m, "sum", docs::sum);
+    def_sum<UPSWEEP_MULTIPLIES>(m, "prod", docs::prod);
+    def_minimum<UPSWEEP_MINIMUM>(m, "min", docs::min);
+    def_minimum<UPSWEEP_MAXIMUM>(m, "max", docs::max);
+    def_minimum<UPSWEEP_LOGICAL_AND>(m, "all", docs::all);
+    def_minimum<UPSWEEP_LOGICAL_OR>(m, "any", docs::any);
     m.def("mean", &mean, nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
-          nb::arg("out") = nb::none(), nb::sig(UPSWEEP_MIN_SIGNATURE("mean")), docs::mean);
-    def_cumulative_sum<UPSWEEP_PLUS>(m, "cumulative_sum", UPSWEEP_CUMULATIVE_SIGNATURE("cumulative_sum"),
-                                     docs::cumulative_sum);
-    def_cumulative_sum<UPSWEEP_MULTIPLIES>(m, "cumulative_prod", UPSWEEP_CUMULATIVE_SIGNATURE("cumulative_prod"),
-                                           docs::cumulative_prod);
-    def_cummin<UPSWEEP_MINIMUM>(m, "cummin", UPSWEEP_CUMMIN_SIGNATURE("cummin"), docs::cummin);
-    def_cummin<UPSWEEP_MAXIMUM>(m, "cummax", UPSWEEP_CUMMIN_SIGNATURE("cummax"), docs::cummax);
+          nb::arg("out") = nb::none(), nb::sig(docs::mean.signature), docs::mean.text);
+    def_cumulative_sum<UPSWEEP_PLUS>(m, "cumulative_sum", docs::cumulative_sum);
+    def_cumulative_sum<UPSWEEP_MULTIPLIES>(m, "cumulative_prod", docs::cumulative_prod);
+    def_cummin<UPSWEEP_MINIMUM>(m, "cummin", docs::cummin);
+    def_cummin<UPSWEEP_MAXIMUM>(m, "cummax", docs::cummax);
 
     m.def(
         "reduce",
@@ -468,7 +467,7 @@ void bind_folds(nb::module_& m)
         },
         nb::arg(), nb::arg("op"), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("identity") = nb::none(),
         nb::arg("dtype") = nb::none(), nb::arg("keepdims") = false, nb::arg("out") = nb::none(),
-        nb::sig(UPSWEEP_REDUCE_SIGNATURE), docs::reduce);
+        nb::sig(docs::reduce.signature), docs::reduce.text);
     m.def(
         "scan",
         [](nb::handle x, nb::handle op, nb::handle axis, bool exclusive, bool reverse, nb::handle initial,
@@ -478,7 +477,7 @@ void bind_folds(nb::module_& m)
         },
         nb::arg(), nb::arg("op"), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("exclusive") = false,
         nb::arg("reverse") = false, nb::arg("initial") = nb::none(), nb::arg("dtype") = nb::none(),
-        nb::arg("out") = nb::none(), nb::sig(UPSWEEP_SCAN_SIGNATURE), docs::scan);
+        nb::arg("out") = nb::none(), nb::sig(docs::scan.signature), docs::scan.text);
 }
 
 } // namespace upsweep::python

@@ -280,8 +280,8 @@ nb::object bincount(nb::handle x, nb::handle weights, std::int64_t minlength)
 void bind_histograms(nb::module_& m)
 {
     m.def("histogram", &histogram, nb::arg(), nb::arg("bins") = 10, nb::arg("range") = nb::none(), nb::kw_only(),
-          nb::arg("weights") = nb::none(), nb::arg("density") = false, nb::sig(UPSWEEP_HISTOGRAM_SIGNATURE),
-          docs::histogram);
+          nb::arg("weights") = nb::none(), nb::arg("density") = false, nb::sig(docs::histogram.signature),
+          docs::histogram.text);
     m.def("weighted_histogram", &weighted_histogram, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
           nb::sig("def weighted_histogram(x: numpy.ndarray, bins: int, range: typing.Any, weights: numpy.ndarray, /) "
                   "-> upsweep._histogram.Histogram"),
@@ -291,9 +291,7 @@ void bind_histograms(nb::module_& m)
                   "upsweep._histogram.Histogram"),
           "A histogram with bins between these edges.");
     m.def("bincount", &bincount, nb::arg(), nb::arg("weights") = nb::none(), nb::arg("minlength") = 0,
-          nb::sig("def bincount" UPSWEEP_X ", weights: numpy.typing.ArrayLike | None = None, minlength: int = 0) -> "
-                  "typing.Any"),
-          docs::bincount);
+          nb::sig(docs::bincount.signature), docs::bincount.text);
 }
 
 } // namespace upsweep::python

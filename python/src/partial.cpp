@@ -111,7 +111,7 @@ private:
 
 void bind_partials(nb::module_& m)
 {
-    auto type = nb::class_<partial>(m, "partial", docs::partial);
+    auto type = nb::class_<partial>(m, "partial", docs::partial.text);
     type.def(
             "__init__",
             [](partial* self, nb::handle x, nb::handle op, std::uint64_t start, nb::handle dtype) {
@@ -130,8 +130,7 @@ void bind_partials(nb::module_& m)
                 new (self) partial(folded->bytes());
             },
             nb::arg().none(), nb::arg("op"), nb::kw_only(), nb::arg("start") = 0, nb::arg("dtype") = nb::none(),
-            nb::sig("def __init__(self, x: numpy.typing.ArrayLike | None, /, op: str | numpy.ufunc, *, start: int = 0, "
-                    "dtype: numpy.typing.DTypeLike | None = None) -> None"))
+            nb::sig(docs::partial.signature))
         .def("feed", &partial::feed, nb::arg(), nb::arg("start"),
              nb::sig("def feed(self, x: numpy.typing.ArrayLike, /, start: int) -> None"),
              "Fold elements, the first of which has the position `start` in its array. None of them has been folded "

@@ -23,7 +23,7 @@ struct output {
         describe(as_array(array), dtype, at);
     }
     // Keeps the first elements, and gives back the memory of the others.
-    nb::object first(std::uint64_t count)
+    nb::object first(std::uint64_t count) const
     {
         npy_intp extent = static_cast<npy_intp>(count);
         PyArray_Dims shape{&extent, 1};
@@ -41,7 +41,7 @@ private:
 };
 
 // Folds of libupsweep's type for them as those that Python is given.
-nb::object rounded(nb::object totals, upsweep_op op, upsweep_dtype elements)
+nb::object rounded(const nb::object& totals, upsweep_op op, upsweep_dtype elements)
 {
     const upsweep_dtype result = result_dtype(op, elements);
     return result == reduce_dtype(op, elements) ? totals : copy_as(as_array(totals), result);
@@ -144,8 +144,8 @@ nb::object reduce_by_key(nb::handle keys_given, nb::handle values_given, nb::han
     check_line(call, "keys", keys);
     check_line(call, "values", values);
     const upsweep_op op = op_argument(call, op_given);
-    output to_keys(keys.count(), keys.dtype());
-    output totals(keys.count(), reduce_dtype(op, values.dtype()));
+    const output to_keys(keys.count(), keys.dtype());
+    const output totals(keys.count(), reduce_dtype(op, values.dtype()));
     std::uint64_t runs = 0;
     const auto fold = [&] {
         const gil_released others(keys.count());
@@ -180,8 +180,8 @@ nb::object run_length_encode(nb::handle x)
     constexpr const char* call = "run_length_encode";
     const operand in(call, x);
     check_line(call, "x", in);
-    output values(in.count(), in.dtype());
-    output lengths(in.count(), UPSWEEP_I64);
+    const output values(in.count(), in.dtype());
+    const output lengths(in.count(), UPSWEEP_I64);
     std::uint64_t runs = 0;
     const auto encode = [&] {
         const gil_released others(in.count());
@@ -244,38 +244,22 @@ nb::object integral_image(nb::handle x, nb::handle dtype, nb::handle out)
 
 void bind_shapes(nb::module_& m)
 {
-    m.def(
-        "segment_reduce", &segment_reduce, nb::arg(), nb::arg(), nb::arg("op"),
-        nb::sig(
-            "def segment_reduce(x: numpy.typing.ArrayLike, offsets: numpy.typing.ArrayLike, /, op: str | numpy.ufunc) "
-            "-> typing.Any"),
-        docs::segment_reduce);
-    m.def(
-        "segment_scan", &segment_scan, nb::arg(), nb::arg(), nb::arg("op"), nb::kw_only(), nb::arg("exclusive") = false,
-        nb::arg("initial") = nb::none(), nb::arg("dtype") = nb::none(), nb::arg("out") = nb::none(),
-        nb::sig("def segment_scan(x: numpy.typing.ArrayLike, offsets: numpy.typing.ArrayLike, " UPSWEEP_SCAN_OF_LINES),
-        docs::segment_scan);
-    m.def(
-        "reduce_by_key", &reduce_by_key, nb::arg(), nb::arg(), nb::arg("op"),
-        nb::sig(
-            "def reduce_by_key(keys: numpy.typing.ArrayLike, values: numpy.typing.ArrayLike, /, op: str | numpy.ufunc) "
-            "-> tuple[typing.Any, typing.Any]"),
-        docs::reduce_by_key);
-    m.def(
-        "scan_by_key", &scan_by_key, nb::arg(), nb::arg(), nb::arg("op"), nb::kw_only(), nb::arg("exclusive") = false,
-        nb::arg("initial") = nb::none(), nb::arg("dtype") = nb::none(), nb::arg("out") = nb::none(),
-        nb::sig("def scan_by_key(keys: numpy.typing.ArrayLike, values: numpy.typing.ArrayLike, " UPSWEEP_SCAN_OF_LINES),
-        docs::scan_by_key);
-    m.def("run_length_encode", &run_length_encode, nb::arg(),
-          nb::sig("def run_length_encode" UPSWEEP_X ") -> tuple[typing.Any, typing.Any]"), docs::run_length_encode);
-    m.def(
-        "run_length_decode", &run_length_decode, nb::arg(), nb::arg(),
-        nb::sig(
-            "def run_length_decode(values: numpy.typing.ArrayLike, lengths: numpy.typing.ArrayLike, /) -> typing.Any"),
-        docs::run_length_decode);
+    m.def("segment_reduce", &segment_reduce, nb::arg(), nb::arg(), nb::arg("op"),
+          nb::sig(docs::segment_reduce.signature), docs::segment_reduce.text);
+    m.def("segment_scan", &segment_scan, nb::arg(), nb::arg(), nb::arg("op"), nb::kw_only(),
+          nb::arg("exclusive") = false, nb::arg("initial") = nb::none(), nb::arg("dtype") = nb::none(),
+          nb::arg("out") = nb::none(), nb::sig(docs::segment_scan.signature), docs::segment_scan.text);
+    m.def("reduce_by_key", &reduce_by_key, nb::arg(), nb::arg(), nb::arg("op"), nb::sig(docs::reduce_by_key.signature),
+          docs::reduce_by_key.text);
+    m.def("scan_by_key", &scan_by_key, nb::arg(), nb::arg(), nb::arg("op"), nb::kw_only(), nb::arg("exclusive") = false,
+          nb::arg("initial") = nb::none(), nb::arg("dtype") = nb::none(), nb::arg("out") = nb::none(),
+          nb::sig(docs::scan_by_key.signature), docs::scan_by_key.text);
+    m.def("run_length_encode", &run_length_encode, nb::arg(), nb::sig(docs::run_length_encode.signature),
+          docs::run_length_encode.text);
+    m.def("run_length_decode", &run_length_decode, nb::arg(), nb::arg(), nb::sig(docs::run_length_decode.signature),
+          docs::run_length_decode.text);
     m.def("integral_image", &integral_image, nb::arg(), nb::kw_only(), nb::arg("dtype") = nb::none(),
-          nb::arg("out") = nb::none(), nb::sig("def integral_image" UPSWEEP_X ", *, " UPSWEEP_DTYPE ", " UPSWEEP_OUT),
-          docs::integral_image);
+          nb::arg("out") = nb::none(), nb::sig(docs::integral_image.signature), docs::integral_image.text);
 }
 
 } // namespace upsweep::python

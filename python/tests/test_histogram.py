@@ -5,6 +5,8 @@ import xml.etree.ElementTree
 
 import numpy as np
 import pytest
+import uhi.numpy_plottable
+import uhi.typing.plottable
 import upsweep as us
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,6 +150,7 @@ def test_bincount():
 def test_a_plottable_histogram():
     """The protocol of UHI, which mplhep and hist draw."""
     h = us.histogram(np.array([0.1, 0.2, 0.9]), 4, (0, 1))
+    assert isinstance(h, uhi.typing.plottable.PlottableHistogram) and uhi.numpy_plottable.ensure_plottable_histogram(h) is h
     assert h.kind == "COUNT" and len(h.axes) == 1
     axis = h.axes[0]
     assert len(axis) == 4 and axis[1] == (0.25, 0.5) and axis[-1] == (0.75, 1.0)
