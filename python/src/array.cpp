@@ -262,6 +262,16 @@ PyArrayObject* output_argument(const char* call, nb::handle out, int rank, const
     return array;
 }
 
+void check_kind_of_output(const char* call, upsweep_dtype results, PyArrayObject* out)
+{
+    PyArray_Descr* descr = descr_of(results);
+    const nb::object owned = nb::steal(reinterpret_cast<PyObject*>(descr));
+    if (PyArray_CanCastTypeTo(descr, PyArray_DESCR(out), NPY_SAME_KIND_CASTING) == 0)
+        refuse(PyExc_TypeError, call,
+               "results of dtype " + name_of(descr) + " are not of the kind of out, " + name_of(PyArray_DESCR(out)),
+               "pass an array of that dtype");
+}
+
 // --- axes and operators -----------------------------------------------------------------------------------------------------
 
 namespace {

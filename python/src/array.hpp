@@ -118,6 +118,9 @@ nb::object scalar_of(const nb::object& array);
 // An argument `out`: a NumPy array that can be written, of this shape. Its elements can be described.
 PyArrayObject* output_argument(const char* call, nb::handle out, int rank, const std::int64_t* shape);
 
+// Refuses an `out` to which results of this type are not converted without losing their kind.
+void check_kind_of_output(const char* call, upsweep_dtype results, PyArrayObject* out);
+
 // The axes that an argument names, as bits. None: all of them. numpy.exceptions.AxisError and ValueError.
 std::uint64_t axes_argument(const char* call, nb::handle axis, int rank);
 // One axis, an integer.

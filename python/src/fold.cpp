@@ -94,7 +94,9 @@ nb::object finish_value(const char* call, const operand& in, const value& of, co
     nb::object result = new_array(rank, ones, types.folded);
     std::memcpy(PyArray_DATA(as_array(result)), of.bytes, lib().dtype_size(types.folded));
     if (!out.is_none()) {
-        copy_into(output_argument(call, out, rank, ones), result);
+        PyArrayObject* given = output_argument(call, out, rank, ones);
+        check_kind_of_output(call, types.result, given);
+        copy_into(given, result);
         return nb::borrow(out);
     }
     if (types.result != types.folded)
@@ -111,6 +113,8 @@ public:
         : types_(types), out_(out)
     {
         PyArrayObject* given = out.is_none() ? nullptr : output_argument(call, out, rank, shape);
+        if (given != nullptr)
+            check_kind_of_output(call, types.result, given);
         array_ = given != nullptr && *dtype_of(PyArray_DESCR(given)) == types.folded
                      ? nb::borrow(out)
                      : new_array(rank, shape, types.folded);

@@ -19,11 +19,17 @@ namespace upsweep::python {
 
 namespace {
 
-// A function of upsweep/_histogram.py, found once and kept for ever.
-nb::handle of_module(const char* name)
+// A function of upsweep/_histogram.py, found once and kept for ever. No static variable with a guard: whoever imports may let go of
+// the GIL, and another thread would wait for the guard with it.
+nb::handle of_module(nb::handle& kept, const char* name)
 {
-    return nb::object(nb::module_::import_("upsweep._histogram").attr(name)).release();
+    if (!kept.is_valid())
+        kept = nb::object(nb::module_::import_("upsweep._histogram").attr(name)).release();
+    return kept;
 }
+
+nb::handle make_function;
+nb::handle histogram_function;
 
 struct range {
     double low;
@@ -153,7 +159,7 @@ public:
     // As upsweep.Histogram.
     nb::object finish(nb::object edges) const
     {
-        static const nb::handle make = of_module("make");
+        const nb::handle make = of_module(make_function, "make");
         nb::object bins = in_.finish(bins_.array);
         edges = in_.finish(std::move(edges));
         if (weights_ == nullptr)
@@ -214,8 +220,7 @@ nb::object histogram_even(const operand& in, const operand* weights, std::int64_
 nb::object histogram(nb::handle x, nb::handle bins, nb::handle range, nb::handle weights, bool density)
 {
     if (!PyLong_CheckExact(bins.ptr()) || !weights.is_none() || density) {
-        static const nb::handle other = of_module("histogram");
-        return other(x, bins, range, weights, density);
+        return of_module(histogram_function, "histogram")(x, bins, range, weights, density);
     }
     const operand in("histogram", x);
     return histogram_even(in, nullptr, nb::cast<std::int64_t>(bins), range);

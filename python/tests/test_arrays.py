@@ -4,6 +4,7 @@ import array
 import gc
 import os
 import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -125,6 +126,18 @@ def test_threads_of_python():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_processes_that_fork():
+    """A child has none of its parent's threads, and folds all the same."""
+    x = random(1 << 20, "float32")
+    want = us.sum(x), us.cumulative_sum(x)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if same_bits(us.sum(x), want[0]) and same_bits(us.cumulative_sum(x), want[1]) else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_no_leak():

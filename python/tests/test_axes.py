@@ -135,6 +135,11 @@ def test_what_is_refused():
         us.cumulative_sum(x[1:], axis=0, out=x[:-1])
     with pytest.raises(ValueError, match="shape"):
         us.sum(x, axis=0, out=np.zeros(3))
+    for wrong in ({"dtype": np.float64}, {"axis": 0, "dtype": np.float64}):
+        with pytest.raises(TypeError, match="kind"):
+            us.sum(x, out=np.zeros((4,) if "axis" in wrong else (), np.int64), **wrong)
+    with pytest.raises(TypeError, match="kind"):
+        us.mean(x, out=np.zeros((), np.int32))
     with pytest.raises(ValueError, match="twice"):
         us.sum(x, axis=(0, -2))
     for wrong in (2, -3, (0, 2)):
