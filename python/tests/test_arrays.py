@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import types
 from importlib import resources
 
 import array_api_strict
@@ -88,6 +89,30 @@ def test_the_same_kind_of_array_out():
         assert type(result) is kind
         np.testing.assert_allclose(np.asarray(result), want)
     assert us.sum(numbers).shape == ()
+
+
+class Bfloat16s:
+    """As JAX has them: DLPack tells a type that NumPy does not take."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values, ml_dtypes.bfloat16)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+    def __dlpack__(self, **_):
+        raise BufferError("no such type")
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __array_namespace__(self):
+        return types.SimpleNamespace(from_dlpack=None, asarray=Bfloat16s)
+
+
+def test_bfloat16_of_other_libraries():
+    for result, want in ((us.sum(Bfloat16s([1, 2, 4])), 7), (us.cummax(Bfloat16s([1, 4, 2])), [1, 4, 4])):
+        assert isinstance(result, Bfloat16s) and np.array_equal(result.values, want)
 
 
 class OnGpu:

@@ -26,11 +26,19 @@ def adopt(call: str, x: Any) -> tuple[Any, Any]:
         if device not in _CPU_DEVICES:
             raise TypeError(f"{call}: the array lies in memory of device {int(device)}:{number}, and this build reaches that "
                             "of the host alone; copy it there")
-        return np.from_dlpack(x), _namespace_of(x).from_dlpack
+        namespace = _namespace_of(x)
+        try:
+            return np.from_dlpack(x), lambda result: _exported(result, namespace)
+        except (BufferError, RuntimeError):  # NumPy's DLPack has no bfloat16
+            return np.asarray(x), lambda result: _exported(result, namespace)
     if hasattr(x, "__cuda_array_interface__"):
         raise TypeError(f"{call}: the array lies in memory of a GPU, and this build reaches that of the host alone; copy it "
                         "there")
     return np.asarray(x), None
+
+
+def _exported(result: Any, namespace: Any) -> Any:
+    return namespace.from_dlpack(result) if result.dtype.isbuiltin == 1 else namespace.asarray(result)
 
 
 def _namespace_of(x: Any) -> Any:
