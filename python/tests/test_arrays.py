@@ -3,6 +3,7 @@
 import array
 import gc
 import os
+import pickle
 import resource
 import signal
 import subprocess
@@ -163,6 +164,12 @@ def test_processes_that_fork():
         signal.alarm(60)
         os._exit(0 if same_bits(us.sum(x), want[0]) and same_bits(us.cumulative_sum(x), want[1]) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_functions_go_to_other_processes():
+    for name in us.__all__:
+        if callable(getattr(us, name)):
+            assert pickle.loads(pickle.dumps(getattr(us, name))) is getattr(us, name), name
 
 
 def test_no_leak():

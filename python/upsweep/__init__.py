@@ -5,9 +5,14 @@ Every function takes NumPy's arrays as they lie in memory, whatever their stride
 a fold of floating-point numbers depends on their number and order alone: not on the machine, the strides or the number of
 threads.
 """
+import copyreg
+
 from upsweep._core import (all, any, bincount, cummax, cummin, cumulative_prod, cumulative_sum, histogram, integral_image,
                            max, mean, min, partial, prod, reduce, reduce_by_key, run_length_decode, run_length_encode, scan,
                            scan_by_key, segment_reduce, segment_scan, sum, version)
+
+# Functions go to other processes by their names, as those of Python do. nanobind leaves that to its users.
+copyreg.pickle(type(sum), lambda function: function.__name__)
 
 TYPE_CHECKING = False  # as typing has it, whose import takes as long as that of the library
 if TYPE_CHECKING:
