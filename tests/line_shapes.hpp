@@ -50,8 +50,8 @@ void on_every_axis(F f)
             f(s, k);
         }
     };
-    on_every_shape(many_elements<Target> / 8, each_axis);
-    constexpr std::size_t many = many_elements<Target> / 10;
+    on_every_shape(sampled<Target>(many_elements<cpu> / 8), each_axis);
+    constexpr std::size_t many = sampled<Target>(many_elements<cpu> / 10);
     const std::vector<shape<2>> all{{{many, 5}, {5, 1}},    {{many, 5}, {1, many}},  {{many, 16}, {16, 1}, 1},
                                     {{513, 70}, {80, 1}},   {{1025, 30}, {30, 1}},   {{3, many + 1}, {many + 1, 1}},
                                     {{9, 2049}, {2049, 1}}, {{1111, 17}, {-17, -1}}, {{130, 128}, {128, 1}, 4},

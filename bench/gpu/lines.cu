@@ -50,7 +50,7 @@ std::size_t multiple_of_16(std::size_t bytes) { return bytes / 16 * 16; }
 // Memory for the elements and the results of all subjects.
 struct arrays {
     explicit arrays(std::size_t most)
-        : in(2 * most * sizeof(float)), out(2 * most * sizeof(float)), keys(most * sizeof(int)),
+        : in(2 * most * sizeof(float)), out(3 * most * sizeof(float)), keys(most * sizeof(int)),
           keys_out(most * sizeof(int)), runs(sizeof(std::uint64_t))
     {
         fill_floats_kernel<<<grid, block>>>(in.data<float>(), 2 * most);

@@ -23,19 +23,15 @@ namespace {
 
 // Segments of elements, of which one is long, and what they fold to.
 struct cut_elements {
-    std::vector<std::int32_t> offsets{0};
-    host_array<float> values{0};
-    host_array<float> folds{0};
-    host_array<float> scans{0};
+    std::vector<std::int32_t> offsets;
+    host_array<float> values;
+    host_array<float> folds;
+    host_array<float> scans;
 
     explicit cut_elements(const std::vector<int>& lengths)
+        : offsets(offsets_of(lengths)), values(random_values(static_cast<std::size_t>(offsets.back()))),
+          folds(lengths.size()), scans(values.size())
     {
-        auto random = generator();
-        for (const int length : lengths)
-            offsets.push_back(offsets.back() + length);
-        values = random_array<float>(random, static_cast<std::size_t>(offsets.back()));
-        folds = host_array<float>(lengths.size());
-        scans = host_array<float>(values.size());
         for (std::size_t k = 0; k < lengths.size(); ++k) {
             const auto line =
                 values.span().subspan(static_cast<std::size_t>(offsets[k]), static_cast<std::size_t>(lengths[k]));
@@ -43,6 +39,19 @@ struct cut_elements {
             const auto of_line = literal_folds(line, up::plus{});
             std::copy(of_line.begin(), of_line.end(), scans.begin() + offsets[k]);
         }
+    }
+
+    static std::vector<std::int32_t> offsets_of(const std::vector<int>& lengths)
+    {
+        std::vector<std::int32_t> offsets{0};
+        for (const int length : lengths)
+            offsets.push_back(offsets.back() + length);
+        return offsets;
+    }
+    static host_array<float> random_values(std::size_t count)
+    {
+        auto random = generator();
+        return random_array<float>(random, count);
     }
 
     void expect_folds() const
