@@ -43,3 +43,13 @@ void add_up(const up::cuda& gpu, std::span<const float> in, std::span<const doub
 {
     up::weighted_histogram(gpu, in, weights, up::even_bins{0, 1, sums.size()}, sums, out_of_range);
 }
+
+void fold_lines(const up::cuda& gpu, up::view<const float, 2> image, up::view<double, 1> sums,
+                std::span<const std::int32_t> keys, std::span<std::int32_t> values, std::span<std::int64_t> lengths,
+                std::uint64_t* runs)
+{
+    up::reduce(gpu, image, up::axis{0}, sums, up::plus{});
+    up::segmented_inclusive_scan(gpu, keys, lengths, values, up::maximum{});
+    up::run_length_encode(gpu, keys, values, lengths, runs);
+    up::run_length_decode(gpu, keys, keys, values);
+}

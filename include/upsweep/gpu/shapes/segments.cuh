@@ -393,9 +393,11 @@ private:
 
 // Walks through the tasks of a warp. Sink has
 //
-//     void take(window_fold&, placed_segment, u64 first element, int place, int count, u64 segment, bool exists)
-//                    of whole segments in a window, of which this lane has one (if it exists)
-//     void take_piece(window_fold&, piece_states&, ...)     of a piece of a long segment
+//     waits           whether every piece waits for those before it, or only the last one of a segment
+//     take            folds segments of the window, of which this lane has one, if it exists
+//     take_piece      folds a piece of a long segment, of which the window has nothing else: number `number` of those from slot `base`
+//                     on; whether there is a next one, whether it is whole, and whether it fills the window
+//     end_window      is called when all that lies in the window has been folded
 template <class fold_t, class Acc, class Source, class Segments, class Op, class Sink>
 class segment_walk {
     static constexpr int capacity = window_capacity<Source>;
@@ -529,14 +531,15 @@ private:
                 states_.join(base, complete - 1);
                 complete = 0;
             }
-            fold_piece(segment, begin, length, number);
+            fold_piece(segment, base, begin, length, number);
             if (!Sink::waits && (number + 1) % lanes == 0 && length - number * piece_ > piece_)
                 complete = number + 1;
         }
         if (complete != 0)
             states_.join(base, complete - 1);
     }
-    __device__ void fold_piece(std::uint64_t segment, std::uint64_t begin, std::uint64_t length, std::uint64_t number)
+    __device__ void fold_piece(std::uint64_t segment, std::uint64_t base, std::uint64_t begin, std::uint64_t length,
+                               std::uint64_t number)
     {
         const std::uint64_t first = begin + number * piece_;
         const std::uint64_t left = length - number * piece_;
@@ -545,7 +548,6 @@ private:
         const int place = place_in_vector(from);
         fill_window(shared_.elements, from, place, count);
         const placed_segment mine{place, lane_id() == 0 ? count : 0};
-        const std::uint64_t base = (begin - base_) / piece_;
         sink_.take_piece(fold_, states_, mine, segment, base, number, left > piece_, count == static_cast<int>(piece_),
                          count == capacity);
         sink_.end_window(first, place, count);
