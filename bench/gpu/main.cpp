@@ -72,7 +72,8 @@ int main(int argc, char** argv)
                    "of the user")
         ->delimiter(',')
         ->check(CLI::IsMember(all_types));
-    app.add_option("--algorithms", chosen.algorithms, "reduce,scan,lines,segments,keys,histogram; the first two where none is given")
+    app.add_option("--algorithms", chosen.algorithms,
+                   "reduce,scan,lines,segments,keys,histogram; the first two where none is given")
         ->delimiter(',')
         ->check(CLI::IsMember({"reduce", "scan", "lines", "segments", "keys", "histogram"}));
     app.add_option("--kinds", chosen.kinds,

@@ -15,8 +15,8 @@
 #include <upsweep/monoids.hpp>
 #include <upsweep/op.hpp>
 #include <upsweep/partial.hpp>
-#include <upsweep/reduce.hpp>
 #include <upsweep/recurrence.hpp>
+#include <upsweep/reduce.hpp>
 #include <upsweep/scan.hpp>
 #include <upsweep/segmented.hpp>
 #include <upsweep/select.hpp>

@@ -244,7 +244,8 @@ struct engine<cpu, verb::runs> {
                      const Acc* init)
     {
         const std::vector<std::uint64_t> offsets = cpu_engine::offsets_of_runs(target, keys, count);
-        engine<cpu, verb::scan_segments>::template scan<Kind, Acc>(target, values, count, std::span(offsets), out, op, init);
+        engine<cpu, verb::scan_segments>::template scan<Kind, Acc>(target, values, count, std::span(offsets), out, op,
+                                                                   init);
     }
 };
 

@@ -143,8 +143,7 @@ namespace upsweep::detail {
 template <>
 struct engine<cpu, verb::reduce_segments> {
     template <class Acc, class In, class Offset, class Out, class Op>
-    static void fold(const cpu& target, In in, std::size_t, std::span<const Offset> offsets, Out out,
-                     const Op& op)
+    static void fold(const cpu& target, In in, std::size_t, std::span<const Offset> offsets, Out out, const Op& op)
     {
         using result = std::iter_value_t<Out>;
         const cpu_engine::segment_tasks<Offset> tasks(offsets);
