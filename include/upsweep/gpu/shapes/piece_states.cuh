@@ -161,7 +161,7 @@ public:
     }
 
 private:
-    __device__ std::uint64_t first() const { return blockIdx.x + std::uint64_t{threadIdx.x / lanes} * gridDim.x; }
+    __device__ static std::uint64_t first() { return blockIdx.x + std::uint64_t{threadIdx.x / lanes} * gridDim.x; }
 
     // Whoever draws the last ticket of all knows that every warp has read the epoch.
     __device__ void end_with(std::uint64_t ticket, std::uint64_t tickets) const

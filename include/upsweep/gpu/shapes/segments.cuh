@@ -398,15 +398,15 @@ private:
 //     take_piece      folds a piece of a long segment, of which the window has nothing else: number `number` of those from slot `base`
 //                     on; whether there is a next one, whether it is whole, and whether it fills the window
 //     end_window      is called when all that lies in the window has been folded
-template <class fold_t, class Acc, class Source, class Segments, class Op, class Sink>
+template <class Fold, class Acc, class Source, class Segments, class Op, class Sink>
 class segment_walk {
     static constexpr int capacity = window_capacity<Source>;
     static constexpr int groups = 8; // of 32 segments, whose ends are read at once
     static constexpr std::uint64_t too_far = 2 * capacity;
 
 public:
-    __device__ segment_walk(const Source& in, const Segments& segments, const task_size& size, Sink& sink, fold_t& fold,
-                            typename fold_t::memory& shared, const piece_states<Acc, Op>& states)
+    __device__ segment_walk(const Source& in, const Segments& segments, const task_size& size, Sink& sink, Fold& fold,
+                            typename Fold::memory& shared, const piece_states<Acc, Op>& states)
         : in_(in), segments_(segments), size_(size), piece_(size.piece), sink_(sink), fold_(fold), shared_(shared),
           states_(states), base_(segments.count != 0 ? segments.begin(0) : 0)
     {
@@ -558,8 +558,8 @@ private:
     task_size size_;
     std::uint64_t piece_;
     Sink& sink_;
-    fold_t& fold_;
-    typename fold_t::memory& shared_;
+    Fold& fold_;
+    typename Fold::memory& shared_;
     const piece_states<Acc, Op>& states_;
     std::uint64_t base_; // the first element of the first segment
 };

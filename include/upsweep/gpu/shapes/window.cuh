@@ -63,27 +63,26 @@ private:
     template <int Count, class Vector, class Element>
     __device__ static void for_each_vector(int i, int end, bool aligned, Vector of_vector, Element of_element)
     {
-        constexpr bool has_vectors = vector > 1 && Count % vector == 0 && are_word<vector, T>;
-        constexpr int step = has_vectors ? vector : 1;
-        if (has_vectors && aligned) {
+        if constexpr (vector > 1 && Count % vector == 0 && are_word<vector, T>) {
+            if (aligned) {
 #pragma unroll
-            for (int j = 0; j < Count; j += step) {
-                if (i + j + step <= end) {
-                    if constexpr (has_vectors)
+                for (int j = 0; j < Count; j += vector) {
+                    if (i + j + vector <= end) {
                         of_vector(j);
-                } else {
+                    } else {
 #pragma unroll
-                    for (int k = j; k < j + step; ++k)
-                        if (i + k < end)
-                            of_element(k);
+                        for (int k = j; k < j + vector; ++k)
+                            if (i + k < end)
+                                of_element(k);
+                    }
                 }
+                return;
             }
-        } else {
-#pragma unroll
-            for (int j = 0; j < Count; ++j)
-                if (i + j < end)
-                    of_element(j);
         }
+#pragma unroll
+        for (int j = 0; j < Count; ++j)
+            if (i + j < end)
+                of_element(j);
     }
 };
 
