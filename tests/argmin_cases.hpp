@@ -15,6 +15,7 @@
 #include <upsweep/argmin.hpp>
 
 #include "line_shapes.hpp"
+#include "refusal.hpp"
 
 // Positions of minima and maxima: the lowest index among equal elements, NaN before all others, -0.0 less than +0.0.
 namespace upsweep::test {
@@ -216,31 +217,22 @@ TYPED_TEST_P(arguments, what_is_refused)
     float* const data = memory.span().data();
     target_array<TypeParam, std::int8_t> small(10);
     const host_array<std::int8_t> before = small.to_host();
-    const auto refused = [](auto call, std::initializer_list<std::string> words) {
-        try {
-            call();
-            FAIL() << "no error";
-        } catch (const error& failure) {
-            EXPECT_EQ(failure.kind(), error_kind::invalid_argument);
-            for (const std::string& word : words)
-                EXPECT_NE(std::string(failure.what()).find(word), std::string::npos) << failure.what();
-        }
-    };
     const std::span<const float> none;
-    refused([&] { (void)argmin(TypeParam{}, none); }, {"argmin", "no elements", "not empty"});
-    refused([&] { argmax(TypeParam{}, none, small.span().data()); }, {"argmax", "no elements"});
-    refused([&] { argmax(TypeParam{}, memory.const_span().first(129), small.span().data()); }, {"argmax", "type"});
+    expect_refusal([&] { (void)argmin(TypeParam{}, none); }, {"argmin", "no elements", "not empty"});
+    expect_refusal([&] { argmax(TypeParam{}, none, small.span().data()); }, {"argmax", "no elements"});
+    expect_refusal([&] { argmax(TypeParam{}, memory.const_span().first(129), small.span().data()); },
+                   {"argmax", "type"});
     target_array<TypeParam, std::int8_t> large_enough(1);
     EXPECT_NO_THROW(argmin(TypeParam{}, memory.const_span().first(128), large_enough.span().data()));
     const view<const float, 2> in(data, {10, 200});
     const auto to = [&](std::size_t extent) { return view<std::int8_t, 1>(small.span().data(), {extent}); };
-    refused([&] { argmin(TypeParam{}, in, axis{1}, to(10)); }, {"argmin", "type of the result"});
-    refused([&] { argmin(TypeParam{}, in, axis{2}, to(10)); }, {"argmin", "axis 2"});
-    refused([&] { argmax(TypeParam{}, in, axis{0}, to(10)); }, {"argmax", "extents"});
-    refused([&] { argmin(TypeParam{}, view<const float, 2>(data, {10, 0}), axis{1}, to(10)); }, {"no elements"});
+    expect_refusal([&] { argmin(TypeParam{}, in, axis{1}, to(10)); }, {"argmin", "type of the result"});
+    expect_refusal([&] { argmin(TypeParam{}, in, axis{2}, to(10)); }, {"argmin", "axis 2"});
+    expect_refusal([&] { argmax(TypeParam{}, in, axis{0}, to(10)); }, {"argmax", "extents"});
+    expect_refusal([&] { argmin(TypeParam{}, view<const float, 2>(data, {10, 0}), axis{1}, to(10)); }, {"no elements"});
     EXPECT_NO_THROW(argmin(TypeParam{}, view<const float, 2>(data, {10, 0}), axis{0}, to(0)));
-    refused([&] { argmin(TypeParam{}, in, axis{0}, view<int, 1>(reinterpret_cast<int*>(data) + 5, {200})); },
-            {"overlap"});
+    expect_refusal([&] { argmin(TypeParam{}, in, axis{0}, view<int, 1>(reinterpret_cast<int*>(data) + 5, {200})); },
+                   {"overlap"});
     EXPECT_TRUE(bits_equal(small.to_host(), before));
 }
 

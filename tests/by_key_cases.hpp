@@ -13,6 +13,7 @@
 #include <upsweep/by_key.hpp>
 
 #include "expected.hpp"
+#include "refusal.hpp"
 #include "samples.hpp"
 #include "targets.hpp"
 #include "view_shapes.hpp"
@@ -198,15 +199,6 @@ TYPED_TEST_P(runs_of_keys, zeros_of_either_sign_and_nan)
 
 TYPED_TEST_P(runs_of_keys, too_little_room_is_refused)
 {
-    const auto why = [](auto call) -> std::string {
-        try {
-            call();
-        } catch (const error& failure) {
-            EXPECT_EQ(failure.kind(), error_kind::invalid_argument);
-            return failure.what();
-        }
-        return "no error";
-    };
     const target_array<TypeParam, int> keys(host_array<int>{1, 1, 2, 3, 3}.span());
     const target_array<TypeParam, float> values(host_array<float>{1, 2, 3, 4, 5}.span());
     target_array<TypeParam, int> keys_out(5);
@@ -218,13 +210,13 @@ TYPED_TEST_P(runs_of_keys, too_little_room_is_refused)
     const std::string refusal = waits ? "there are 3 runs, and room for 2" : "no error";
     const host_array<int> keys_before = keys_out.to_host();
     const host_array<float> totals_before = totals.to_host();
-    EXPECT_NE(why([&] {
+    EXPECT_NE(refusal_of([&] {
                   run_length_encode(TypeParam{}, keys.const_span(), keys_out.span().first(2), lengths.span(),
                                     runs.span().data());
               }).find(refusal),
               std::string::npos);
     EXPECT_EQ(keys_out.to_host()[2], keys_before[2]);
-    EXPECT_NE(why([&] {
+    EXPECT_NE(refusal_of([&] {
                   reduce_by_key(TypeParam{}, keys.const_span(), values.const_span(), keys_out.span(),
                                 totals.span().first(2), runs.span().data(), plus{});
               }).find(refusal),
@@ -234,14 +226,14 @@ TYPED_TEST_P(runs_of_keys, too_little_room_is_refused)
         EXPECT_EQ(runs.to_host()[0], 3);
         EXPECT_EQ(totals.to_host()[1], 3.0F);
     }
-    EXPECT_NE(why([&] {
+    EXPECT_NE(refusal_of([&] {
                   reduce_by_key(TypeParam{}, keys.const_span(), values.const_span().first(4), keys_out.span(),
                                 totals.span(), runs.span().data(), plus{});
               }).find("5 keys and 4 values"),
               std::string::npos);
     const auto decode = [&](const host_array<int>& some, std::size_t room) {
         const target_array<TypeParam, int> of_some(some.span());
-        return why([&] {
+        return refusal_of([&] {
             run_length_decode(TypeParam{}, keys.const_span().first(some.size()), of_some.const_span(),
                               keys_out.span().first(room));
         });

@@ -16,6 +16,7 @@
 #include <upsweep/scan.hpp>
 
 #include "expected.hpp"
+#include "refusal.hpp"
 #include "samples.hpp"
 #include "targets.hpp"
 
@@ -308,16 +309,6 @@ TYPED_TEST_P(images, windows)
 
 TYPED_TEST_P(images, what_is_refused)
 {
-    const auto refused = [](auto call, std::initializer_list<std::string> words) {
-        try {
-            call();
-            FAIL() << "no error";
-        } catch (const error& failure) {
-            EXPECT_EQ(failure.kind(), error_kind::invalid_argument);
-            for (const std::string& word : words)
-                EXPECT_NE(std::string(failure.what()).find(word), std::string::npos) << failure.what();
-        }
-    };
     target_array<TypeParam, float> memory(400);
     float* const data = memory.span().data();
     const view<const float, 2> sums(data, {4, 6});
@@ -330,14 +321,14 @@ TYPED_TEST_P(images, what_is_refused)
                        out.span(), border);
     };
     const auto none = without_border;
-    refused([&] { query({0, 0, 4, 6, 2, 0, 1, 3}, 4, none); }, {"rectangle_mean", "rectangle 1 of 2"});
-    refused([&] { query({0, 0, 5, 6}, 4, none); }, {"rectangle 0 of 1", "beyond"});
-    refused([&] { query({0, 0, 4, 7}, 4, none); }, {"rectangle 0 of 1"});
-    refused([&] { query({0, -1, 4, 6}, 4, none); }, {"rectangle 0 of 1"});
-    refused([&] { query({0, 0, 4, 6}, 4, zero_border); }, {"rectangle 0 of 1"});
-    refused([&] { query({0, 0, 4, 6}, 2, none); }, {"2 numbers for each rectangle", "give 4"});
-    refused([&] { query({0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1}, 4, none); }, {"shorter"});
-    refused(
+    expect_refusal([&] { query({0, 0, 4, 6, 2, 0, 1, 3}, 4, none); }, {"rectangle_mean", "rectangle 1 of 2"});
+    expect_refusal([&] { query({0, 0, 5, 6}, 4, none); }, {"rectangle 0 of 1", "beyond"});
+    expect_refusal([&] { query({0, 0, 4, 7}, 4, none); }, {"rectangle 0 of 1"});
+    expect_refusal([&] { query({0, -1, 4, 6}, 4, none); }, {"rectangle 0 of 1"});
+    expect_refusal([&] { query({0, 0, 4, 6}, 4, zero_border); }, {"rectangle 0 of 1"});
+    expect_refusal([&] { query({0, 0, 4, 6}, 2, none); }, {"2 numbers for each rectangle", "give 4"});
+    expect_refusal([&] { query({0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1}, 4, none); }, {"shorter"});
+    expect_refusal(
         [&] {
             const host_array<int> slice{2, 401};
             const target_array<TypeParam, int> there(slice.span());
@@ -353,7 +344,7 @@ TYPED_TEST_P(images, what_is_refused)
     all[2 * 9001] = 2;
     const target_array<TypeParam, int> there{std::span<const int>(all)};
     target_array<TypeParam, float> results(many);
-    refused(
+    expect_refusal(
         [&] {
             slice_sum(TypeParam{}, memory.const_span(), view<const int, 2>(there.const_span().data(), {many, 2}),
                       results.span());
@@ -362,24 +353,28 @@ TYPED_TEST_P(images, what_is_refused)
 
     const host_array<float> untouched = memory.to_host();
     const view<const float, 2> in(data, {4, 6});
-    refused(
+    expect_refusal(
         [&] {
             integral_image(TypeParam{}, in, view<float, 2>(data + 100, {5, 6}));
         },
         {"integral_image", "extents"});
-    refused([&] { integral_image(TypeParam{}, in, view<float, 2>(data, {5, 7})); }, {"overlap"});
-    refused([&] { integral_image(TypeParam{}, in, view<float, 2>(data + 100, {5, 7}, {6, 1})); }, {"same place"});
-    refused(
+    expect_refusal([&] { integral_image(TypeParam{}, in, view<float, 2>(data, {5, 7})); }, {"overlap"});
+    expect_refusal(
+        [&] {
+            integral_image(TypeParam{}, in, view<float, 2>(data + 100, {5, 7}, {6, 1}));
+        },
+        {"same place"});
+    expect_refusal(
         [&] {
             integral_images(TypeParam{}, in, view<float, 2>(data + 100, {4, 6}), view<float, 2>(data + 110, {4, 6}));
         },
         {"integral_images", "overlap"});
-    refused(
+    expect_refusal(
         [&] {
             window_mean(TypeParam{}, sums, 1, 1, view<float, 2>(data + 100, {4, 5}));
         },
         {"window_mean", "extents"});
-    refused([&] { window_mean(TypeParam{}, sums, 1, 1, view<float, 2>(data + 10, {4, 6})); }, {"overlap"});
+    expect_refusal([&] { window_mean(TypeParam{}, sums, 1, 1, view<float, 2>(data + 10, {4, 6})); }, {"overlap"});
     EXPECT_TRUE(bits_equal(memory.to_host(), untouched));
 }
 

@@ -16,6 +16,7 @@
 #include <upsweep/recurrence.hpp>
 
 #include "line_shapes.hpp"
+#include "refusal.hpp"
 
 // Linear recurrences along each axis of views, and their gradients: every line has the bits that docs/fold-order.md says.
 namespace upsweep::test {
@@ -446,35 +447,27 @@ TYPED_TEST_P(recurrences, what_is_refused)
     const host_array<float> untouched = memory.to_host();
     float* const data = memory.span().data();
     const auto at = [&](std::size_t offset) { return view<float, 2>(data + offset, {4, 6}); };
-    const auto refused = [](auto call, std::initializer_list<std::string> words) {
-        try {
-            call();
-            FAIL() << "no error";
-        } catch (const error& failure) {
-            EXPECT_EQ(failure.kind(), error_kind::invalid_argument);
-            for (const std::string& word : words)
-                EXPECT_NE(std::string(failure.what()).find(word), std::string::npos) << failure.what();
-        }
-    };
     const auto call = [&](const view<float, 2>& a, const view<float, 2>& b, const view<float, 2>& out, std::size_t k) {
         return [=] { linear_recurrence(TypeParam{}, a, b, out, 1.0F, axis{k}); };
     };
-    refused(call(at(0), at(50), at(100), 2), {"linear_recurrence", "axis 2 of a view of 2"});
-    refused(call(at(0), view<float, 2>(data, {6, 4}), at(100), 0), {"linear_recurrence", "extents"});
-    refused(call(at(0), at(50), view<float, 2>(data + 100, {4, 5}), 0), {"extents"});
-    refused(call(at(0), at(50), at(1), 0), {"overlap"});
-    refused(call(at(0), at(50), at(51), 0), {"overlap"});
-    refused(call(at(0), at(50), view<float, 2>(data + 100, {4, 6}, {3, 1}), 0), {"same place"});
-    refused([&] { linear_recurrence(TypeParam{}, at(0), at(50), at(100), view<float, 1>(data + 200, {5}), axis{0}); },
-            {"linear_recurrence", "extents"});
-    refused([&] { linear_recurrence(TypeParam{}, at(0), at(50), at(100), view<float, 1>(data + 110, {6}), axis{0}); },
-            {"overlaps"});
+    expect_refusal(call(at(0), at(50), at(100), 2), {"linear_recurrence", "axis 2 of a view of 2"});
+    expect_refusal(call(at(0), view<float, 2>(data, {6, 4}), at(100), 0), {"linear_recurrence", "extents"});
+    expect_refusal(call(at(0), at(50), view<float, 2>(data + 100, {4, 5}), 0), {"extents"});
+    expect_refusal(call(at(0), at(50), at(1), 0), {"overlap"});
+    expect_refusal(call(at(0), at(50), at(51), 0), {"overlap"});
+    expect_refusal(call(at(0), at(50), view<float, 2>(data + 100, {4, 6}, {3, 1}), 0), {"same place"});
+    expect_refusal(
+        [&] { linear_recurrence(TypeParam{}, at(0), at(50), at(100), view<float, 1>(data + 200, {5}), axis{0}); },
+        {"linear_recurrence", "extents"});
+    expect_refusal(
+        [&] { linear_recurrence(TypeParam{}, at(0), at(50), at(100), view<float, 1>(data + 110, {6}), axis{0}); },
+        {"overlaps"});
     const auto gradient = [&](std::size_t a, std::size_t b) {
         return [&, a, b] { linear_recurrence_gradient(TypeParam{}, at(0), at(50), at(100), at(a), at(b), axis{0}); };
     };
-    refused(gradient(150, 160), {"linear_recurrence_gradient", "overlaps"});
-    refused(gradient(0, 200), {"overlaps"});
-    refused(gradient(150, 100), {"overlaps"});
+    expect_refusal(gradient(150, 160), {"linear_recurrence_gradient", "overlaps"});
+    expect_refusal(gradient(0, 200), {"overlaps"});
+    expect_refusal(gradient(150, 100), {"overlaps"});
     EXPECT_TRUE(bits_equal(memory.to_host(), untouched));
     EXPECT_NO_THROW(gradient(150, 200)());
 }

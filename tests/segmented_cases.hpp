@@ -13,6 +13,7 @@
 #include <upsweep/segmented.hpp>
 
 #include "expected.hpp"
+#include "refusal.hpp"
 #include "samples.hpp"
 #include "targets.hpp"
 #include "view_shapes.hpp"
@@ -172,18 +173,9 @@ TYPED_TEST_P(segments, exclusive_scans_with_an_initial_value)
 
 TYPED_TEST_P(segments, wrong_offsets_are_named_on_request)
 {
-    const auto why = [](auto call) -> std::string {
-        try {
-            call();
-        } catch (const error& failure) {
-            EXPECT_EQ(failure.kind(), error_kind::invalid_argument);
-            return failure.what();
-        }
-        return "no error";
-    };
     const auto wrong = [&](const std::vector<std::int32_t>& offsets) {
         const target_array<TypeParam, std::int32_t> there{std::span<const std::int32_t>(offsets)};
-        return why([&] { check_offsets(TypeParam{}, there.const_span(), 10); });
+        return refusal_of([&] { check_offsets(TypeParam{}, there.const_span(), 10); });
     };
     EXPECT_EQ(wrong({0, 3, 3, 10}), "no error");
     EXPECT_NE(wrong({0, 3, 2, 10}).find("offset 2 of 4"), std::string::npos);
@@ -200,7 +192,7 @@ TYPED_TEST_P(segments, wrong_offsets_are_named_on_request)
     const std::vector<std::int32_t> three{0, 3, 5, 10};
     const target_array<TypeParam, std::int32_t> offsets{std::span<const std::int32_t>(three)};
     const auto call = [&](std::size_t results) {
-        return why([&] {
+        return refusal_of([&] {
             segmented_reduce(TypeParam{}, in.const_span(), offsets.const_span(), out.span().first(results), plus{});
         });
     };

@@ -15,6 +15,7 @@
 #include <upsweep/select.hpp>
 
 #include "expected.hpp"
+#include "refusal.hpp"
 #include "samples.hpp"
 #include "targets.hpp"
 #include "view_shapes.hpp"
@@ -192,16 +193,6 @@ TYPED_TEST_P(selections, differences_by_a_function)
 
 TYPED_TEST_P(selections, what_is_refused)
 {
-    const auto refused = [](auto call, std::initializer_list<std::string> words) {
-        try {
-            call();
-            FAIL() << "no error";
-        } catch (const error& failure) {
-            EXPECT_EQ(failure.kind(), error_kind::invalid_argument);
-            for (const std::string& word : words)
-                EXPECT_NE(std::string(failure.what()).find(word), std::string::npos) << failure.what();
-        }
-    };
     constexpr is_odd<int> odd;
     target_array<TypeParam, int> memory(host_array<int>{1, 3, 5, 6, 8, 9, 0, 0, 0, 0}.span());
     const host_array<int> untouched = memory.to_host();
@@ -211,24 +202,27 @@ TYPED_TEST_P(selections, what_is_refused)
     target_array<TypeParam, int> count(1);
     int* const found = count.span().data();
     const int none = count.to_host()[0];
-    refused([&] { select(TypeParam{}, in, memory.const_span().first(5), out.span(), found); },
-            {"select", "6 elements and 5 flags"});
-    refused([&] { select(TypeParam{}, in, odd, memory.span(), found); }, {"select", "overlap"});
-    refused([&] { select(TypeParam{}, in, memory.const_span().subspan(4), memory.span().subspan(6), found); },
-            {"overlap"});
-    refused([&] { partition(TypeParam{}, in, odd, out.span().first(5), found); }, {"partition", "shorter"});
-    refused([&] { partition(TypeParam{}, in, odd, memory.span().subspan(4, 6), found); }, {"partition", "overlap"});
-    refused([&] { partition(TypeParam{}, in, odd, out.span().first(4), out.span().subspan(3), found); }, {"overlap"});
-    refused([&] { adjacent_difference(TypeParam{}, in, out.span().first(5)); }, {"adjacent_difference", "shorter"});
-    refused([&] { adjacent_difference(TypeParam{}, in, memory.span().subspan(1)); }, {"overlap"});
+    expect_refusal([&] { select(TypeParam{}, in, memory.const_span().first(5), out.span(), found); },
+                   {"select", "6 elements and 5 flags"});
+    expect_refusal([&] { select(TypeParam{}, in, odd, memory.span(), found); }, {"select", "overlap"});
+    expect_refusal([&] { select(TypeParam{}, in, memory.const_span().subspan(4), memory.span().subspan(6), found); },
+                   {"overlap"});
+    expect_refusal([&] { partition(TypeParam{}, in, odd, out.span().first(5), found); }, {"partition", "shorter"});
+    expect_refusal([&] { partition(TypeParam{}, in, odd, memory.span().subspan(4, 6), found); },
+                   {"partition", "overlap"});
+    expect_refusal([&] { partition(TypeParam{}, in, odd, out.span().first(4), out.span().subspan(3), found); },
+                   {"overlap"});
+    expect_refusal([&] { adjacent_difference(TypeParam{}, in, out.span().first(5)); },
+                   {"adjacent_difference", "shorter"});
+    expect_refusal([&] { adjacent_difference(TypeParam{}, in, memory.span().subspan(1)); }, {"overlap"});
     EXPECT_TRUE(bits_equal(memory.to_host(), untouched));
     EXPECT_TRUE(bits_equal(out.to_host(), before));
     // What there is no room for is counted, and not written.
-    refused([&] { select(TypeParam{}, in, odd, out.span().first(3), found); },
-            {"4 elements are selected", "room for 3"});
+    expect_refusal([&] { select(TypeParam{}, in, odd, out.span().first(3), found); },
+                   {"4 elements are selected", "room for 3"});
     EXPECT_EQ(out.to_host()[3], before[3]);
-    refused([&] { partition(TypeParam{}, in, odd, out.span().first(4), out.span().subspan(5), found); },
-            {"2 elements are not selected", "room for 1"});
+    expect_refusal([&] { partition(TypeParam{}, in, odd, out.span().first(4), out.span().subspan(5), found); },
+                   {"2 elements are not selected", "room for 1"});
     EXPECT_EQ(out.to_host()[4], before[4]);
     EXPECT_EQ(count.to_host()[0], none);
 }

@@ -24,6 +24,16 @@ namespace detail {
 template <std::integral T>
 using wrapping_t = std::conditional_t<(sizeof(T) <= sizeof(std::uint32_t)), std::uint32_t, std::uint64_t>;
 
+// a - b, of integers modulo 2^k.
+template <class T>
+UPSWEEP_HOST_DEVICE constexpr T difference(const T& a, const T& b)
+{
+    if constexpr (std::integral<T>)
+        return static_cast<T>(static_cast<wrapping_t<T>>(a) - static_cast<wrapping_t<T>>(b));
+    else
+        return a - b;
+}
+
 template <class T>
 UPSWEEP_HOST_DEVICE constexpr T lowest()
 {

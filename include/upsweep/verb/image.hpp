@@ -93,16 +93,6 @@ void scan_columns(const Target& target, const view<Out, Rank>& out)
     upsweep::inclusive_scan(target, view<const Out, Rank>(out), axis{Rank - 2}, out, plus{});
 }
 
-// a - b, of integers modulo 2^k.
-template <class T>
-UPSWEEP_HOST_DEVICE constexpr T difference(const T& a, const T& b)
-{
-    if constexpr (std::integral<T>)
-        return static_cast<T>(static_cast<wrapping_t<T>>(a) - static_cast<wrapping_t<T>>(b));
-    else
-        return a - b;
-}
-
 // An integral image, of which at(r, c) is the sum of the elements above row r and left of column c.
 template <class Sum>
 struct summed_image {

@@ -109,15 +109,12 @@ void split(const Target& target, In& in, Flags flags, Out& out, Rejected& reject
                                         first_of(rejected), size_of(rejected), selected);
 }
 
-// The difference of neighbours, of integers modulo 2^k.
+// The difference of neighbours.
 struct minus {
     template <class T>
     UPSWEEP_HOST_DEVICE constexpr T operator()(const T& element, const T& before) const
     {
-        if constexpr (std::integral<T>)
-            return static_cast<T>(static_cast<wrapping_t<T>>(element) - static_cast<wrapping_t<T>>(before));
-        else
-            return element - before;
+        return difference(element, before);
     }
 };
 

@@ -59,6 +59,13 @@ struct scan_start {
     bool is_piece; // whether there are elements before the first one
 };
 
+// Of a whole array; `init` may be null.
+template <class Acc, class Op>
+scan_start<Acc> start_of_scan(const Op& op, const Acc* init)
+{
+    return {op.template identity<Acc>(), init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr, false};
+}
+
 // Makes results of the vectors of a lane.
 template <int Elements, scan_kind Kind, class Acc, class Source, class Out, class Op>
 struct vector_scan {

@@ -144,6 +144,35 @@ struct warp_tree {
     }
 };
 
+// The first of `count` numbers for which is_before(number) does not hold; it holds for those before it. The lanes of a warp call this
+// together: each of them looks at one of 32 places in every step of the search.
+template <class F>
+__device__ std::uint64_t partition_point_of_warp(std::uint64_t count, F is_before)
+{
+    std::uint64_t low = 0;
+    for (std::uint64_t high = count; low < high;) {
+        const std::uint64_t step = (high - low + lanes - 1) / lanes;
+        const std::uint64_t mine = low + (static_cast<unsigned>(lane_id()) + 1) * step - 1;
+        const bool before = mine < high && is_before(mine);
+        const auto steps = static_cast<unsigned>(__popc(__ballot_sync(all_lanes, before ? 1 : 0)));
+        low += steps * step;
+        if (steps < lanes && low + step - 1 < high)
+            high = low + step - 1;
+    }
+    return low;
+}
+
+// The first lane whose `end` is more than i, of ends that ascend with the lanes; the last lane if there is none.
+__device__ inline int lane_before_end(int end, int i)
+{
+    int lane = 0;
+#pragma unroll
+    for (int step = lanes / 2; step > 0; step /= 2)
+        if (shuffle(end, lane + step - 1) <= i)
+            lane += step;
+    return lane;
+}
+
 // The total of 2^k elements of one thread, as a tree.
 template <int Count, class T, class Op>
 __device__ T lane_total(const T* elements, const Op& op)

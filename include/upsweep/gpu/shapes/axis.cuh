@@ -77,8 +77,7 @@ void scan_columns(const cuda& target, const detail::lines<const T, Out, Rank>& a
 {
     const current_device current(target.device());
     check_lines(target, "scan", all);
-    const scan_start<Acc> start{op.template identity<Acc>(), init != nullptr ? *init : fold_of_nothing<Acc>(op),
-                                init != nullptr, false};
+    const scan_start<Acc> start = start_of_scan(op, init);
     with_column_shape<T>(all.length(), [&]<class Shape>(Shape) {
         launch_columns<scan_columns_kernel<Shape, Kind, Acc, T, Out, Rank, Op>, Shape, Acc, Op>(target, "scan", all, op,
                                                                                                 start);

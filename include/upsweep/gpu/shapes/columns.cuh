@@ -188,10 +188,7 @@ private:
     __device__ Acc fold_whole(std::uint64_t first, int lines_of_block, std::uint64_t j)
     {
         Acc before = op_.template identity<Acc>();
-        int level = 0;
-        while (j >> (lane_levels * (level + 1)) != 0)
-            ++level;
-        for (; level >= 0; --level) {
+        for (int level = piece_slots::highest_level(j); level >= 0; --level) {
             const std::uint64_t groups = j >> (lane_levels * level);
             const int count = static_cast<int>(groups % lanes);
             if (count == 0)
@@ -212,7 +209,6 @@ private:
         column_ = lane_id() % lanes_a_row_ < lines_of_block ? lane_id() % lanes_a_row_ : 0;
         if (lane_id() < lines_of_block) {
             word128 states[each];
-            Acc totals[each];
             bool is_missing = true;
             while (is_missing) {
                 is_missing = false;
@@ -229,10 +225,9 @@ private:
 #pragma unroll
             for (int k = 0; k < each; ++k) {
                 const int i = warp_id() + k * warps;
-                if (i < count) {
-                    totals[k] = states_.total(place(level, group + static_cast<unsigned>(i)) + line, states[k]);
-                    shared_.of_tiles[i * lanes + lane_id()] = totals[k];
-                }
+                if (i < count)
+                    shared_.of_tiles[i * lanes + lane_id()] =
+                        states_.total(place(level, group + static_cast<unsigned>(i)) + line, states[k]);
             }
         }
         __syncthreads();

@@ -46,11 +46,9 @@ struct engine<cuda, verb::images> {
             const auto source = gpu::strided_source(first.begin().elements());
             gpu::check_place(target, "integral_image", source, first.size());
             constexpr int threads = 256;
-            const std::size_t useful = (first.size() + threads - 1) / threads;
-            const auto most = static_cast<std::size_t>(8 * target.workspace().multiprocessors());
             gpu::launch(target, "integral_image", gpu::put_zeros_kernel<std::remove_const_t<decltype(source)>>,
-                        gpu::grid_shape{static_cast<unsigned>(useful < most ? useful : most), threads, 0}, source,
-                        first.size());
+                        gpu::grid_shape{gpu::some_blocks(target, (first.size() + threads - 1) / threads), threads, 0},
+                        source, first.size());
         }
     }
 };

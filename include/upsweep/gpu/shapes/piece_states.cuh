@@ -27,15 +27,15 @@ struct piece_slots {
             first += of_level(k);
         return first;
     }
-    // The levels that a segment in so many slots can have.
-    UPSWEEP_HOST_DEVICE int levels() const
+    // The level of the largest groups that so many pieces have.
+    UPSWEEP_HOST_DEVICE static int highest_level(std::uint64_t pieces)
     {
-        int level = 1;
-        while (slots >> (lane_levels * level) != 0)
+        int level = 0;
+        while (pieces >> (lane_levels * (level + 1)) != 0)
             ++level;
         return level;
     }
-    UPSWEEP_HOST_DEVICE std::uint64_t states() const { return first_of_level(levels() + 1); }
+    UPSWEEP_HOST_DEVICE std::uint64_t states() const { return first_of_level(highest_level(slots) + 2); }
     __device__ std::uint64_t place(int level, std::uint64_t base, std::uint64_t group) const
     {
         const int shift = lane_levels * level;
@@ -76,10 +76,7 @@ public:
     // before (+) the fold of pieces 0 to j - 1, for every lane.
     __device__ T fold(std::uint64_t base, std::uint64_t j, T before) const
     {
-        int level = 0;
-        while (j >> (lane_levels * (level + 1)) != 0)
-            ++level;
-        for (; level >= 0; --level) {
+        for (int level = piece_slots::highest_level(j); level >= 0; --level) {
             const std::uint64_t groups = j >> (lane_levels * level);
             const int count = static_cast<int>(groups % lanes);
             if (count == 0)

@@ -304,16 +304,8 @@ __global__ void __launch_bounds__(256)
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes);
     for (std::uint64_t first = (blockIdx.x + static_cast<unsigned>(warp_id()) * std::uint64_t{gridDim.x}) * tile;
          first < all; first += warps * tile) {
-        std::uint64_t run = 0; // the first one that ends behind `first`
-        for (std::uint64_t high = runs; run < high;) {
-            const std::uint64_t step = (high - run + lanes - 1) / lanes;
-            const std::uint64_t mine = run + (static_cast<unsigned>(lane_id()) + 1) * step - 1;
-            const auto before =
-                static_cast<unsigned>(__popc(__ballot_sync(all_lanes, mine < high && ends[mine] <= first ? 1 : 0)));
-            run += before * step;
-            if (before < lanes && run + step - 1 < high)
-                high = run + step - 1;
-        }
+        // The first one that ends behind `first`.
+        std::uint64_t run = partition_point_of_warp(runs, [&](std::uint64_t k) { return ends[k] <= first; });
         const std::uint64_t end = first + tile < all ? first + tile : all;
         for (std::uint64_t at = first; at < end; run += lanes) {
             const std::uint64_t mine = run + static_cast<unsigned>(lane_id());
@@ -323,11 +315,7 @@ __global__ void __launch_bounds__(256)
                                                   ? shuffle(behind, lanes - 1)
                                                   : static_cast<int>(end - first));
             for (int i = static_cast<int>(at - first); i < stop; i += lanes) {
-                int owner = 0;
-#pragma unroll
-                for (int step = lanes / 2; step > 0; step /= 2)
-                    if (shuffle(behind, owner + step - 1) <= i + lane_id())
-                        owner += step;
+                const int owner = lane_before_end(behind, i + lane_id());
                 if (i + lane_id() < stop)
                     out[first + static_cast<unsigned>(i + lane_id())] = values[run + static_cast<unsigned>(owner)];
             }
@@ -383,11 +371,9 @@ struct engine<cuda, verb::runs> {
         engine<cuda, verb::scan>::template scan<scan_kind::inclusive, std::uint64_t>(
             target, lengths, ends, runs, plus{}, static_cast<const std::uint64_t*>(nullptr));
         constexpr int threads = 256;
-        const std::size_t useful = (room + 8191) / 8192;
-        const auto most = static_cast<std::size_t>(8 * target.workspace().multiprocessors());
         gpu::launch(target, call, gpu::decode_runs_kernel<decltype(from), decltype(to)>,
-                    gpu::grid_shape{static_cast<unsigned>(useful < most ? useful : most), threads, 0}, from, ends, runs,
-                    to, room);
+                    gpu::grid_shape{gpu::some_blocks(target, (room + 8191) / 8192), threads, 0}, from, ends, runs, to,
+                    room);
     }
 
     template <class Acc, class Keys, class Values, class KeysOut, class Totals, class Runs, class Op>

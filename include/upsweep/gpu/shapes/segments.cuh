@@ -61,20 +61,12 @@ struct offset_segments {
         return count == 0 ? 0 : work_before(count) / size.work + 1;
     }
 
-    // The lanes of a warp call this together: each of them looks at one of 32 places in every step of the search.
+    // The lanes of a warp call this together.
     __device__ segment_task task(std::uint64_t number, const task_size& size) const
     {
         const std::uint64_t work = number * size.work;
-        std::uint64_t low = 0;
-        for (std::uint64_t high = count; low < high;) {
-            const std::uint64_t step = (high - low + lanes - 1) / lanes;
-            const std::uint64_t mine = low + (static_cast<unsigned>(lane_id()) + 1) * step - 1;
-            const bool is_before = mine < high && work_before(mine) < work;
-            const auto before = static_cast<unsigned>(__popc(__ballot_sync(all_lanes, is_before ? 1 : 0)));
-            low += before * step;
-            if (before < lanes && low + step - 1 < high)
-                high = low + step - 1;
-        }
+        const std::uint64_t low =
+            partition_point_of_warp(count, [&](std::uint64_t segment) { return work_before(segment) < work; });
         segment_task found{low, work + size.work, 0};
         if (low != 0) {
             const std::uint64_t next = (work - work_before(low - 1) + size.piece - 1) / size.piece;
@@ -170,8 +162,8 @@ public:
     }
 
     // Calls put(place in the window, fold before the element, fold with it, whether it is the first of its segment) for the elements of
-    // all segments, or put.chunk for a chunk of them, where the folds begin with this lane's `before`. `after` points to the fold up to the end of the only segment,
-    // where that is a whole piece of a larger one.
+    // all segments, or put.chunk for a chunk of them, where the folds begin with this lane's `before`. `after` points to the fold up to
+    // the end of the only segment, where that is a whole piece of a larger one.
     template <class Put>
     __device__ void scan(const placed_segment& mine, const Acc& before, const Acc* after, bool alone, const Put& put)
     {
@@ -334,15 +326,7 @@ private:
     }
 
     // The lane whose segment has chunk c: the first one whose chunks end behind it.
-    __device__ int owner_of(int c) const
-    {
-        int lane = 0;
-#pragma unroll
-        for (int step = lanes / 2; step > 0; step /= 2)
-            if (shuffle(end_of_chunks_, lane + step - 1) <= c)
-                lane += step;
-        return lane;
-    }
+    __device__ int owner_of(int c) const { return lane_before_end(end_of_chunks_, c); }
 
     // Numbers the chunks of all segments of at least so many elements, and `more` of each, and folds the whole ones.
     __device__ void total_of_chunks(const placed_segment& mine, int least, int more, bool alone)
@@ -623,19 +607,19 @@ struct segment_scans {
                                std::uint64_t base, std::uint64_t number, bool, bool is_whole, bool is_full)
     {
         const Acc nothing = op.template identity<Acc>();
-        if (is_full) {
-            const auto folded = fold.fold_piece(mine.first);
-            states.publish(base, number, folded.tree.total);
-            states.join(base, number);
-            Acc after;
-            const Acc before = states.fold(base, number, nothing, folded.tree.total, after);
-            fold.scan_piece(mine.first, folded, before, after, put(number == 0));
-        } else if (is_whole) {
-            const Acc total = shuffle(fold.fold(mine, nothing, true), 0);
+        // The fold before a whole piece, and that up to its end.
+        const auto look_back = [&](const Acc& total, Acc& after) {
             states.publish(base, number, total);
             states.join(base, number);
-            Acc after;
-            const Acc before = states.fold(base, number, nothing, total, after);
+            return states.fold(base, number, nothing, total, after);
+        };
+        Acc after;
+        if (is_full) {
+            const auto folded = fold.fold_piece(mine.first);
+            const Acc before = look_back(folded.tree.total, after);
+            fold.scan_piece(mine.first, folded, before, after, put(number == 0));
+        } else if (is_whole) {
+            const Acc before = look_back(shuffle(fold.fold(mine, nothing, true), 0), after);
             fold.scan(mine, before, &after, true, put(number == 0));
         } else {
             fold.scan(mine, states.fold(base, number, nothing), nullptr, true, put(number == 0));
@@ -794,8 +778,7 @@ void scan_segments(const cuda& target, const Source& in, std::uint64_t elements,
 {
     if (segments.count == 0)
         return;
-    const scan_start<Acc> start{op.template identity<Acc>(), init != nullptr ? *init : fold_of_nothing<Acc>(op),
-                                init != nullptr, false};
+    const scan_start<Acc> start = start_of_scan(op, init);
     launch_over_segments<scan_segments_kernel<Kind, Acc, Source, Segments, Out, Op>, 1, Acc, Source,
                          scan_segments_memory<Acc, Source, Out, Op>>(target, "scan", elements, segments.count, in,
                                                                      segments, out, op, start);

@@ -92,6 +92,13 @@ bool knows_clusters(const cuda& target)
     return knows_clusters(target, reinterpret_cast<const void*>(Kernel), known);
 }
 
+// As many blocks as are useful, but no more than keep the device busy, of a kernel whose blocks take what there is by turns.
+inline unsigned some_blocks(const cuda& target, std::size_t useful)
+{
+    const auto most = static_cast<std::size_t>(8 * target.workspace().multiprocessors());
+    return static_cast<unsigned>(useful < most ? useful : most);
+}
+
 struct grid_shape {
     unsigned blocks;
     int threads;
