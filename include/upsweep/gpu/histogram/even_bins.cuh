@@ -395,7 +395,7 @@ void with_bin_finder(const cuda&, const even_bins& bins, F f)
 // The one type of bin finder for even bins: it has several of these, of which a branch takes the first that can be
 // used, for all lanes alike.
 template <class T>
-struct any_even_bins : plain_bin_finder<any_even_bins<T>> {
+struct any_even_bins : plain_bin_finder<any_even_bins<T>>, two_step_finder<any_even_bins<T>> {
     using E = detail::edge_t<T>;
     static constexpr bool can_be_integers = std::integral<T> && sizeof(T) <= 4;
     static constexpr bool are_floats = std::same_as<E, float>;
@@ -416,15 +416,27 @@ struct any_even_bins : plain_bin_finder<any_even_bins<T>> {
     {
     }
 
-    __device__ bin_index operator()(const T& sample) const
+    __device__ bool quick(const T& sample, bin_index& k) const
     {
         if constexpr (can_be_integers)
             if (taken == way::integers)
-                return integers(sample);
+                return integers.quick(sample, k);
         if constexpr (are_floats)
             if (taken == way::floats)
-                return floats(sample);
-        return taken == way::search ? searched(sample) : others(sample);
+                return floats.quick(sample, k);
+        if (taken == way::others)
+            return others.quick(sample, k);
+        return false;
+    }
+    __device__ bin_index settle(const T& sample, bin_index k) const
+    {
+        if constexpr (can_be_integers)
+            if (taken == way::integers)
+                return integers.settle(sample, k);
+        if constexpr (are_floats)
+            if (taken == way::floats)
+                return floats.settle(sample, k);
+        return taken == way::search ? searched(sample) : others.settle(sample, k);
     }
 
 private:

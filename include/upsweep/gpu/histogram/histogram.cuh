@@ -156,6 +156,12 @@ void histogram(const cuda& target, const Source& in, std::uint64_t count, const 
         constexpr std::type_identity<replicated_table<lanes / 2>> table;
         if (fits(table))
             return by_block(table);
+        // A copy for every four lanes, where a block counts more elements than it then has counters to add up.
+        using table_of_four = replicated_table<lanes / 4>;
+        constexpr std::type_identity<table_of_four> of_four;
+        const auto blocks = static_cast<std::uint64_t>(target.workspace().multiprocessors());
+        if (fits(of_four) && count >= blocks * size.template words<table_of_four>())
+            return by_block(of_four);
     }
     // One copy of each counter, at a swizzled place.
     if constexpr (!keys::by_value || keys::has_many_values || Finder::range == bin_range::few) {

@@ -36,6 +36,11 @@ struct joint_bin_finder {
         __device__ void add_to(detail::joint_bin&, const Sample&) const
         {
         }
+        template <class Sample, int Count>
+        __device__ void add_to_all(detail::joint_bin (&)[Count], const lane_vector<Sample, Count>&,
+                                   std::type_identity<zip_sample<>>) const
+        {
+        }
     };
 
     std::size_t bins = 1;
@@ -81,11 +86,38 @@ struct joint_bin_finder<Finder, Rest...> {
             add_to(point, sample);
             return point.among(bins);
         }
+
+        // Finds the bins of all points of a vector, coordinate by coordinate, so that each takes its quick way for all.
+        template <class Sample, int Count>
+        __device__ void find(const lane_vector<Sample, Count>& samples, bin_index (&found)[Count]) const
+        {
+            detail::joint_bin points[Count];
+            add_to_all(points, samples, std::type_identity<Sample>{});
+#pragma unroll
+            for (int j = 0; j < Count; ++j)
+                found[j] = points[j].among(bins);
+        }
+
         template <class T, class... Ts>
         __device__ void add_to(detail::joint_bin& point, const zip_sample<T, Ts...>& sample) const
         {
             point.add(first(sample.first), first_bins);
             rest.add_to(point, static_cast<const zip_sample<Ts...>&>(sample));
+        }
+        template <class Sample, int Count, class T, class... Ts>
+        __device__ void add_to_all(detail::joint_bin (&points)[Count], const lane_vector<Sample, Count>& samples,
+                                   std::type_identity<zip_sample<T, Ts...>>) const
+        {
+            typename lane_vector<T, Count>::elements coordinates;
+#pragma unroll
+            for (int j = 0; j < Count; ++j)
+                coordinates.element[j] = static_cast<const zip_sample<T, Ts...>&>(samples[j]).first;
+            bin_index found[Count];
+            find_bins(first, lane_vector<T, Count>::of(coordinates), found);
+#pragma unroll
+            for (int j = 0; j < Count; ++j)
+                points[j].add(found[j], first_bins);
+            rest.add_to_all(points, samples, std::type_identity<zip_sample<Ts...>>{});
         }
     };
 

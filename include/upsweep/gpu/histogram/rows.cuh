@@ -47,6 +47,25 @@ struct rows_shape {
 
 using word_cursor = row_cursor<std::uint64_t>;
 
+// The bins of all values of a byte, which a block looks up once for all of its rows. Each lane reads a copy of its own,
+// in its own bank of shared memory.
+template <class T>
+struct bins_of_values {
+    static constexpr std::size_t words = is_byte<T> ? std::size_t{byte_values} * lanes : 0;
+
+    const std::uint32_t* copy;
+
+    // All threads of a block call this, and a barrier must follow.
+    template <class Function>
+    __device__ bins_of_values(std::uint32_t* shared, const Function& bin_of) : copy(shared + lane_id())
+    {
+        for (unsigned i = threadIdx.x; i < words; i += blockDim.x)
+            shared[i] = bin_of(static_cast<T>(i / lanes));
+    }
+
+    __device__ bin_index operator()(const T& sample) const { return copy[static_cast<std::uint8_t>(sample) * lanes]; }
+};
+
 // What a warp takes at a time.
 struct warp_rows {
     std::uint64_t rows; // how many rows
@@ -54,17 +73,12 @@ struct warp_rows {
     bin_index words;    // words of shared memory for the counters of these rows
 };
 
-template <class Shape, class T, class Finder, class Counter>
-__global__ void __launch_bounds__(Shape::threads, 1)
-    rows_by_warps_kernel(matrix_words<T> in, Finder finder, warp_rows plan, results_of_parts<Counter> result)
+// Counts the rows of a warp, some at a time, in its table, and puts their counters.
+template <class Shape, class T, class Function, class Counter>
+__device__ void count_rows_of_warp(const matrix_words<T>& in, const Function& bin_of, const swizzled_table& table,
+                                   const warp_rows& plan, const results_of_parts<Counter>& result)
 {
-    extern __shared__ __align__(16) std::uint32_t shared_words[];
     const unsigned warp = threadIdx.x / lanes;
-    const swizzled_table table{shared_words + warp * plan.words};
-    clear_words(shared_words, Shape::warps * plan.words);
-    const auto bin_of = finder.of_block(shared_words + Shape::warps * plan.words);
-    __syncthreads();
-
     const auto all_bins = static_cast<std::uint64_t>(plan.all_bins);
     const word_cursor step = word_cursor::of(lanes, all_bins);
     const std::uint64_t stride = std::uint64_t{gridDim.x} * Shape::warps * plan.rows;
@@ -83,6 +97,26 @@ __global__ void __launch_bounds__(Shape::threads, 1)
             at.advance(step, all_bins);
         }
         __syncwarp();
+    }
+}
+
+template <class Shape, class T, class Finder, class Counter>
+__global__ void __launch_bounds__(Shape::threads, 1)
+    rows_by_warps_kernel(matrix_words<T> in, Finder finder, warp_rows plan, results_of_parts<Counter> result)
+{
+    extern __shared__ __align__(16) std::uint32_t shared_words[];
+    const unsigned warp = threadIdx.x / lanes;
+    const swizzled_table table{shared_words + warp * plan.words};
+    clear_words(shared_words, Shape::warps * plan.words);
+    std::uint32_t* const of_values = shared_words + Shape::warps * plan.words;
+    const auto bin_of = finder.of_block(of_values + bins_of_values<T>::words);
+    __syncthreads();
+    if constexpr (is_byte<T>) {
+        const bins_of_values<T> bin_of_value(of_values, bin_of);
+        __syncthreads();
+        count_rows_of_warp<Shape>(in, bin_of_value, table, plan, result);
+    } else {
+        count_rows_of_warp<Shape>(in, bin_of, table, plan, result);
     }
 }
 
@@ -222,7 +256,7 @@ void histogram_rows(const cuda& target, const matrix<T>& rows, const Finder& fin
     const auto all_bins = static_cast<bin_index>(finder.bins + detail::out_of_range_bins);
     const auto warps = static_cast<std::uint64_t>(target.workspace().multiprocessors()) * shape::warps;
     const std::size_t available = (table_bytes(target) - finder.shared_bytes()) / sizeof(std::uint32_t);
-    const std::size_t of_warp = available / shape::warps / lanes * lanes;
+    const std::size_t of_warp = (available - bins_of_values<T>::words) / shape::warps / lanes * lanes;
     if (all_bins <= of_warp && (in.words <= shape::short_row || rows.rows >= shape::rows_of_warp * warps)) {
         const std::uint64_t wanted = std::max<std::uint64_t>(lanes * shape::vectors / in.words, 1);
         const std::uint64_t rows_at_once =
@@ -234,7 +268,8 @@ void histogram_rows(const cuda& target, const matrix<T>& rows, const Finder& fin
             target, "histogram_rows",
             grid_shape{.blocks = static_cast<unsigned>(blocks),
                        .threads = shape::threads,
-                       .shared_bytes = shape::warps * words * sizeof(std::uint32_t) + finder.shared_bytes()},
+                       .shared_bytes = (shape::warps * words + bins_of_values<T>::words) * sizeof(std::uint32_t) +
+                                       finder.shared_bytes()},
             in, finder, warp_rows{rows_at_once, all_bins, words}, result);
         return;
     }
