@@ -172,6 +172,14 @@ bool can_be_described(PyArrayObject* array)
     return true;
 }
 
+bool comes_in_chunks(nb::handle x)
+{
+    import_numpy();
+    return !PyArray_CheckExact(x.ptr()) && nb::hasattr(x.type(), "_comes_in_chunks");
+}
+
+nb::object of_chunks(const char* function) { return nb::module_::import_("upsweep._chunked").attr(function); }
+
 void describe(PyArrayObject* array, upsweep_dtype dtype, layout& to)
 {
     to.begin(PyArray_DATA(array), dtype);

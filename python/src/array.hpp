@@ -100,6 +100,10 @@ private:
     layout at_;
 };
 
+// Whether an argument is what upsweep.open gives, an array whose elements come in chunks. Its folds are in upsweep/_chunked.py.
+bool comes_in_chunks(nb::handle x);
+nb::object of_chunks(const char* function);
+
 // Describes an array whose elements are in the machine's byte order and at multiples of their size.
 void describe(PyArrayObject* array, upsweep_dtype dtype, layout& to);
 bool can_be_described(PyArrayObject* array);

@@ -249,6 +249,11 @@ nb::object fold_axes(const char* call, folding what, upsweep_op op, const operan
 nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis, std::optional<upsweep_dtype> dtype,
                   bool keeps_dimensions, nb::handle out, nb::handle identity)
 {
+    if (axis.is_none() && !keeps_dimensions && out.is_none() && comes_in_chunks(x)) {
+        const nb::object asked =
+            dtype ? nb::steal(reinterpret_cast<PyObject*>(descr_of(*dtype))) : nb::object(nb::none());
+        return of_chunks("reduce")(call, lib().op_name(op), x, asked, identity);
+    }
     operand in(call, x);
     if (!dtype && !out.is_none() && (op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES) && PyArray_Check(out.ptr()))
         dtype = dtype_of(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(out.ptr())));
@@ -277,6 +282,8 @@ nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis
 
 nb::object mean(nb::handle x, nb::handle axis, bool keeps_dimensions, nb::handle out)
 {
+    if (axis.is_none() && !keeps_dimensions && out.is_none() && comes_in_chunks(x))
+        return of_chunks("mean")(x);
     operand in("mean", x);
     const upsweep_dtype folded = is_float(in.dtype()) ? reduce_dtype(UPSWEEP_PLUS, in.dtype()) : UPSWEEP_F64;
     const fold_types types{in.dtype(), folded, is_float(in.dtype()) ? in.dtype() : UPSWEEP_F64};

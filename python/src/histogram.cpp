@@ -219,7 +219,7 @@ nb::object histogram_even(const operand& in, const operand* weights, std::int64_
 
 nb::object histogram(nb::handle x, nb::handle bins, nb::handle range, nb::handle weights, bool density)
 {
-    if (!PyLong_CheckExact(bins.ptr()) || !weights.is_none() || density) {
+    if (!PyLong_CheckExact(bins.ptr()) || !weights.is_none() || density || comes_in_chunks(x)) {
         return of_module(histogram_function, "histogram")(x, bins, range, weights, density);
     }
     const operand in("histogram", x);
@@ -251,6 +251,8 @@ nb::object histogram_between(nb::handle x, nb::object edges, nb::handle weights)
 
 nb::object bincount(nb::handle x, nb::handle weights, std::int64_t minlength)
 {
+    if (comes_in_chunks(x))
+        return of_chunks("bincount")(x, weights, minlength);
     const operand in("bincount", x);
     if (in.rank() != 1)
         refuse(PyExc_ValueError, "bincount", "the array has not one dimension", "pass x.ravel()");

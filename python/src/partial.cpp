@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,12 @@ public:
 
     void feed(nb::handle x, std::uint64_t start)
     {
+        if (comes_in_chunks(x)) {
+            x.attr("for_each")(
+                nb::cpp_function([&](nb::handle chunk, std::uint64_t position) { feed(chunk, start + position); }),
+                "partial");
+            return;
+        }
         const operand in("partial.feed", x);
         check(alone([&] { return lib().partial_feed(fold_.get(), nullptr, &in.at().array, start); }));
     }
@@ -124,8 +131,10 @@ void bind_partials(nb::module_& m)
                     new (self) partial(of, *type);
                     return;
                 }
-                const operand in("partial", x);
-                auto folded = std::make_unique<partial>(of, in.dtype());
+                std::optional<upsweep_dtype> type;
+                if (comes_in_chunks(x))
+                    type = dtype_argument("partial", nb::object(x.attr("dtype")));
+                auto folded = std::make_unique<partial>(of, type ? *type : operand("partial", x).dtype());
                 folded->feed(x, start);
                 new (self) partial(folded->bytes());
             },

@@ -45,7 +45,7 @@ def test_contents(distribution):
 def test_no_path_of_the_build(distribution):
     """Neither the folder of the sources nor that of the build are in a file, and libraries are found beside the module."""
     libraries = [*FOLDER.glob("libupsweep-*.so"), FOLDER / "_core.abi3.so"]
-    for file in libraries:
+    for file in [*libraries, *FOLDER.glob("_files.abi3.so")]:
         dynamic = subprocess.run(["readelf", "-d", file], text=True, capture_output=True, check=True).stdout
         paths = re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", dynamic)
         assert paths in ([], ["$ORIGIN"]), (file.name, paths)

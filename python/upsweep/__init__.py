@@ -16,19 +16,20 @@ copyreg.pickle(type(sum), lambda function: function.__name__)
 
 TYPE_CHECKING = False  # as typing has it, whose import takes as long as that of the library
 if TYPE_CHECKING:
+    from upsweep._chunked import ChunkedArray, open
     from upsweep._histogram import Histogram, Outside
     from upsweep._made_of_folds import rectangle_sum, var
     from upsweep._targets import show_targets
 
 __version__ = version()
 
-__all__ = ["Histogram", "Outside", "__version__", "all", "any", "bincount", "cummax", "cummin", "cumulative_prod",
-           "cumulative_sum", "histogram", "integral_image", "max", "mean", "min", "partial", "prod", "rectangle_sum",
+__all__ = ["ChunkedArray", "Histogram", "Outside", "__version__", "all", "any", "bincount", "cummax", "cummin", "cumulative_prod",
+           "cumulative_sum", "histogram", "integral_image", "max", "mean", "min", "open", "partial", "prod", "rectangle_sum",
            "reduce", "reduce_by_key", "run_length_decode", "run_length_encode", "scan", "scan_by_key", "segment_reduce",
            "segment_scan", "show_targets", "sum", "var"]
 
 # Imported when they are first asked for: they need NumPy, whose import takes longer than all else.
-_LATER = {"Histogram": "_histogram", "Outside": "_histogram", "rectangle_sum": "_made_of_folds", "show_targets": "_targets",
+_LATER = {"ChunkedArray": "_chunked", "open": "_chunked", "Histogram": "_histogram", "Outside": "_histogram", "rectangle_sum": "_made_of_folds", "show_targets": "_targets",
           "var": "_made_of_folds"}
 
 

@@ -117,7 +117,11 @@ def make(counts: Any, edges: Any, below: Any, above: Any, nan: Any) -> Histogram
 
 
 def histogram(x: npt.ArrayLike, bins: Any, range: Any, weights: Any, density: bool) -> Histogram:
-    """The calls of upsweep.histogram that its own code leaves: edges, rules for edges, weights, densities."""
+    """The calls of upsweep.histogram that its own code leaves: edges, rules for edges, weights, densities, chunks."""
+    if hasattr(type(x), "_comes_in_chunks"):
+        from upsweep._chunked import histogram as of_chunks
+
+        return of_chunks(x, bins, range, weights, density)
     array, export = adopt("histogram", x)
     if weights is not None:
         weights, _ = adopt("histogram", weights)
@@ -131,10 +135,7 @@ def histogram(x: npt.ArrayLike, bins: Any, range: Any, weights: Any, density: bo
     else:
         result = _core.weighted_histogram(array, int(bins), range, weights)
     if density:
-        counts, edges = result
-        width = np.diff(edges).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            result = make(counts / width / counts.sum(), edges, *result.outside)
+        result = densities(result)
     if export is not None:
         result = make(export(result[0]), export(result[1]), *result.outside)
     return result
@@ -143,6 +144,18 @@ def histogram(x: npt.ArrayLike, bins: Any, range: Any, weights: Any, density: bo
 def _edges(array: np.ndarray, bins: Any, range: Any, weights: np.ndarray | None) -> np.ndarray:
     if isinstance(bins, str):
         return np.histogram_bin_edges(array, bins, range, weights)
+    return checked_edges(bins)
+
+
+def densities(of: Histogram) -> Histogram:
+    """Counts divided by their sum and by the width of their bin."""
+    counts, edges = of
+    width = np.diff(edges).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        return make(counts / width / counts.sum(), edges, *of.outside)
+
+
+def checked_edges(bins: Any) -> np.ndarray:
     edges = np.asarray(bins)
     if edges.ndim != 1 or edges.size < 2:
         raise ValueError("histogram: bins is neither a number, a word nor a sequence of two edges and more; pass one of these")

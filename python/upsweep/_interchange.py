@@ -21,6 +21,12 @@ def adopt(call: str, x: Any) -> tuple[Any, Any]:
                         "pass x.compressed() or x.filled(value)")
     if isinstance(x, (np.ndarray, np.generic)):
         return np.asarray(x), None
+    if hasattr(type(x), "_comes_in_chunks"):
+        mapped = x.mapped()
+        if mapped is None:
+            raise TypeError(f"{call}: the array comes in chunks, and is taken by sum, prod, min, max, any, all, mean, var, reduce, "
+                            "histogram, bincount and partial, of all elements; pass np.asarray(x) if it fits in memory")
+        return mapped, None
     if hasattr(x, "__dlpack__"):
         device, number = x.__dlpack_device__()
         if device not in _CPU_DEVICES:

@@ -39,6 +39,10 @@ def var(x: npt.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, corre
     >>> float(us.var(np.array([1.0, 2.0, 3.0, 6.0])))
     3.5
     """
+    if axis is None and not keepdims and hasattr(type(x), "_comes_in_chunks"):
+        from upsweep._chunked import var as of_chunks
+
+        return of_chunks(x, correction)
     array, export = adopt("var", x)
     is_half = array.dtype.itemsize == 2 and array.dtype.kind not in "iu"
     wide = array.astype(np.float32) if is_half else array
