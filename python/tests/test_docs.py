@@ -28,6 +28,8 @@ def test_docstring(name):
 def test_page(page):
     """All examples of a page are one session."""
     text = (REPOSITORY / page).read_text()
+    if "import dask" in text:
+        pytest.importorskip("dask.array")
     sessions = [block.split("```")[0] for block in text.split("```pycon\n")[1:]]
     run("\n".join(sessions), page)
 

@@ -34,10 +34,12 @@ _LATER = {"ChunkedArray": "_chunked", "open": "_chunked", "Histogram": "_histogr
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module 'upsweep' has no attribute {name!r}")
     import importlib
 
+    if name == "dask":
+        return importlib.import_module("upsweep.dask")
+    if name not in _LATER:
+        raise AttributeError(f"module 'upsweep' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"upsweep.{_LATER[name]}"), name)
     globals()[name] = value
     return value

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from upsweep import _core
-from upsweep._histogram import Histogram, checked_edges, densities, make
-from upsweep._pieces import Fold, MeanFold
+from upsweep._histogram import Histogram, densities
+from upsweep._pieces import Bins, Fold, MeanFold, merged
 
 _ARROW_FILES = (".parquet", ".arrow", ".feather", ".ipc")
 _CHUNK_ELEMENTS = 1 << 23
@@ -420,13 +420,8 @@ def _folded(fold: Fold, x: ChunkedArray, call: str) -> _core.partial:
 def histogram(x: ChunkedArray, bins: Any, range: Any, weights: Any, density: bool) -> Histogram:
     if weights is not None:
         raise TypeError("histogram: samples in chunks have no weights; pass np.asarray(x) if it fits in memory")
-    if isinstance(bins, str):
-        raise TypeError(f"histogram: the rule {bins!r} needs all samples at once; pass a number of bins, or edges")
-    if not isinstance(bins, (int, np.integer)) or isinstance(bins, bool):
-        edges = checked_edges(bins)
-    else:
-        bins, edges = int(bins), None
-    if edges is None and range is None:
+    ends = None
+    if Bins.need_ends(bins, range):
         x.keep()
         least, greatest = (Fold(op, x.dtype).none() for op in ("minimum", "maximum"))
 
@@ -436,27 +431,15 @@ def histogram(x: ChunkedArray, bins: Any, range: Any, weights: Any, density: boo
 
         x.for_each(take, "histogram: range of")
         ends = np.array([least.value(), greatest.value()] if least.count else [], x.dtype)
-        bins_of_ends = _core.histogram(ends, bins)  # which are those of all samples; refuses ends that are not finite
-        if x.dtype == np.float32:
-            edges = np.asarray(bins_of_ends.edges)  # NumPy computes them in the type of the samples.
-        else:
-            range = (float(ends[0]), float(ends[1])) if len(ends) else (0, 1)
-
-    def of(chunk: np.ndarray) -> Histogram:
-        return _core.histogram(chunk, bins, range) if edges is None else _core.histogram_between(chunk, edges, None)
-
-    counts, all_edges = of(np.empty(0, x.dtype))
-    outside = [0, 0, 0]
+    all_bins = Bins(x.dtype, bins, range, ends)
+    total = all_bins.none
 
     def count(chunk: np.ndarray, _: int) -> None:
-        nonlocal counts, outside
-        one = of(chunk)
-        counts += one[0]
-        outside = [a + b for a, b in zip(outside, one.outside)]
+        nonlocal total
+        total = merged(total, all_bins.of(chunk))
 
     x.for_each(count, "histogram")
-    result = make(counts, all_edges, *outside)
-    return densities(result) if density else result
+    return densities(total) if density else total
 
 
 def bincount(x: ChunkedArray, weights: Any, minlength: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from upsweep import _core
+from upsweep._histogram import Histogram, checked_edges, make
 
 
 def is_half(dtype: np.dtype) -> bool:
@@ -63,3 +64,44 @@ class MeanFold(Fold):
         with np.errstate(all="ignore"):
             mean = wide(total) / wide(of.count)
             return (wide(np.nan) if np.isnan(mean) else mean).astype(self.mean)
+
+
+class Bins:
+    """The bins of a histogram of samples that come in pieces.
+
+    Parameters
+    ----------
+    samples : numpy.dtype
+    bins, range : as of upsweep.histogram
+    ends : numpy.ndarray, optional
+        The least and the greatest sample, or nothing where there are no samples; needed for so many bins without a range.
+    """
+
+    def __init__(self, samples: np.dtype, bins: Any, range: Any, ends: np.ndarray | None = None):
+        if isinstance(bins, str):
+            raise TypeError(f"histogram: the rule {bins!r} needs all samples at once; pass a number of bins, or edges")
+        self.edges, self.bins, self.range = None, bins, range
+        if not isinstance(bins, (int, np.integer)) or isinstance(bins, bool):
+            self.edges = checked_edges(bins)
+        elif range is None and ends is not None:
+            bins_of_ends = _core.histogram(ends, int(bins))  # which are those of all samples; refuses ends that are not finite
+            if samples == np.float32:
+                self.edges = np.asarray(bins_of_ends.edges)  # NumPy computes them in the type of the samples.
+            else:
+                self.range = (float(ends[0]), float(ends[1])) if len(ends) else (0, 1)
+        self.none = _core.histogram_between(np.empty(0, samples), self.edges, None) if self.edges is not None else \
+            _core.histogram(np.empty(0, samples), int(bins), self.range)
+
+    @staticmethod
+    def need_ends(bins: Any, range: Any) -> bool:
+        return range is None and isinstance(bins, (int, np.integer)) and not isinstance(bins, bool)
+
+    def of(self, piece: np.ndarray) -> Histogram:
+        if self.edges is not None:
+            return _core.histogram_between(piece, self.edges, None)
+        return _core.histogram(piece, int(self.bins), self.range)
+
+
+def merged(a: Histogram, b: Histogram) -> Histogram:
+    """The histogram of the samples of both, whose bins are the same."""
+    return make(a[0] + b[0], a[1], *(one + other for one, other in zip(a.outside, b.outside)))
