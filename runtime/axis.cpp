@@ -191,9 +191,59 @@ void scan_along(const char* call, const cpu& host, upsweep_op op, const arrays& 
     scan.scanner->scan_lines(host, in_place, start);
 }
 
+// The lines of an array without gaps that has the extents of another one.
+dimensions without_gaps(const dimensions& of)
+{
+    dimensions all = of;
+    std::size_t behind = 1;
+    for (std::size_t k = all.rank(); k-- > 0; behind *= all.extents[k])
+        all.strides[k] = static_cast<std::ptrdiff_t>(behind);
+    return all;
+}
+
+upsweep_status argument_axis(const char* call, upsweep_context* context, upsweep_op op, const upsweep_array* in,
+                             std::int32_t axis, const upsweep_array* out)
+{
+    return guarded([&] {
+        const arrays all(call, in, out);
+        check_same_dtype(call, all.out, UPSWEEP_I64);
+        const std::size_t along = checked_axis(call, axis, all.in_dimensions.rank());
+        const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const cpu& host = host_of(call, where, all);
+        if (all.out.count == 0)
+            return;
+        require(all.in_dimensions.extents[along] != 0, call, "of no elements, none is the first",
+                "check that the input is not empty");
+        check_results(call, all.in, all.out);
+        const upsweep_dtype searched = searched_dtype(all.in.dtype);
+        const std::size_t bytes = upsweep_dtype_size(searched);
+        if (bytes == all.in.bytes() || all.in.count == 0)
+            return find_arguments(host, op, searched,
+                                  lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1));
+        const converted copy(host, all.in, searched);
+        std::byte* data = static_cast<std::byte*>(const_cast<void*>(copy.data())); // is not written to
+        const dimensions of_copy = without_gaps(all.in_dimensions);
+        find_arguments(host, op, searched, lines_of(call, of_copy, along, {data, bytes}, strides, all.to(), 1));
+    });
+}
+
 } // namespace
 
 extern "C" {
+
+upsweep_status upsweep_argmin_axis(upsweep_context* context, const upsweep_array* in, int32_t axis,
+                                   const upsweep_array* out)
+{
+    return argument_axis("argmin", context, UPSWEEP_MINIMUM, in, axis, out);
+}
+
+upsweep_status upsweep_argmax_axis(upsweep_context* context, const upsweep_array* in, int32_t axis,
+                                   const upsweep_array* out)
+{
+    return argument_axis("argmax", context, UPSWEEP_MAXIMUM, in, axis, out);
+}
 
 upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, const upsweep_array* in, int32_t axis,
                                    const upsweep_array* out)

@@ -403,6 +403,17 @@ side_by_side::side_by_side(const cpu& host, const elements& of) : data_(of.data)
     data_ = copy_.data();
 }
 
+converted::converted(const cpu& host, const elements& from, upsweep_dtype to)
+    : lie_(host, from), data_(lie_.data()), dtype_(to)
+{
+    if (from.dtype == to)
+        return;
+    elements all = words_without_gaps(copy_, upsweep_dtype_size(to), from.count);
+    all.dtype = to;
+    convert_for_scan(host, UPSWEEP_PLUS, from, 0, from.count, all);
+    data_ = copy_.data();
+}
+
 results_side_by_side::results_side_by_side(const cpu& host, const elements& of, std::uint64_t count, bool keeps)
     : host_(host), of_(of), data_(of.data)
 {

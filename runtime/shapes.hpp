@@ -127,6 +127,16 @@ std::unique_ptr<shape_reducer> make_word_reducer(const word_fold<Word>& of);
 template <class Word>
 std::unique_ptr<shape_scanner> make_word_scanner(const word_fold<Word>& of);
 
+// --- where minima and maxima are ----------------------------------------------------------------------------------------------
+
+// The type in which elements are searched: that of their bytes, or another one to which they are to be converted. bool is searched as
+// its bytes.
+upsweep_dtype searched_dtype(upsweep_dtype dtype);
+
+// Writes, as i64, the position of the first element that precedes all others in each line. The lines have elements, of a type that is
+// searched.
+void find_arguments(const cpu& host, upsweep_op op, upsweep_dtype dtype, const line_layout& lines);
+
 // --- what the functions of the C ABI share -----------------------------------------------------------------------------------
 
 // The CPU of a context, for calls that GPUs do not carry out. This is the one place that refuses those.
@@ -143,6 +153,27 @@ private:
     std::vector<std::byte> copy_;
     const std::byte* data_;
 };
+
+// Elements without gaps of another type: where they lie, if that is theirs, or else a copy.
+class converted {
+public:
+    converted(const cpu& host, const elements& from, upsweep_dtype to);
+
+    const void* data() const { return data_; }
+    upsweep_dtype dtype() const { return dtype_; }
+
+private:
+    side_by_side lie_;
+    std::vector<std::byte> copy_;
+    const std::byte* data_;
+    upsweep_dtype dtype_;
+};
+
+// The type in which samples are compared with edges.
+inline upsweep_dtype sample_dtype(upsweep_dtype dtype)
+{
+    return dtype >= UPSWEEP_F16 && dtype != UPSWEEP_F64 ? UPSWEEP_F32 : UPSWEEP_F64;
+}
 
 // Room for results side by side: where they are to lie, or aside.
 class results_side_by_side {

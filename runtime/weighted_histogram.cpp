@@ -23,34 +23,9 @@ namespace {
 
 constexpr const char* call = "weighted_histogram";
 
-// Elements without gaps of another type: where they lie, if that is theirs, or else a copy.
-class converted {
-public:
-    converted(const cpu& host, const elements& from, upsweep_dtype to) : lie_(host, from), data_(lie_.data())
-    {
-        if (from.dtype == to)
-            return;
-        copy_.resize(from.count * upsweep_dtype_size(to));
-        elements all = words_without_gaps(copy_, upsweep_dtype_size(to), from.count);
-        all.dtype = to;
-        convert_for_scan(host, UPSWEEP_PLUS, from, 0, from.count, all);
-        data_ = copy_.data();
-    }
-    const void* data() const { return data_; }
-
-private:
-    side_by_side lie_;
-    std::vector<std::byte> copy_;
-    const std::byte* data_;
-};
-
 bool is_float(upsweep_dtype dtype) { return dtype >= UPSWEEP_F16; }
 
-// The type in which samples are compared with edges, and that of sums, which weights of a narrower type have, too.
-upsweep_dtype sample_dtype(upsweep_dtype dtype)
-{
-    return is_float(dtype) && dtype != UPSWEEP_F64 ? UPSWEEP_F32 : UPSWEEP_F64;
-}
+// The type of sums, which weights of a narrower type have, too.
 upsweep_dtype sum_dtype(upsweep_dtype weights)
 {
     if (is_float(weights))

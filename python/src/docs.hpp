@@ -104,6 +104,52 @@ Examples
 array([3, 5])
 )"};
 
+inline constexpr function argmin{
+    "def argmin(x: numpy.typing.ArrayLike, /, *, axis: int | None = None, keepdims: bool = False, out: "
+    "numpy.ndarray | None = None) -> typing.Any",
+    R"(Where the least element is, of all or along an axis: the lowest index among equal ones.
+
+NaN, if there is one, comes before all others, as in NumPy; -0.0 comes before 0.0, which NumPy takes for equal. Of no elements none
+is the least: ValueError.
+
+Parameters
+----------
+x : array
+axis : int, optional
+    By default the position is that in x.ravel().
+keepdims : bool
+out : numpy.ndarray, optional
+    As for `sum`.
+
+Returns
+-------
+scalar or array
+    int64.
+
+Examples
+--------
+>>> import numpy as np, upsweep as us
+>>> int(us.argmin(np.array([3, -1, 2, -1])))
+1
+>>> us.argmin(np.array([[3, 1], [2, 5]]), axis=0)
+array([1, 0])
+)"};
+
+inline constexpr function argmax{
+    "def argmax(x: numpy.typing.ArrayLike, /, *, axis: int | None = None, keepdims: bool = False, out: "
+    "numpy.ndarray | None = None) -> typing.Any",
+    R"(Where the greatest element is, of all or along an axis: the lowest index among equal ones.
+
+NaN, if there is one, comes before all others, as in NumPy; 0.0 comes before -0.0, which NumPy takes for equal. The parameters are
+those of `argmin`.
+
+Examples
+--------
+>>> import numpy as np, upsweep as us
+>>> int(us.argmax(np.array([3.0, np.nan, 7.0])))
+1
+)"};
+
 inline constexpr function all{
     "def all(x: numpy.typing.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = "
     "False, out: numpy.ndarray | None = None) -> typing.Any",
@@ -459,6 +505,53 @@ Examples
 >>> import numpy as np, upsweep as us
 >>> us.segment_scan(np.array([1, 2, 4, 8, 16]), [0, 2, 5], 'plus')
 array([ 1,  3,  4, 12, 28])
+)"};
+
+inline constexpr function select{"def select(x: numpy.typing.ArrayLike, mask: numpy.typing.ArrayLike, /) -> typing.Any",
+                                 R"(The elements for which a mask is true, in their order: x[mask], on all cores.
+
+Parameters
+----------
+x : array
+mask : array of bool
+    Of the shape of `x`.
+
+Returns
+-------
+array
+    Of one dimension.
+
+Examples
+--------
+>>> import numpy as np, upsweep as us
+>>> x = np.array([3, -1, 2, -5])
+>>> us.select(x, x > 0)
+array([3, 2])
+)"};
+
+inline constexpr function partition{
+    "def partition(x: numpy.typing.ArrayLike, mask: numpy.typing.ArrayLike, /) -> tuple[typing.Any, int]",
+    R"(The elements for which a mask is true, and behind them the others, each in their order.
+
+This is no partial sort, as numpy.partition is.
+
+Parameters
+----------
+x : array
+mask : array of bool
+    Of the shape of `x`.
+
+Returns
+-------
+array, int
+    All elements, in one dimension, and for how many of them the mask is true.
+
+Examples
+--------
+>>> import numpy as np, upsweep as us
+>>> x = np.array([3, -1, 2, -5])
+>>> us.partition(x, x > 0)
+(array([ 3,  2, -1, -5]), 2)
 )"};
 
 inline constexpr function reduce_by_key{

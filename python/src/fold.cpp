@@ -310,6 +310,29 @@ nb::object mean(nb::handle x, nb::handle axis, bool keeps_dimensions, nb::handle
     return finish_value("mean", in, total, types, keeps_dimensions ? in.rank() : 0, out);
 }
 
+// --- argmin and argmax --------------------------------------------------------------------------------------------------------
+
+nb::object argument(const char* call, decltype(&upsweep_argmin_axis) find, nb::handle x, nb::handle axis,
+                    bool keeps_dimensions, nb::handle out)
+{
+    const operand in(call, x);
+    if (!axis.is_none() && nb::isinstance<nb::tuple>(axis))
+        refuse(PyExc_TypeError, call, "a position is one along one axis", "pass an integer, or None");
+    const std::uint64_t axes = axes_argument(call, axis, in.rank());
+    const reduced_shape shape(in, axes, keeps_dimensions);
+    const results to(call, shape.rank, shape.extents, {in.dtype(), UPSWEEP_I64, UPSWEEP_I64}, out);
+    const lines from(in, axes);
+    layout at;
+    describe_results(to.array(), UPSWEEP_I64, axes, keeps_dimensions, at);
+    const auto search = [&] {
+        const gil_released others(in.count());
+        return find(nullptr, &from.at().array, from.axis(), &at.array);
+    };
+    check(search());
+    nb::object result = to.finish(in);
+    return out.is_none() && shape.rank == 0 && in.is_of_numpy() ? scalar_of(result) : result;
+}
+
 // --- scan -------------------------------------------------------------------------------------------------------------------
 
 // What runs from the last element of an axis to the first.
@@ -464,6 +487,20 @@ void bind_folds(nb::module_& m)
     def_minimum<UPSWEEP_LOGICAL_OR>(m, "any", docs::any);
     m.def("mean", &mean, nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
           nb::arg("out") = nb::none(), nb::sig(docs::mean.signature), docs::mean.text);
+    m.def(
+        "argmin",
+        [](nb::handle x, nb::handle axis, bool keepdims, nb::handle out) {
+            return argument("argmin", lib().argmin_axis, x, axis, keepdims, out);
+        },
+        nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
+        nb::arg("out") = nb::none(), nb::sig(docs::argmin.signature), docs::argmin.text);
+    m.def(
+        "argmax",
+        [](nb::handle x, nb::handle axis, bool keepdims, nb::handle out) {
+            return argument("argmax", lib().argmax_axis, x, axis, keepdims, out);
+        },
+        nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
+        nb::arg("out") = nb::none(), nb::sig(docs::argmax.signature), docs::argmax.text);
     def_cumulative_sum<UPSWEEP_PLUS>(m, "cumulative_sum", docs::cumulative_sum);
     def_cumulative_sum<UPSWEEP_MULTIPLIES>(m, "cumulative_prod", docs::cumulative_prod);
     def_cummin<UPSWEEP_MINIMUM>(m, "cummin", docs::cummin);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -249,6 +250,36 @@ nb::object histogram_between(nb::handle x, nb::object edges, nb::handle weights)
     return to.finish(std::move(edges));
 }
 
+// Points whose coordinates are in a list of arrays, between edges of float64 in another one: counts in one dimension, and how many
+// points are below, above and NaN.
+nb::object joint_histogram(nb::list coordinates, nb::list edges)
+{
+    const std::size_t dimensions = nb::len(coordinates);
+    std::vector<std::unique_ptr<operand>> each;
+    std::vector<upsweep_array> arrays;
+    std::vector<const double*> bounds;
+    std::vector<std::uint64_t> counts_of_bounds;
+    std::int64_t bins = 1;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+        each.push_back(std::make_unique<operand>("histogramdd", coordinates[d]));
+        arrays.push_back(each[d]->at().array);
+        PyArrayObject* of_dimension = as_array(edges[d]);
+        bounds.push_back(static_cast<const double*>(PyArray_DATA(of_dimension)));
+        counts_of_bounds.push_back(static_cast<std::uint64_t>(PyArray_SIZE(of_dimension)));
+        if (__builtin_mul_overflow(bins, PyArray_SIZE(of_dimension) - 1, &bins))
+            refuse(PyExc_ValueError, "histogramdd", "there are too many bins", "ask for fewer in a dimension");
+    }
+    const zeros to(bins, UPSWEEP_I64, UPSWEEP_U64);
+    upsweep_outside outside{0, 0, 0};
+    const auto count = [&] {
+        const gil_released others(each[0]->count());
+        return lib().joint_histogram_edges(nullptr, arrays.data(), dimensions, bounds.data(), counts_of_bounds.data(),
+                                           &to.at.array, &outside);
+    };
+    check(count());
+    return nb::make_tuple(to.array, outside.below, outside.above, outside.nan);
+}
+
 nb::object bincount(nb::handle x, nb::handle weights, std::int64_t minlength)
 {
     if (comes_in_chunks(x))
@@ -297,6 +328,10 @@ void bind_histograms(nb::module_& m)
           nb::sig("def histogram_between(x: numpy.ndarray, edges: numpy.ndarray, weights: numpy.ndarray | None, /) -> "
                   "upsweep._histogram.Histogram"),
           "A histogram with bins between these edges.");
+    m.def("joint_histogram", &joint_histogram, nb::arg(), nb::arg(),
+          nb::sig("def joint_histogram(coordinates: list[numpy.ndarray], edges: list[numpy.ndarray], /) -> "
+                  "tuple[numpy.ndarray, int, int, int]"),
+          "Count points in bins between these edges, float64.");
     m.def("bincount", &bincount, nb::arg(), nb::arg("weights") = nb::none(), nb::arg("minlength") = 0,
           nb::sig(docs::bincount.signature), docs::bincount.text);
 }

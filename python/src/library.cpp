@@ -106,6 +106,12 @@ void open_library()
     find(to.scan_by_key, "upsweep_scan_by_key");
     find(to.run_length_encode, "upsweep_run_length_encode");
     find(to.run_length_decode, "upsweep_run_length_decode");
+    find(to.argmin_axis, "upsweep_argmin_axis");
+    find(to.argmax_axis, "upsweep_argmax_axis");
+    find(to.linear_recurrence, "upsweep_linear_recurrence");
+    find(to.select, "upsweep_select");
+    find(to.partition, "upsweep_partition");
+    find(to.joint_histogram_edges, "upsweep_joint_histogram_edges");
     find(to.partial_create, "upsweep_partial_create");
     find(to.partial_feed, "upsweep_partial_feed");
     find(to.partial_merge, "upsweep_partial_merge");

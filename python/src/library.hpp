@@ -35,6 +35,12 @@ struct library {
     decltype(&upsweep_scan_by_key) scan_by_key;
     decltype(&upsweep_run_length_encode) run_length_encode;
     decltype(&upsweep_run_length_decode) run_length_decode;
+    decltype(&upsweep_argmin_axis) argmin_axis;
+    decltype(&upsweep_argmax_axis) argmax_axis;
+    decltype(&upsweep_linear_recurrence) linear_recurrence;
+    decltype(&upsweep_select) select;
+    decltype(&upsweep_partition) partition;
+    decltype(&upsweep_joint_histogram_edges) joint_histogram_edges;
     decltype(&upsweep_partial_create) partial_create;
     decltype(&upsweep_partial_feed) partial_feed;
     decltype(&upsweep_partial_merge) partial_merge;

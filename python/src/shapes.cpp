@@ -3,6 +3,7 @@
 // Segments, runs of equal keys, integral images.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "array.hpp"
@@ -214,6 +215,75 @@ nb::object run_length_decode(nb::handle values_given, nb::handle lengths_given)
     return values.finish(to.array);
 }
 
+// The elements of x, with their flags in the same order.
+struct flagged {
+    operand in;
+    operand flags;
+
+    flagged(const char* call, nb::handle x, nb::handle mask) : in(call, x), flags(call, mask)
+    {
+        if (flags.dtype() != UPSWEEP_BOOL)
+            refuse(PyExc_TypeError, call, "the mask is not of bool", "pass truths, as x > 0");
+        if (in.rank() != flags.rank() || !std::equal(in.at().shape, in.at().shape + in.rank(), flags.at().shape))
+            refuse(PyExc_ValueError, call, "the mask has not the shape of the array", "pass one truth an element");
+    }
+};
+
+nb::object select(nb::handle x, nb::handle mask)
+{
+    const flagged all("select", x, mask);
+    std::uint64_t truths = 0;
+    {
+        const upsweep_array number{&truths, UPSWEEP_I64, UPSWEEP_HOST, 0, 0, nullptr, nullptr};
+        const auto count = [&] {
+            const gil_released others(all.in.count());
+            return lib().reduce(nullptr, UPSWEEP_PLUS, &all.flags.at().array, &number);
+        };
+        check(count());
+    }
+    const output to(static_cast<std::int64_t>(truths), all.in.dtype());
+    std::uint64_t selected = 0;
+    const auto move = [&] {
+        const gil_released others(all.in.count());
+        return lib().select(nullptr, &all.in.at().array, &all.flags.at().array, &to.at.array, &selected);
+    };
+    check(move());
+    return all.in.finish(to.array);
+}
+
+nb::object partition(nb::handle x, nb::handle mask)
+{
+    const flagged all("partition", x, mask);
+    const output to(all.in.count(), all.in.dtype());
+    std::uint64_t selected = 0;
+    const auto move = [&] {
+        const gil_released others(all.in.count());
+        return lib().partition(nullptr, &all.in.at().array, &all.flags.at().array, &to.at.array, &selected);
+    };
+    check(move());
+    return nb::make_tuple(all.in.finish(to.array), selected);
+}
+
+// --- for upsweep/_recurrence.py: arrays of NumPy, all of one type and, but for h0, of one shape --------------------------------
+
+void recur(nb::handle a_given, nb::handle b_given, nb::handle h0_given, int axis, bool reverse, nb::handle out)
+{
+    constexpr const char* call = "linear_recurrence";
+    const operand a(call, a_given);
+    const operand b(call, b_given);
+    std::optional<operand> h0;
+    if (!h0_given.is_none())
+        h0.emplace(call, h0_given);
+    layout to;
+    describe(output_argument(call, out, a.rank(), a.at().shape), a.dtype(), to);
+    const auto scan = [&] {
+        const gil_released others(a.count());
+        return lib().linear_recurrence(nullptr, &a.at().array, &b.at().array, h0 ? &h0->at().array : nullptr, axis,
+                                       reverse, &to.array);
+    };
+    check(scan());
+}
+
 nb::object integral_image(nb::handle x, nb::handle dtype, nb::handle out)
 {
     constexpr const char* call = "integral_image";
@@ -258,6 +328,13 @@ void bind_shapes(nb::module_& m)
           docs::run_length_encode.text);
     m.def("run_length_decode", &run_length_decode, nb::arg(), nb::arg(), nb::sig(docs::run_length_decode.signature),
           docs::run_length_decode.text);
+    m.def("select", &select, nb::arg(), nb::arg(), nb::sig(docs::select.signature), docs::select.text);
+    m.def("partition", &partition, nb::arg(), nb::arg(), nb::sig(docs::partition.signature), docs::partition.text);
+    m.def("recur", &recur, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
+          nb::sig(
+              "def recur(a: numpy.ndarray, b: numpy.ndarray, h0: numpy.ndarray | None, axis: int, reverse: bool, out: "
+              "numpy.ndarray, /) -> None"),
+          "Write the states of a linear recurrence.");
     m.def("integral_image", &integral_image, nb::arg(), nb::kw_only(), nb::arg("dtype") = nb::none(),
           nb::arg("out") = nb::none(), nb::sig(docs::integral_image.signature), docs::integral_image.text);
 }

@@ -7,9 +7,9 @@ threads.
 """
 import copyreg
 
-from upsweep._core import (all, any, bincount, cummax, cummin, cumulative_prod, cumulative_sum, histogram, integral_image,
-                           max, mean, min, partial, prod, reduce, reduce_by_key, run_length_decode, run_length_encode, scan,
-                           scan_by_key, segment_reduce, segment_scan, sum, version)
+from upsweep._core import (all, any, argmax, argmin, bincount, cummax, cummin, cumulative_prod, cumulative_sum, histogram,
+                           integral_image, max, mean, min, partial, partition, prod, reduce, reduce_by_key, run_length_decode,
+                           run_length_encode, scan, scan_by_key, segment_reduce, segment_scan, select, sum, version)
 
 # Functions go to other processes by their names, as those of Python do. nanobind leaves that to its users.
 copyreg.pickle(type(sum), lambda function: function.__name__)
@@ -17,20 +17,24 @@ copyreg.pickle(type(sum), lambda function: function.__name__)
 TYPE_CHECKING = False  # as typing has it, whose import takes as long as that of the library
 if TYPE_CHECKING:
     from upsweep._chunked import ChunkedArray, open
-    from upsweep._histogram import Histogram, Outside
-    from upsweep._made_of_folds import rectangle_sum, var
+    from upsweep._histogram import Histogram, JointHistogram, Outside
+    from upsweep._histogramdd import histogramdd
+    from upsweep._made_of_folds import diff, rectangle_sum, var
+    from upsweep._recurrence import linear_recurrence
     from upsweep._targets import show_targets
 
 __version__ = version()
 
-__all__ = ["ChunkedArray", "Histogram", "Outside", "__version__", "all", "any", "bincount", "cummax", "cummin", "cumulative_prod",
-           "cumulative_sum", "histogram", "integral_image", "max", "mean", "min", "open", "partial", "prod", "rectangle_sum",
-           "reduce", "reduce_by_key", "run_length_decode", "run_length_encode", "scan", "scan_by_key", "segment_reduce",
-           "segment_scan", "show_targets", "sum", "var"]
+__all__ = ["ChunkedArray", "Histogram", "JointHistogram", "Outside", "__version__", "all", "any", "argmax", "argmin",
+           "bincount", "cummax", "cummin", "cumulative_prod", "cumulative_sum", "diff", "histogram", "histogramdd",
+           "integral_image", "linear_recurrence", "max", "mean", "min", "open", "partial", "partition", "prod",
+           "rectangle_sum", "reduce", "reduce_by_key", "run_length_decode", "run_length_encode", "scan", "scan_by_key",
+           "segment_reduce", "segment_scan", "select", "show_targets", "sum", "var"]
 
 # Imported when they are first asked for: they need NumPy, whose import takes longer than all else.
-_LATER = {"ChunkedArray": "_chunked", "open": "_chunked", "Histogram": "_histogram", "Outside": "_histogram", "rectangle_sum": "_made_of_folds", "show_targets": "_targets",
-          "var": "_made_of_folds"}
+_LATER = {"ChunkedArray": "_chunked", "Histogram": "_histogram", "JointHistogram": "_histogram", "Outside": "_histogram",
+          "diff": "_made_of_folds", "histogramdd": "_histogramdd", "linear_recurrence": "_recurrence", "open": "_chunked",
+          "rectangle_sum": "_made_of_folds", "show_targets": "_targets", "var": "_made_of_folds"}
 
 
 def __getattr__(name: str) -> object:

@@ -83,7 +83,7 @@ class Histogram(tuple[Any, Any]):
         return self[1]
 
     @property
-    def axes(self) -> tuple[_Bins]:
+    def axes(self) -> tuple[_Bins, ...]:
         return (_Bins(np.asarray(self[1])),)
 
     def values(self) -> np.ndarray:
@@ -99,15 +99,48 @@ class Histogram(tuple[Any, Any]):
         return self.variances()
 
     def __repr__(self) -> str:
-        return f"Histogram(counts={self[0]!r}, edges={self[1]!r}, outside={self.outside!r})"
+        return f"{type(self).__name__}(counts={self[0]!r}, edges={self[1]!r}, outside={self.outside!r})"
 
     def __reduce__(self) -> Any:
         return make, (self[0], self[1], *self._outside)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         from upsweep._picture import svg_of
 
         return svg_of(self)
+
+
+class JointHistogram(Histogram):
+    """The pair (counts, edges) of points, whose edges are a tuple of arrays, and how many points are in no bin.
+
+    Attributes
+    ----------
+    outside : Outside
+        How many points have a coordinate below the first bin, above the last one, or NaN.
+
+    Examples
+    --------
+    >>> import numpy as np, upsweep as us
+    >>> h = us.histogramdd(np.array([[1.0, 2.0], [2.0, 9.0]]), bins=2, range=((0, 4), (0, 4)))
+    >>> h.values().sum(), h.outside.above
+    (np.float64(1.0), 1)
+    """
+
+    @property
+    def axes(self) -> tuple[_Bins, ...]:
+        return tuple(_Bins(np.asarray(edges)) for edges in self[1])
+
+    def __reduce__(self) -> Any:
+        return make_joint, (self[0], self[1], *self._outside)
+
+    def _repr_html_(self) -> None:  # A notebook shows the text.
+        return None
+
+
+def make_joint(counts: Any, edges: tuple[Any, ...], below: Any, above: Any, nan: Any) -> JointHistogram:
+    result = tuple.__new__(JointHistogram, (counts, edges))
+    result._outside = below, above, nan
+    return result
 
 
 def make(counts: Any, edges: Any, below: Any, above: Any, nan: Any) -> Histogram:

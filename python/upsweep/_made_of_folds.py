@@ -58,6 +58,40 @@ def var(x: npt.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, corre
     return result if export is None else export(np.asarray(result))
 
 
+def diff(x: npt.ArrayLike, /, *, axis: int = -1, n: int = 1, prepend: npt.ArrayLike | None = None,
+         append: npt.ArrayLike | None = None) -> Any:
+    """Differences of neighbours along an axis, `n` times over. The inverse of `cumulative_sum`, to the bit for integers.
+
+    It is numpy.diff, one subtraction an element, for arrays of any kind.
+
+    Parameters
+    ----------
+    x : array
+    axis : int
+    n : int
+    prepend, append : array, optional
+        What is put before and behind the axis first: numbers, or arrays with the other extents of `x`.
+
+    Returns
+    -------
+    array
+        Of the type of `x`, and shorter by `n` along the axis.
+
+    Examples
+    --------
+    >>> import numpy as np, upsweep as us
+    >>> us.diff(us.cumulative_sum(np.array([3, 1, 4])), prepend=0)
+    array([3, 1, 4])
+    """
+    array, export = adopt("diff", x)
+    ends = {}
+    for name, end in (("prepend", prepend), ("append", append)):
+        if end is not None:  # Numbers of Python take the type of the array.
+            ends[name] = np.asarray(end, array.dtype) if isinstance(end, (int, float)) else adopt("diff", end)[0]
+    result = np.diff(array, n, axis, **ends)
+    return result if export is None else export(result)
+
+
 def rectangle_sum(integral: npt.ArrayLike, rows: tuple[Any, Any], columns: tuple[Any, Any], /) -> Any:
     """Sum over rectangles of an image, from its `integral_image`.
 

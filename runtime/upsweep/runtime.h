@@ -236,6 +236,20 @@ UPSWEEP_API upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep
  * integers. NaN where the axis has no elements. */
 UPSWEEP_API upsweep_status upsweep_mean_axis(upsweep_context* context, const upsweep_array* in, int32_t axis,
                                              const upsweep_array* out);
+/* Writes where the least or the greatest element along an axis is, counted from 0, as i64: the lowest index among equal ones.
+ * NaN comes before all else, and -0 is less than +0, as for minimum and maximum. UPSWEEP_INVALID_ARGUMENT where the axis has no
+ * elements. Those of types other than bool, u8, i32, i64, u64, f32 and f64 are copied. */
+UPSWEEP_API upsweep_status upsweep_argmin_axis(upsweep_context* context, const upsweep_array* in, int32_t axis,
+                                               const upsweep_array* out);
+UPSWEEP_API upsweep_status upsweep_argmax_axis(upsweep_context* context, const upsweep_array* in, int32_t axis,
+                                               const upsweep_array* out);
+/* Writes h_t = a_t h_(t-1) + b_t along an axis, or from its end a_t h_(t+1) + b_t where `backward`: a scan of affine maps, in the
+ * canonical order. `h0` has the states before the first elements: it lacks the axis, or has it once; NULL stands for zeros. All other
+ * arrays have the shape of `a`, of at most 8 dimensions, and all are f32, or all f64. The strides of a and b may be zero; `out` may be
+ * one of them. */
+UPSWEEP_API upsweep_status upsweep_linear_recurrence(upsweep_context* context, const upsweep_array* a,
+                                                     const upsweep_array* b, const upsweep_array* h0, int32_t axis,
+                                                     bool backward, const upsweep_array* out);
 /* Scans an array along an axis, as upsweep_scan would each line. `out` has the shape of `in`. `init`, or the identity,
  * begins each line. Elements of another type than the results' are first converted to `out`. */
 UPSWEEP_API upsweep_status upsweep_scan_axis(upsweep_context* context, upsweep_op op, bool exclusive,
@@ -288,6 +302,27 @@ UPSWEEP_API upsweep_status upsweep_run_length_encode(upsweep_context* context, c
  * `out` has not room for all; what is behind them is not written. */
 UPSWEEP_API upsweep_status upsweep_run_length_decode(upsweep_context* context, const upsweep_array* values,
                                                      const upsweep_array* lengths, const upsweep_array* out);
+
+/* --- elements by flags, points in bins ------------------------------------------------------------------------------ */
+
+/* As above: by the CPU alone, elements of any shape in their order, and what is not in one piece is copied as a whole. */
+
+/* Writes the elements whose flag, an array of bool with as many elements, is true, in their order, and how many there are.
+ * UPSWEEP_INVALID_ARGUMENT where there are more than `out` has room for, whose elements may have been written then. What is
+ * behind the last one is not written. */
+UPSWEEP_API upsweep_status upsweep_select(upsweep_context* context, const upsweep_array* in, const upsweep_array* flags,
+                                          const upsweep_array* out, uint64_t* selected);
+/* The same, and behind them the others, in their order: `out` has room for all. */
+UPSWEEP_API upsweep_status upsweep_partition(upsweep_context* context, const upsweep_array* in,
+                                             const upsweep_array* flags, const upsweep_array* out, uint64_t* selected);
+/* Counts the points whose coordinates are the elements of `dimensions` arrays, each in bins between edges_d[0] < edges_d[1] < ...,
+ * the last one closed. There is a count, u64 without gaps, for each combination of bins, the last dimension varying fastest. Adds
+ * to the counts and to *outside: a point of which a coordinate is in no bin counts once, as NaN if one is NaN, else as above if one is
+ * above its bins, else as below. Samples that are no f32 or f64 are copied. */
+UPSWEEP_API upsweep_status upsweep_joint_histogram_edges(upsweep_context* context, const upsweep_array* in,
+                                                         uint64_t dimensions, const double* const* edges,
+                                                         const uint64_t* edge_counts, const upsweep_array* counts,
+                                                         upsweep_outside* outside);
 
 /* --- arrays that come in pieces ------------------------------------------------------------------------------------ */
 

@@ -1,0 +1,123 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Histograms of points of several dimensions, with the bins and edges of numpy.histogramdd."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from upsweep import _core
+from upsweep._histogram import JointHistogram, checked_edges, make_joint
+from upsweep._interchange import adopt
+
+
+def histogramdd(sample: npt.ArrayLike | Sequence[npt.ArrayLike], /, bins: int | Sequence[Any] = 10,
+                range: Sequence[tuple[float, float] | None] | None = None, *, weights: npt.ArrayLike | None = None,
+                density: bool = False) -> JointHistogram:
+    """Count points in bins of several dimensions, as numpy.histogramdd.
+
+    Parameters
+    ----------
+    sample : array of shape (N, D), or sequence of D arrays
+        A point in each row; or the coordinates, each in an array of one dimension.
+    bins : int, or sequence of D numbers or sequences of edges
+        So many bins of equal width in each dimension, the last one closed; or bins between these edges, which ascend.
+    range : sequence of D pairs or None, optional
+        Where bins of equal width begin and end. By default the least and the greatest coordinate.
+    weights : array of shape (N,), optional
+        What each point counts. Floating-point sums are those of the real numbers, rounded once.
+    density : bool
+        Give counts divided by their sum and by the volume of their bin.
+
+    Returns
+    -------
+    JointHistogram
+        The pair (counts, edges), and `outside`: a point of which a coordinate is in no bin counts once, as NaN if one is NaN, else as
+        above if one is above its bins, else as below.
+
+    Examples
+    --------
+    >>> import numpy as np, upsweep as us
+    >>> points = np.array([[0.0, 0.0], [0.5, 2.5], [1.0, 3.0], [7.0, 1.0]])
+    >>> counts, edges = us.histogramdd(points, bins=(2, 3), range=((0, 2), (0, 3)))
+    >>> counts
+    array([[1, 0, 1],
+           [0, 0, 1]])
+    >>> us.histogramdd(points, bins=(2, 3), range=((0, 2), (0, 3))).outside
+    Outside(below=0, above=1, nan=0)
+    """
+    call = "histogramdd"
+    coordinates, export = _coordinates(call, sample)
+    each = [bins] * len(coordinates) if isinstance(bins, (int, np.integer)) else list(bins)
+    ranges = [None] * len(coordinates) if range is None else list(range)
+    if len(each) != len(coordinates) or len(ranges) != len(coordinates):
+        raise ValueError(f"{call}: points of {len(coordinates)} dimensions have as many bins and ranges; pass one for each")
+    edges = [_edges(call, *of) for of in zip(coordinates, each, ranges)]
+    doubles = [np.ascontiguousarray(of, np.float64) for of in edges]
+    shape = [len(of) - 1 for of in edges]
+    if weights is None:
+        flat, *outside = _core.joint_histogram(coordinates, doubles)
+    else:
+        each_weight, _ = adopt(call, weights)
+        if each_weight.shape != coordinates[0].shape:
+            raise ValueError(f"{call}: weights of shape {each_weight.shape} for {len(coordinates[0])} points; pass one a point")
+        # Bins of points are counted by their numbers, and behind them what is below, above and NaN.
+        sums = _core.bincount(_bins_of_points(coordinates, doubles), each_weight, math.prod(shape) + 3)
+        flat, outside = sums[:-3], sums[-3:].tolist()
+    counts = flat.reshape(shape)
+    if density:
+        counts = counts / counts.sum()
+        for d, of in enumerate(doubles):
+            counts = counts / np.diff(of).reshape([-1 if k == d else 1 for k in np.arange(len(doubles))])
+    if export is not None:
+        counts, edges = export(counts), [export(of) for of in edges]
+    return make_joint(counts, tuple(edges), *outside)
+
+
+def _coordinates(call: str, sample: Any) -> tuple[list[np.ndarray], Any]:
+    if isinstance(sample, (list, tuple)):
+        adopted = [adopt(call, one) for one in sample]
+        if not adopted or any(array.ndim != 1 or array.shape != adopted[0][0].shape for array, _ in adopted):
+            raise ValueError(f"{call}: the coordinates are not arrays of one dimension and one length; pass one for each dimension")
+        return [array for array, _ in adopted], adopted[0][1]
+    array, export = adopt(call, sample)
+    if array.ndim == 1:
+        return [array], export
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"{call}: points of shape {array.shape} are no rows of coordinates; pass an array of shape (N, D)")
+    return list(array.T), export
+
+
+def _edges(call: str, samples: np.ndarray, bins: Any, range: tuple[float, float] | None) -> np.ndarray:
+    if not isinstance(bins, (int, np.integer)):
+        return checked_edges(bins)
+    if bins < 1:
+        raise ValueError(f"{call}: there are no bins in a dimension; pass 1 or more")
+    if range is None:
+        low, high = (_core.min(samples), _core.max(samples)) if len(samples) else (0, 1)
+    else:
+        low, high = range
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError(f"{call}: a range is not finite; pass range, with a pair of finite numbers for each dimension")
+    if low > high:
+        raise ValueError(f"{call}: the lower end of a range is above the upper one; pass (low, high)")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, int(bins) + 1)
+
+
+def _bins_of_points(coordinates: list[np.ndarray], edges: list[np.ndarray]) -> np.ndarray:
+    """The number of each point's bin, the last dimension varying fastest."""
+    number = np.zeros(len(coordinates[0]), np.int64)
+    worst = np.zeros(len(coordinates[0]), np.int64)  # 1 below, 2 above, 3 NaN
+    for samples, of in zip(coordinates, edges):
+        bins = np.searchsorted(of, samples, "right") - 1
+        bins[samples == of[-1]] = len(of) - 2
+        where = np.select([np.isnan(samples), samples > of[-1], samples < of[0]], [3, 2, 1], 0)
+        number = number * (len(of) - 1) + bins
+        np.maximum(worst, where, out=worst)
+    total = math.prod(len(of) - 1 for of in edges)
+    return np.where(worst > 0, total + worst - 1, number)
