@@ -284,7 +284,8 @@ array([3, 4, 4, 5])
 )"};
 
 inline constexpr function reduce{
-    "def reduce(x: numpy.typing.ArrayLike, /, op: str | numpy.ufunc, *, axis: int | tuple[int, ...] | "
+    "def reduce(x: numpy.typing.ArrayLike, /, op: str | numpy.ufunc | upsweep._monoid.monoid, *, axis: int | "
+    "tuple[int, ...] | "
     "None = None, identity: typing.Any = None, dtype: numpy.typing.DTypeLike | None = None, keepdims: "
     "bool = False, out: numpy.ndarray | None = None) -> typing.Any",
     R"(Fold of all elements by an operator, or along axes.
@@ -292,7 +293,7 @@ inline constexpr function reduce{
 Parameters
 ----------
 x : array
-op : str or numpy.ufunc
+op : str, numpy.ufunc or upsweep.monoid
     'plus', 'multiplies', 'minimum', 'maximum', 'bit_and', 'bit_or', 'bit_xor', 'logical_and' or 'logical_or'; or the ufunc
     that is the same, as numpy.add. The operators of bits are for truths and integers.
 axis : int or tuple of ints, optional
@@ -318,7 +319,8 @@ array([4, 5])
 )"};
 
 inline constexpr function scan{
-    "def scan(x: numpy.typing.ArrayLike, /, op: str | numpy.ufunc, *, axis: int | None = None, exclusive: "
+    "def scan(x: numpy.typing.ArrayLike, /, op: str | numpy.ufunc | upsweep._monoid.monoid, *, axis: int | None = "
+    "None, exclusive: "
     "bool = False, reverse: bool = False, initial: typing.Any = None, dtype: numpy.typing.DTypeLike | "
     "None = None, out: numpy.ndarray | None = None) -> typing.Any",
     R"(Folds of the elements up to each one by an operator, along an axis.
@@ -419,10 +421,10 @@ Examples
 array([1, 0, 2, 0, 0, 1])
 )"};
 
-inline constexpr function partial{
-    "def __init__(self, x: numpy.typing.ArrayLike | None, /, op: str | numpy.ufunc, *, start: int = 0, "
-    "dtype: numpy.typing.DTypeLike | None = None) -> None",
-    R"(The fold of some elements of an array, as a value.
+inline constexpr function partial{"def __init__(self, x: numpy.typing.ArrayLike | None, /, op: str | numpy.ufunc | "
+                                  "upsweep._monoid.monoid, *, start: int = 0, "
+                                  "dtype: numpy.typing.DTypeLike | None = None) -> None",
+                                  R"(The fold of some elements of an array, as a value.
 
 Parts of an array are folded by whatever thread, process or machine, beginning anywhere, and their partials merged in any order:
 the value has the bits of `reduce` over the whole. Partials can be pickled; those of the same elements are equal, and have the

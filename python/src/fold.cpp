@@ -427,6 +427,9 @@ nb::object scan(const char* call, upsweep_op op, nb::handle x, nb::handle axis_g
 
 // --- what Python sees -------------------------------------------------------------------------------------------------------
 
+// Whether an operator is an upsweep.monoid, which folds by what it has compiled (upsweep/_monoid.py).
+bool is_of_user(nb::handle op) { return !nb::isinstance<nb::str>(op) && nb::hasattr(op.type(), "_is_monoid"); }
+
 // A reduction of array, axis, dtype, keepdims and out.
 template <upsweep_op Op>
 void def_sum(nb::module_& m, const char* name, const docs::function& doc)
@@ -509,7 +512,9 @@ void bind_folds(nb::module_& m)
     m.def(
         "reduce",
         [](nb::handle x, nb::handle op, nb::handle axis, nb::handle identity, nb::handle dtype, bool keepdims,
-           nb::handle out) {
+           nb::handle out) -> nb::object {
+            if (is_of_user(op))
+                return op.attr("_reduce")(x, axis, identity, dtype, keepdims, out);
             return reduce("reduce", op_argument("reduce", op), x, axis, dtype_argument("reduce", dtype), keepdims, out,
                           identity);
         },
@@ -519,7 +524,9 @@ void bind_folds(nb::module_& m)
     m.def(
         "scan",
         [](nb::handle x, nb::handle op, nb::handle axis, bool exclusive, bool reverse, nb::handle initial,
-           nb::handle dtype, nb::handle out) {
+           nb::handle dtype, nb::handle out) -> nb::object {
+            if (is_of_user(op))
+                return op.attr("_scan")(x, axis, exclusive, reverse, initial, dtype, out);
             return scan("scan", op_argument("scan", op), x, axis, dtype_argument("scan", dtype), out,
                         {.exclusive = exclusive, .reverse = reverse, .initial = initial});
         },

@@ -37,8 +37,8 @@ def test_contents(distribution):
     names = {file.name for file in files}
     assert {"__init__.py", "_core.pyi", "py.typed", "_core.abi3.so", "libtbb.so.12"} <= names
     assert any(name.startswith("libupsweep-") for name in names)
-    assert {pathlib.Path(name).suffix for name in names if (FOLDER / name).exists()} <= {".py", ".pyi", ".typed", ".so", ".12"}
-    # Three levels of the instruction set; a library that was not stripped, or headers, would be more.
+    assert {pathlib.Path(name).suffix for name in names if (FOLDER / name).exists()} <= {".py", ".pyi", ".typed", ".so", ".12", ".h", ".hpp"}
+    # Three levels of the instruction set; a library that was not stripped would be more.
     assert sum(file.locate().stat().st_size for file in files) < 25e6
 
 

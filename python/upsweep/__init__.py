@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from upsweep._histogram import Histogram, JointHistogram, Outside
     from upsweep._histogramdd import histogramdd
     from upsweep._made_of_folds import diff, rectangle_sum, var
+    from upsweep._monoid import monoid
     from upsweep._recurrence import linear_recurrence
     from upsweep._targets import show_targets
 
@@ -27,13 +28,13 @@ __version__ = version()
 
 __all__ = ["ChunkedArray", "Histogram", "JointHistogram", "Outside", "__version__", "all", "any", "argmax", "argmin",
            "bincount", "cummax", "cummin", "cumulative_prod", "cumulative_sum", "diff", "histogram", "histogramdd",
-           "integral_image", "linear_recurrence", "max", "mean", "min", "open", "partial", "partition", "prod",
+           "integral_image", "linear_recurrence", "max", "mean", "min", "monoid", "open", "partial", "partition", "prod",
            "rectangle_sum", "reduce", "reduce_by_key", "run_length_decode", "run_length_encode", "scan", "scan_by_key",
            "segment_reduce", "segment_scan", "select", "show_targets", "sum", "var"]
 
 # Imported when they are first asked for: they need NumPy, whose import takes longer than all else.
 _LATER = {"ChunkedArray": "_chunked", "Histogram": "_histogram", "JointHistogram": "_histogram", "Outside": "_histogram",
-          "diff": "_made_of_folds", "histogramdd": "_histogramdd", "linear_recurrence": "_recurrence", "open": "_chunked",
+          "diff": "_made_of_folds", "histogramdd": "_histogramdd", "linear_recurrence": "_recurrence", "monoid": "_monoid", "open": "_chunked",
           "rectangle_sum": "_made_of_folds", "show_targets": "_targets", "var": "_made_of_folds"}
 
 
