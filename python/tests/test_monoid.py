@@ -1,6 +1,7 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """Operators of the user: compiled once, with the bits of the same built-in operator."""
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -11,19 +12,6 @@ import upsweep as us
 from samples import random, same_bits
 
 pytestmark = pytest.mark.skipif(shutil.which(os.environ.get("CXX", "g++").split()[0]) is None, reason="no C++ compiler")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory):
-    """Compiled here, and not found in the cache of whoever runs the tests."""
-    folder = tmp_path_factory.mktemp("cache")
-    before = os.environ.get("XDG_CACHE_HOME")
-    os.environ["XDG_CACHE_HOME"] = str(folder)
-    yield folder / "upsweep"
-    if before is None:
-        del os.environ["XDG_CACHE_HOME"]
-    else:
-        os.environ["XDG_CACHE_HOME"] = before
 
 
 PLUS = us.monoid("a + b", identity=-0.0, dtype=np.float32)
@@ -97,7 +85,8 @@ def test_what_does_not_compile():
         us.reduce(np.ones(3), us.monoid("a + c", identity=0))
 
 
-def test_cache(cache):
+def test_cache():
+    cache = pathlib.Path(os.environ["XDG_CACHE_HOME"], "upsweep")
     kept = sorted(cache.iterdir())
     assert kept and all(file.suffix == ".so" for file in kept)
     # Another process compiles nothing.

@@ -57,11 +57,6 @@ class monoid:
     >>> product = us.monoid("a * b % 7", identity=1)
     >>> int(us.reduce(np.array([3, 4, 5]), product))
     4
-    >>> us.scan(np.array([3, 4, 5]), product)
-    array([3, 5, 4])
-    >>> longest = us.monoid(cpp="return abs(a) >= abs(b) ? a : b;", identity=0, dtype=np.float64)
-    >>> us.reduce(np.array([[1, -7, 3], [2, 5, -6]]), longest, axis=1)
-    array([-7., -6.])
     """
 
     _is_monoid = True  # which reduce and scan ask for
