@@ -3,6 +3,7 @@
 // Reduce and scan along an axis of an array.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -191,6 +192,11 @@ void scan_along(const char* call, const cpu& host, upsweep_op op, const arrays& 
     scan.scanner->scan_lines(host, in_place, start);
 }
 
+upsweep_dtype unsigned_word(std::size_t bytes)
+{
+    return static_cast<upsweep_dtype>(UPSWEEP_U8 + std::countr_zero(bytes));
+}
+
 // The lines of an array without gaps that has the extents of another one.
 dimensions without_gaps(const dimensions& of)
 {
@@ -263,9 +269,15 @@ upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, cons
         if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
             detail::check_fold_exists<minimum>(all.in_dimensions.extents[along]);
         check_results(call, all.in, all.out);
-        const auto reducer = make_shape_reducer(op, all.in.dtype);
+        const bool is_logical = op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
+        // Truths of integers are folded as extrema, by vectors: some element is true if the greatest is, all are if the least is.
+        const bool by_extrema = is_logical && all.in.dtype < UPSWEEP_F16 && all.in_dimensions.extents[along] != 0;
+        const auto reducer = by_extrema
+                                 ? make_shape_reducer(op == UPSWEEP_LOGICAL_OR ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM,
+                                                      unsigned_word(all.in.bytes()))
+                                 : make_shape_reducer(op, all.in.dtype);
         const bool is_aside =
-            all.out.bytes() != all.in.bytes() && (op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR);
+            is_logical && (all.out.bytes() != all.in.bytes() || (by_extrema && all.in.dtype != UPSWEEP_BOOL));
         if (!is_aside)
             return reducer->reduce_lines(host,
                                          lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1));

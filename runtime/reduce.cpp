@@ -1,4 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -30,6 +33,82 @@ namespace {
                 std::string("not defined for elements of type ") + upsweep_dtype_name(dtype),
                 "bit operators are for bool and integers");
 }
+
+upsweep_dtype unsigned_word_of(upsweep_dtype dtype)
+{
+    return static_cast<upsweep_dtype>(UPSWEEP_U8 + std::countr_zero(upsweep_dtype_size(dtype)));
+}
+
+bool is_float(upsweep_dtype dtype) { return dtype >= UPSWEEP_F16; }
+
+// Logical operators by operators on the bytes of elements, which vectors fold at the speed of memory: some element is true if one of
+// them has a bit, and all are if the least, as an unsigned word, is not zero. Floating-point numbers have two zeros: the one with a sign is
+// the least as a signed word.
+class truth_reducer final : public any_reducer {
+public:
+    truth_reducer(upsweep_op op, upsweep_dtype dtype, cpu target)
+        : bytes_(upsweep_dtype_size(dtype)), is_any_(op == UPSWEEP_LOGICAL_OR),
+          sign_(is_float(dtype) ? std::uint64_t{1} << (8 * bytes_ - 1) : 0)
+    {
+        const upsweep_dtype word = unsigned_word_of(dtype);
+        words_ = engine(word).reducer(is_any_ ? UPSWEEP_BIT_OR : UPSWEEP_MINIMUM, target);
+        if (!is_any_ && is_float(dtype))
+            signed_words_ =
+                engine(static_cast<upsweep_dtype>(word - UPSWEEP_U8 + UPSWEEP_I8)).reducer(UPSWEEP_MINIMUM, target);
+    }
+
+    // Pieces grow: what decides is found within some three times the elements up to it, and all of them take few calls.
+    void feed(const void* in, std::size_t count) override
+    {
+        constexpr std::size_t first_bytes = std::size_t{1} << 16;
+        constexpr std::size_t most_bytes_twice = std::size_t{1} << 20; // stay in the caches until they are folded again
+        has_elements_ = has_elements_ || count != 0;
+        const auto* data = static_cast<const std::byte*>(in);
+        std::size_t piece = first_bytes / bytes_;
+        for (std::size_t done = 0; done < count && !is_decided_;) {
+            const std::size_t size = std::min(piece, count - done);
+            words_->feed(data + done * bytes_, size);
+            if (signed_words_ != nullptr)
+                signed_words_->feed(data + done * bytes_, size);
+            done += size;
+            is_decided_ = done < count && truth() == is_any_;
+            if (signed_words_ == nullptr || piece < most_bytes_twice / bytes_)
+                piece *= 2;
+        }
+    }
+
+    void result(void* to) override
+    {
+        const bool answer = truth();
+        std::memcpy(to, &answer, sizeof answer);
+    }
+
+private:
+    // Of what has been fed.
+    bool truth() const
+    {
+        if (!has_elements_)
+            return !is_any_;
+        const std::uint64_t word = word_of(*words_);
+        if (is_any_)
+            return (word & ~sign_) != 0;
+        return word != 0 && (signed_words_ == nullptr || word_of(*signed_words_) != sign_);
+    }
+    static std::uint64_t word_of(any_reducer& words)
+    {
+        std::uint64_t word = 0;
+        words.result(&word);
+        return word;
+    }
+
+    std::size_t bytes_;
+    bool is_any_;
+    std::uint64_t sign_;
+    std::unique_ptr<any_reducer> words_;
+    std::unique_ptr<any_reducer> signed_words_;
+    bool has_elements_ = false;
+    bool is_decided_ = false; // no other element changes the truth
+};
 
 } // namespace
 
@@ -69,6 +148,10 @@ std::unique_ptr<any_reducer> make_reducer_for(const execution& where, upsweep_op
     check_defined(op, dtype);
     if (where.gpu != nullptr)
         return gpu::make_reducer({op, dtype, result_dtype_of(op, dtype), where.host, where.gpu, where.gpu_memory});
+    if (op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR)
+        return std::make_unique<truth_reducer>(op, dtype, where.host);
+    if (op == UPSWEEP_PLUS && dtype == UPSWEEP_BOOL) // Sums of bytes have the bits of sums of truths.
+        return engine(UPSWEEP_U8).reducer(op, where.host);
     return engine(dtype).reducer(op, where.host);
 }
 

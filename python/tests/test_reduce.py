@@ -152,3 +152,33 @@ def test_operators_and_calls_that_are_refused():
         us.reduce(x, "bit_xor")
     with pytest.raises(TypeError):
         us.sum(x, 0)  # the array API has the axis as a keyword alone
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_truths(dtype):
+    """One element that decides, wherever it is, among those that do not; zeros with a sign and NaN."""
+    dtype = np.dtype(dtype)
+    special = (0.0, -0.0, np.nan, -np.inf, np.finfo(dtype).smallest_subnormal, -1.0) if dtype.kind == "f" else (0, 1)
+    if dtype.kind in "iu":
+        special += (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for size in (1, 2, 31, 1000, 70001, 1_000_003):
+        for rest in (0, 1):
+            x = np.full(size, rest, dtype)
+            for value in special:
+                for at in {0, size // 2, size - 1, min(size - 1, 66000)}:
+                    x[at] = value
+                    for view in (x, x[::-1]):
+                        assert us.any(view) == np.any(view) and us.all(view) == np.all(view), (size, rest, value, at)
+                    x[at] = rest
+    shape = (37, 301)
+    x = random(shape, dtype) if dtype == bool else (random(shape, "int8") % 3).astype(dtype)
+    x = x * np.asarray(-1 if dtype.kind == "f" else 1, dtype)  # whose zeros have a sign
+    for view in (x, x.T, x[:, ::-2], np.concatenate((x[:3] * 0, x[:4] * 0 + 1)).astype(dtype)):
+        for axis in (0, 1):
+            assert same_bits(us.any(view, axis=axis), np.any(view, axis=axis))
+            assert same_bits(us.all(view, axis=axis), np.all(view, axis=axis))
+    for axis in (0, 1):
+        empty = np.empty((0, 4) if axis == 0 else (4, 0), dtype)
+        assert us.any(empty, axis=axis).tolist() == [False] * 4 and us.all(empty, axis=axis).tolist() == [True] * 4
+    assert us.all(np.empty(0, dtype)) and not us.any(np.empty(0, dtype))
+    assert same_bits(us.sum(x != 0), np.sum(x != 0)) and us.sum(np.ones(1_000_003, bool)) == 1_000_003
