@@ -242,7 +242,8 @@ private:
         const std::uint64_t mine = first + static_cast<unsigned>(lane_id());
 #pragma unroll
         for (int k = 0; k < at_once; ++k)
-            loaded_[k] = load_relaxed(states_.states + (mine + k * lanes < end ? mine + k * lanes : 0));
+            if (mine + k * lanes < end)
+                loaded_[k] = load_relaxed(states_.states + mine + k * lanes);
     }
     __device__ unsigned wait_and_add(std::uint64_t first, std::uint64_t end)
     {
@@ -272,7 +273,8 @@ struct select_arguments {
     In in;
     Flags flags;
     std::uint64_t count;
-    int lead; // elements that the first tile lacks in front, so that the others begin with a vector
+    int lead;         // elements that the first tile lacks in front, so that the others begin with a vector
+    bool has_vectors; // in memory, of which all but the first begin where a machine word does
     std::uint64_t tiles;
     Selected selected;
     Rejected rejected;
@@ -294,7 +296,8 @@ public:
     struct counted {
         mask_t masks[shape::threads];
         row_counts before[shape::threads]; // this thread's, of its warp
-        row_counts of_warps[shape::warps];
+        row_counts rows[shape::warps];
+        int of_warps[shape::warps];
     };
 
     __device__ select_memory(void* first, const select_ring& ring) : first_(static_cast<std::byte*>(first)), ring_(ring)
@@ -390,21 +393,31 @@ public:
     // Where vector r of this thread lies in the tile.
     __device__ static int place_of(int r) { return (warp_id() * rows + r) * shape::row + lane_id() * vector; }
 
+    // Whether all elements of tile k exist.
+    __device__ bool is_whole(std::uint64_t k) const
+    {
+        return tile(k) + 1 < of_.tiles && (of_.lead == 0 || tile(k) != 0);
+    }
     // Calls f(r, number of the first element, which of them exist: from `begin` to before `end`) for this thread's vectors of tile k, if
     // there is one.
     template <class F>
     __device__ void for_each_vector(std::uint64_t k, F f) const
     {
-        if (k >= mine_)
-            return;
         const auto lead = static_cast<unsigned>(of_.lead);
-        const std::uint64_t all = of_.count + lead;
+        const std::uint64_t mine = tile(k) * shape::tile + static_cast<unsigned>(place_of(0)); // with the lead
+        if (is_whole(k)) {
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
-            const std::uint64_t at = tile(k) * shape::tile + static_cast<unsigned>(place_of(r)); // with the lead
-            const std::uint64_t left = at < all ? all - at : 0;
-            f(r, at - lead, at < lead ? static_cast<int>(lead - at) : 0,
-              left < vector ? static_cast<int>(left) : vector);
+            for (int r = 0; r < rows; ++r)
+                f(r, mine - lead + static_cast<unsigned>(r * shape::row), 0, vector);
+        } else if (k < mine_) {
+            const std::uint64_t all = of_.count + lead;
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                const std::uint64_t at = mine + static_cast<unsigned>(r * shape::row);
+                const std::uint64_t left = at < all ? all - at : 0;
+                f(r, at - lead, at < lead ? static_cast<int>(lead - at) : 0,
+                  left < vector ? static_cast<int>(left) : vector);
+            }
         }
     }
     __device__ const Flags& flags() const { return of_.flags; }
@@ -440,7 +453,7 @@ private:
             if (begin == 0 && end == vector) {
                 const In from = of_.in + first;
                 if constexpr (may_have_words<vector, In> && sizeof(vector_t) == 16)
-                    if (is_aligned<vector>(from))
+                    if (of_.has_vectors || is_aligned<vector>(from))
                         return copy_once_async(place, address_of(from));
                 *place = gather_vector<vector>(from);
             } else {
@@ -482,8 +495,10 @@ private:
         auto& to = memory_.counts(place);
         to.masks[threadIdx.x] = mask;
         to.before[threadIdx.x] = sum - counts;
-        if (lane_id() == lanes - 1)
-            to.of_warps[warp_id()] = sum;
+        if (lane_id() == lanes - 1) {
+            to.rows[warp_id()] = sum;
+            to.of_warps[warp_id()] = sum_of_rows(sum);
+        }
         flags_.load(*this, k + 1);
     }
     __device__ static int of_row(row_counts counts, int r)
@@ -506,7 +521,7 @@ private:
         int sum = 0;
 #pragma unroll
         for (int w = 0; w < shape::warps; ++w)
-            sum += sum_of_rows(memory_.counts(place).of_warps[w]);
+            sum += memory_.counts(place).of_warps[w];
         look_back_.publish(tile(k), sum);
     }
 
@@ -528,7 +543,7 @@ private:
         int to = 0; // where the next selected element of this warp goes
 #pragma unroll
         for (int w = 0; w < shape::warps; ++w) {
-            const int of_warp = sum_of_rows(counts.of_warps[w]);
+            const int of_warp = counts.of_warps[w];
             to += w < warp_id() ? of_warp : 0;
             parts.selected += of_warp;
         }
@@ -551,7 +566,7 @@ private:
         if constexpr (writes) {
             const mask_t mask = counts.masks[threadIdx.x];
             const row_counts before = counts.before[threadIdx.x];
-            const row_counts of_warp = counts.of_warps[warp_id()];
+            const row_counts of_warp = counts.rows[warp_id()];
             const element* const from = memory_.tile(stage);
             element* const packed = memory_.packed();
 #pragma unroll
@@ -633,13 +648,17 @@ void select(const cuda& target, std::string_view call, const In& in, const Flags
     const select_ring ring = ring_for<element>(target);
     const std::size_t shared_bytes = select_memory<element>::bytes(ring);
     int lead = 0;
-    if constexpr (has_words<shape::vector, In>)
+    bool has_vectors = false;
+    if constexpr (has_words<shape::vector, In>) {
         lead = static_cast<int>(reinterpret_cast<std::uintptr_t>(in) / sizeof(*in) % shape::vector);
+        has_vectors = reinterpret_cast<std::uintptr_t>(in) % sizeof(*in) == 0;
+    }
     const std::uint64_t tiles = (count + static_cast<unsigned>(lead) + shape::tile - 1) / shape::tile;
     const std::uint64_t blocks = resident_blocks<kernel>(target, shape::threads, shared_bytes);
     launch(target, call, kernel, static_cast<unsigned>(tiles < blocks ? tiles : blocks), shape::threads, shared_bytes,
-           select_arguments<In, Flags, Selected, Rejected, Count>{in, flags, count, lead, tiles, selected, rejected,
-                                                                  found, ring, tile_counts_of(target, tiles)});
+           select_arguments<In, Flags, Selected, Rejected, Count>{in, flags, count, lead, has_vectors, tiles, selected,
+                                                                  rejected, found, ring,
+                                                                  tile_counts_of(target, tiles)});
 }
 
 // What the kernel takes in the place of flags.
