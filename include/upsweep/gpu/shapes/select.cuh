@@ -11,6 +11,7 @@
 
 #include <upsweep/engine.hpp>
 #include <upsweep/gpu/fold/look_back.cuh>
+#include <upsweep/gpu/primitive/ptx.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/shapes/window.cuh>
@@ -23,12 +24,13 @@
 
 // Select and partition in one pass. The blocks take tiles by turns, each by way of a ring of tiles in shared memory:
 //
-//     step k of a block     with its tile
-//     count                 k + ahead      each thread finds the flags of its vectors; how many are selected is published
-//     look back             k + 1          one warp adds up what all tiles between this block's last one and its next one have published
-//     pack                  k              threads put their elements into shared memory, one behind the other
-//     copy                  k + stages     asynchronously, to the place of tile k
-//     store                 k              threads copy what is packed, by whole lines of memory
+//     step k of a block    with its tile
+//     count                k + ahead      each thread finds the flags of its vectors; how many are selected is published
+//     pack                 k              threads put their elements into shared memory, one behind the other
+//     copy                 k + stages     asynchronously, to the place of tile k
+//     store                k              threads copy what is packed, by whole lines of memory
+//     look back            k + 1          one more warp adds up what all tiles between this block's last one and its next one have
+//                                         published, while the others pack and store
 //
 // So what a block waits for from others has been published a step before, and memory is busy meanwhile.
 namespace upsweep::gpu {
@@ -36,9 +38,10 @@ namespace upsweep::gpu {
 // What a tile is: `rows` vectors of each thread, 16 KiB of small elements.
 template <class T>
 struct select_shape {
-    static constexpr int threads = sizeof(T) <= 16 ? 256 : 64;
+    static constexpr int threads = sizeof(T) <= 16 ? 256 : 64; // that work
     static constexpr int warps = threads / lanes;
-    static constexpr int blocks = 2; // of a multiprocessor
+    static constexpr int block = threads + lanes; // with the warp that looks back
+    static constexpr int blocks = 2;              // of a multiprocessor
     static constexpr int rows = sizeof(T) <= 16 ? 4 : 1;
     static constexpr int vector = vector_elements<sizeof(T)>;
     static constexpr int row = vector * lanes;
@@ -193,69 +196,58 @@ inline tile_count_memory tile_counts_of(const cuda& target, std::uint64_t tiles)
     return {reinterpret_cast<tile_state_header*>(first), reinterpret_cast<std::uint64_t*>(first + header_bytes)};
 }
 
+// One thread of a block calls this for each tile.
+__device__ inline void publish_tile_count(const tile_count_memory& memory, std::uint64_t epoch, std::uint64_t tile,
+                                          int count)
+{
+    store_relaxed(memory.states + tile, epoch << tile_count_bits | static_cast<unsigned>(count));
+}
+
+// One thread of each block calls this, after all of its threads have read the epoch. The last one leaves the epoch to the next kernel.
+__device__ inline void end_tile_counts(const tile_count_memory& memory, std::uint64_t epoch)
+{
+    if (take_ticket(memory.header, gridDim.x) == gridDim.x - 1)
+        store_relaxed(&memory.header->epoch, epoch);
+}
+
 // Decoupled look-back (Merrill and Garland 2016) of blocks that take tiles by turns. A block knows the sum up to its last tile; one of its
 // warps reads the counts of all tiles between that and the next one at once. No chain of tiles waits, one for the other.
 class count_look_back {
 public:
-    __device__ explicit count_look_back(const tile_count_memory& states)
-        : states_(states), epoch_(load_relaxed(&states.header->epoch) + 1)
-    {
-    }
+    __device__ count_look_back(const tile_count_memory& states, std::uint64_t epoch) : states_(states), epoch_(epoch) {}
 
-    __device__ void publish(std::uint64_t tile, int count) const
-    {
-        store_relaxed(states_.states + tile, epoch_ << tile_count_bits | static_cast<unsigned>(count));
-    }
-
-    // The lanes of one warp call these together, for each tile of the block: `prefetch`, so that the states are on their way, and
-    // `sum_before`, which returns how many elements are selected in all tiles before.
-    __device__ void prefetch(std::uint64_t tile) { load(begin_of(tile), tile); }
+    // How many elements are selected in all tiles before. The lanes of one warp call this together, for each tile of the block.
     __device__ std::uint64_t sum_before(std::uint64_t tile)
     {
         unsigned sum = 0;
-        for (std::uint64_t first = begin_of(tile); first < tile; first += at_once * lanes) {
-            if (first != begin_of(tile))
-                load(first, tile);
-            sum += wait_and_add(first, tile);
-        }
+        for (std::uint64_t first = tile < gridDim.x ? 0 : tile - gridDim.x; first < tile; first += at_once * lanes)
+            sum += sum_of(first, tile);
 #pragma unroll
         for (int k = 1; k < lanes; k *= 2)
             sum += shuffle_xor(sum, k);
         return sum_ += sum;
     }
 
-    // One thread of each block calls this last. The last one of them leaves the epoch to the next kernel: all others have read it.
-    __device__ void end() const
-    {
-        if (take_ticket(states_.header, gridDim.x) == gridDim.x - 1)
-            store_relaxed(&states_.header->epoch, epoch_);
-    }
-
 private:
-    static constexpr int at_once =
-        9; // states of a lane, which is all of them where an H200 has two blocks a multiprocessor
+    static constexpr int at_once = 9; // which is all where an H200 has two blocks a multiprocessor
 
-    __device__ static std::uint64_t begin_of(std::uint64_t tile) { return tile < gridDim.x ? 0 : tile - gridDim.x; }
-
-    __device__ void load(std::uint64_t first, std::uint64_t end)
+    // Of this lane's states from `first` on, which are loaded together, and again until all have been published.
+    __device__ unsigned sum_of(std::uint64_t first, std::uint64_t end) const
     {
         const std::uint64_t mine = first + static_cast<unsigned>(lane_id());
+        std::uint64_t loaded[at_once];
 #pragma unroll
         for (int k = 0; k < at_once; ++k)
             if (mine + k * lanes < end)
-                loaded_[k] = load_relaxed(states_.states + mine + k * lanes);
-    }
-    __device__ unsigned wait_and_add(std::uint64_t first, std::uint64_t end)
-    {
-        const std::uint64_t mine = first + static_cast<unsigned>(lane_id());
+                loaded[k] = load_relaxed(states_.states + mine + k * lanes);
         unsigned sum = 0;
 #pragma unroll
         for (int k = 0; k < at_once; ++k) {
             if (mine + k * lanes >= end)
                 continue;
-            while (loaded_[k] >> tile_count_bits != epoch_)
-                loaded_[k] = load_relaxed(states_.states + mine + k * lanes);
-            sum += static_cast<unsigned>(loaded_[k]) & ((1U << tile_count_bits) - 1);
+            while (loaded[k] >> tile_count_bits != epoch_)
+                loaded[k] = load_relaxed(states_.states + mine + k * lanes);
+            sum += static_cast<unsigned>(loaded[k]) & ((1U << tile_count_bits) - 1);
         }
         return sum;
     }
@@ -263,7 +255,6 @@ private:
     tile_count_memory states_;
     std::uint64_t epoch_;
     std::uint64_t sum_ = 0;
-    std::uint64_t loaded_[at_once] = {};
 };
 
 // --- kernel -----------------------------------------------------------------------------------------------------------------------
@@ -341,50 +332,17 @@ class select_block {
 
 public:
     __device__ select_block(const select_arguments<In, Flags, Selected, Rejected, Count>& of, void* shared)
-        : of_(of), memory_(shared, of.ring), look_back_(of.memory),
+        : of_(of), memory_(shared, of.ring), epoch_(load_relaxed(&of.memory.header->epoch) + 1),
           mine_(blockIdx.x < of.tiles ? (of.tiles - blockIdx.x - 1) / gridDim.x + 1 : 0)
     {
     }
 
     __device__ void run()
     {
-        const int stages = of_.ring.stages;
-        const int ahead = of_.ring.ahead;
-        flags_.load(*this, 0);
-        for (int k = 0; k < stages; ++k)
-            fill(static_cast<unsigned>(k), k);
-        for (int k = 0; k < ahead; ++k) {
-            wait(stages - 1 - k);
-            count(static_cast<unsigned>(k), k, k);
-            __syncthreads();
-            publish(static_cast<unsigned>(k), k);
-        }
-        if (is_look_back_warp())
-            look_back_.prefetch(tile(0));
-        find_sum_before(0);
-
-        int stage = 0;             // of tile k
-        int counted_stage = ahead; // of tile k + ahead
-        int place = 0;             // of the counts of tile k
-        for (std::uint64_t k = 0; k < mine_; ++k) {
-            const int counted_place = place == 0 ? ahead : place - 1; // of tile k + ahead, among ahead + 1
-            wait(stages - 1 - ahead);
-            count(k + static_cast<unsigned>(ahead), counted_stage, counted_place);
-            __syncthreads(); // what is packed has been stored, too
-            publish(k + static_cast<unsigned>(ahead), counted_place);
-            if (is_look_back_warp() && k + 1 < mine_)
-                look_back_.prefetch(tile(k + 1));
-            const packed_parts parts = pack(k, stage, place);
-            fill(k + static_cast<unsigned>(stages), stage);
-            __syncthreads();
-            store(k, parts);
-            find_sum_before(k + 1);
-            stage = stage + 1 == stages ? 0 : stage + 1;
-            counted_stage = counted_stage + 1 == stages ? 0 : counted_stage + 1;
-            place = place == ahead ? 0 : place + 1;
-        }
-        if (threadIdx.x == 0)
-            look_back_.end();
+        if (warp_id() == shape::warps)
+            look_back();
+        else
+            work();
     }
 
     // --- where tiles and vectors lie ---
@@ -433,7 +391,56 @@ private:
         std::uint64_t rejected_at;
     };
 
-    __device__ static bool is_look_back_warp() { return warp_id() == shape::warps - 1; }
+    // All warps meet in each step; those that work meet once more.
+    __device__ static void meet() { named_barrier(1, shape::block); }
+    __device__ static void meet_to_work() { named_barrier(2, shape::threads); }
+
+    __device__ void look_back()
+    {
+        count_look_back counts(of_.memory, epoch_);
+        for (std::uint64_t k = 0; k < mine_; ++k) {
+            const std::uint64_t sum = counts.sum_before(tile(k));
+            if (lane_id() == 0)
+                memory_.before(static_cast<unsigned>(k)) = sum;
+            __syncwarp();
+            meet();
+        }
+        if (lane_id() == 0)
+            end_tile_counts(of_.memory, epoch_);
+    }
+
+    __device__ void work()
+    {
+        const int stages = of_.ring.stages;
+        const int ahead = of_.ring.ahead;
+        flags_.load(*this, 0);
+        for (int k = 0; k < stages; ++k)
+            fill(static_cast<unsigned>(k), k);
+        for (int k = 0; k < ahead; ++k) {
+            wait(stages - 1 - k);
+            count(static_cast<unsigned>(k), k, k);
+            meet_to_work();
+            publish(static_cast<unsigned>(k), k);
+        }
+        int stage = 0;             // of tile k
+        int counted_stage = ahead; // of tile k + ahead
+        int place = 0;             // of the counts of tile k
+        for (std::uint64_t k = 0; k < mine_; ++k) {
+            const int counted_place = place == 0 ? ahead : place - 1; // of tile k + ahead, among ahead + 1
+            wait(stages - 1 - ahead);
+            count(k + static_cast<unsigned>(ahead), counted_stage, counted_place);
+            meet(); // what is packed has been stored, too
+            publish(k + static_cast<unsigned>(ahead), counted_place);
+            const packed_parts parts = pack(k, stage, place);
+            fill(k + static_cast<unsigned>(stages), stage);
+            meet_to_work();
+            store(k, parts);
+            stage = stage + 1 == stages ? 0 : stage + 1;
+            counted_stage = counted_stage + 1 == stages ? 0 : counted_stage + 1;
+            place = place == ahead ? 0 : place + 1;
+        }
+    }
+
     __device__ static void wait(int groups)
     {
         if (groups >= 2)
@@ -522,17 +529,7 @@ private:
 #pragma unroll
         for (int w = 0; w < shape::warps; ++w)
             sum += memory_.counts(place).of_warps[w];
-        look_back_.publish(tile(k), sum);
-    }
-
-    // Finds how many elements are selected before tile k, for all warps after the next barrier.
-    __device__ void find_sum_before(std::uint64_t k)
-    {
-        if (k >= mine_ || !is_look_back_warp())
-            return;
-        const std::uint64_t sum = look_back_.sum_before(tile(k));
-        if (lane_id() == 0)
-            memory_.before(static_cast<unsigned>(k)) = sum;
+        publish_tile_count(of_.memory, epoch_, tile(k), sum);
     }
 
     // Packs this thread's elements of tile k.
@@ -584,19 +581,18 @@ private:
     __device__ static void pack_vector(const vector_t& values, unsigned mask, int before, int index, int elements,
                                        const packed_parts& parts, element* packed)
     {
-        int to = parts.first_selected + before;
-        int to_rejected = parts.first_rejected + index - before;
+        element* to = packed + (parts.first_selected + before);
+        element* to_rejected = packed + (parts.first_rejected + index - before);
 #pragma unroll
         for (int j = 0; j < vector; ++j) {
-            const bool is_selected = (mask >> j & 1) != 0;
-            if constexpr (Selected::exists)
-                if (is_selected)
-                    packed[to] = values[j];
-            if constexpr (Rejected::exists)
-                if (!is_selected && index + j >= 0 && index + j < elements)
-                    packed[to_rejected] = values[j];
-            to += is_selected ? 1 : 0;
-            to_rejected += is_selected ? 0 : 1;
+            if ((mask >> j & 1) != 0) {
+                if constexpr (Selected::exists)
+                    *to++ = values[j];
+            } else if constexpr (Rejected::exists) {
+                if (index + j >= 0 && index + j < elements)
+                    *to_rejected = values[j];
+                ++to_rejected;
+            }
         }
     }
 
@@ -614,13 +610,13 @@ private:
 
     const select_arguments<In, Flags, Selected, Rejected, Count>& of_;
     memory memory_;
-    count_look_back look_back_;
+    std::uint64_t epoch_;
     std::uint64_t mine_; // how many tiles this block has
     thread_flags<shape, Flags> flags_;
 };
 
 template <class In, class Flags, class Selected, class Rejected, class Count>
-__global__ void __launch_bounds__(select_shape<std::iter_value_t<In>>::threads,
+__global__ void __launch_bounds__(select_shape<std::iter_value_t<In>>::block,
                                   select_shape<std::iter_value_t<In>>::blocks)
     select_kernel(const __grid_constant__ select_arguments<In, Flags, Selected, Rejected, Count> of)
 {
@@ -632,7 +628,7 @@ __global__ void __launch_bounds__(select_shape<std::iter_value_t<In>>::threads,
 template <class T>
 select_ring ring_for(const cuda& target)
 {
-    constexpr select_ring large{5, 2};
+    constexpr select_ring large{5, 3};
     constexpr select_ring small{2, 1};
     return target.workspace().shared_bytes() >= select_memory<T>::bytes(large) ? large : small;
 }
@@ -654,8 +650,8 @@ void select(const cuda& target, std::string_view call, const In& in, const Flags
         has_vectors = reinterpret_cast<std::uintptr_t>(in) % sizeof(*in) == 0;
     }
     const std::uint64_t tiles = (count + static_cast<unsigned>(lead) + shape::tile - 1) / shape::tile;
-    const std::uint64_t blocks = resident_blocks<kernel>(target, shape::threads, shared_bytes);
-    launch(target, call, kernel, static_cast<unsigned>(tiles < blocks ? tiles : blocks), shape::threads, shared_bytes,
+    const std::uint64_t blocks = resident_blocks<kernel>(target, shape::block, shared_bytes);
+    launch(target, call, kernel, static_cast<unsigned>(tiles < blocks ? tiles : blocks), shape::block, shared_bytes,
            select_arguments<In, Flags, Selected, Rejected, Count>{in, flags, count, lead, has_vectors, tiles, selected,
                                                                   rejected, found, ring,
                                                                   tile_counts_of(target, tiles)});
