@@ -25,10 +25,12 @@
 // Linear recurrences along an axis: scans of affine maps, whose folds begin with the state before the first element. A state is a map
 // here, of which only b is looked at.
 //
-//     long lines                  a warp has a piece of a line at a time, in shared memory, and the totals of pieces go from one to the
-//                                 other by the tree of piece_states.cuh
-//     short lines, or very many   a thread has a line, eight elements at a time, and keeps the totals of aligned blocks in a binary counter
+//     many long lines             a warp has a line, a piece of it at a time in shared memory, while the next piece is on its way
+//     few long lines              a warp has a piece, and the totals of pieces go from one to the other by the tree of piece_states.cuh
+//     short lines, or very many   a thread has a line, eight elements at a time
 //     side by side
+//
+// Who has a whole line keeps the totals of its aligned blocks in a binary counter (fold_order.hpp).
 namespace upsweep::gpu {
 
 // --- affine maps --------------------------------------------------------------------------------------------------------------
@@ -136,9 +138,10 @@ struct several_lines {
 // A recurrence has `lines`, and line(number), of which
 //
 //     before              is the state before its first element
-//     map(i)              its element number i
-//     put(i, state)       writes what becomes of the state after element i
-//     put_nothing()       is called instead where there are no elements
+//     at(i, step)         stands at its element number i, and advances by so many elements
+//         map()           the element
+//         put(state)      writes what becomes of the state after it
+//     put_nothing()       is called where there are no elements
 template <class Acc, class A, class B, class Out, class H, std::size_t Rank>
 struct forward_recurrence {
     using accumulator = Acc;
@@ -149,28 +152,40 @@ struct forward_recurrence {
     const H* before; // or null:
     Acc value;
 
-    struct line_of {
+    struct place {
         const A* a;
         const B* b;
         Out* out;
         std::int64_t steps[3];
+
+        __device__ affine_map<Acc> map() const { return {convert<Acc>(*a), convert<Acc>(*b)}; }
+        __device__ void put(Acc state) const { *out = as_result<Out, plus>(state); }
+        __device__ void advance()
+        {
+            a += steps[0];
+            b += steps[1];
+            out += steps[2];
+        }
+    };
+    struct line_of {
+        place first;
         Acc before;
 
-        __device__ affine_map<Acc> map(std::int64_t i) const
+        __device__ place at(std::int64_t i, int step) const
         {
-            return {convert<Acc>(a[i * steps[0]]), convert<Acc>(b[i * steps[1]])};
+            const auto& [a, b, out, steps] = first;
+            return {a + i * steps[0],
+                    b + i * steps[1],
+                    out + i * steps[2],
+                    {step * steps[0], step * steps[1], step * steps[2]}};
         }
-        __device__ void put(std::int64_t i, Acc state) const { out[i * steps[2]] = as_result<Out, plus>(state); }
         __device__ void put_nothing() const {}
     };
     __device__ line_of line(std::uint64_t number) const
     {
         std::int64_t at[4];
         lines.find(number, at);
-        return {a + at[0],
-                b + at[1],
-                out + at[2],
-                {lines.along[0], lines.along[1], lines.along[2]},
+        return {{a + at[0], b + at[1], out + at[2], {lines.along[0], lines.along[1], lines.along[2]}},
                 before != nullptr ? convert<Acc>(before[at[3]]) : value};
     }
 };
@@ -190,6 +205,39 @@ struct gradient_recurrence {
     Acc value;
     DH* first_gradient; // or null
 
+    struct line_of;
+    struct place {
+        const line_of& of;
+        const A* a; // of the element before
+        const H* h; // of the element behind
+        const G* out_gradient;
+        DA* a_gradient;
+        DB* b_gradient;
+        std::int64_t i;
+        int step;
+
+        __device__ affine_map<Acc> map() const
+        {
+            return {i != 0 ? convert<Acc>(*a) : Acc{}, convert<Acc>(*out_gradient)};
+        }
+        __device__ void put(Acc state) const
+        {
+            *b_gradient = as_result<DB, plus>(state);
+            const Acc previous = i != of.last ? convert<Acc>(*h) : of.first_state;
+            *a_gradient = as_result<DA, plus>(state * previous);
+            if (i == of.last && of.first_gradient != nullptr)
+                *of.first_gradient = as_result<DH, plus>(convert<Acc>(a[of.steps[0]]) * state);
+        }
+        __device__ void advance()
+        {
+            a += step * of.steps[0];
+            h += step * of.steps[1];
+            out_gradient += step * of.steps[2];
+            a_gradient += step * of.steps[3];
+            b_gradient += step * of.steps[4];
+            i += step;
+        }
+    };
     struct line_of {
         const A* a;
         const H* h;
@@ -202,17 +250,16 @@ struct gradient_recurrence {
         Acc first_state;
         Acc before;
 
-        __device__ affine_map<Acc> map(std::int64_t i) const
+        __device__ place at(std::int64_t i, int step) const
         {
-            return {i != 0 ? convert<Acc>(a[(i - 1) * steps[0]]) : Acc{}, convert<Acc>(out_gradient[i * steps[2]])};
-        }
-        __device__ void put(std::int64_t i, Acc state) const
-        {
-            b_gradient[i * steps[4]] = as_result<DB, plus>(state);
-            const Acc previous = i != last ? convert<Acc>(h[(i + 1) * steps[1]]) : first_state;
-            a_gradient[i * steps[3]] = as_result<DA, plus>(state * previous);
-            if (i == last && first_gradient != nullptr)
-                *first_gradient = as_result<DH, plus>(convert<Acc>(a[i * steps[0]]) * state);
+            return {*this,
+                    a + (i - 1) * steps[0],
+                    h + (i + 1) * steps[1],
+                    out_gradient + i * steps[2],
+                    a_gradient + i * steps[3],
+                    b_gradient + i * steps[4],
+                    i,
+                    step};
         }
         __device__ void put_nothing() const
         {
@@ -235,6 +282,37 @@ struct gradient_recurrence {
                 first_states != nullptr ? convert<Acc>(first_states[at[5]]) : value,
                 Acc{}};
     }
+};
+
+// --- one block of a line after the other ---------------------------------------------------------------------------------------
+
+// The totals of the aligned blocks that the binary digits of a count name, and the states before them (fold_order.hpp).
+template <class T>
+class map_counter {
+public:
+    static constexpr int levels = 60;
+
+    __device__ explicit map_counter(T before) : state_{T{}, before} { above_[0] = state_; }
+    __device__ const affine_map<T>& state() const { return state_; }
+
+    __device__ void push(affine_map<T> total)
+    {
+        int level = 0;
+        for (std::uint64_t digits = count_; (digits & 1) != 0; digits >>= 1, ++level)
+            total = compose_maps{}(totals_[level], total);
+        // What is above digit `level` has been the state before the largest of the digits below it, or is the state now.
+        const affine_map<T> above = level == 0 ? state_ : above_[level - 1];
+        state_ = compose_maps{}(above, total);
+        totals_[level] = total;
+        above_[level] = above;
+        ++count_;
+    }
+
+private:
+    affine_map<T> totals_[levels];
+    affine_map<T> above_[levels]; // [k]: the state before the block of digit k, where that is one
+    affine_map<T> state_;
+    std::uint64_t count_ = 0;
 };
 
 // --- a piece a warp -----------------------------------------------------------------------------------------------------------------
@@ -262,34 +340,44 @@ public:
     {
     }
 
-    // Scans piece `number` of a line.
-    __device__ void scan(std::uint64_t line, std::uint64_t number)
+    // Scans a line, one piece after the other.
+    __device__ void scan_line(std::uint64_t number)
     {
-        const auto elements = of_.line(line);
-        const auto first = static_cast<std::int64_t>(number) * capacity;
-        const std::int64_t left = static_cast<std::int64_t>(of_.lines.length) - first;
-        const int count = static_cast<int>(left < capacity ? left : capacity);
-        fill(elements, first, count);
-        const map_t start{accumulator{}, elements.before};
-        const std::uint64_t base = line * pieces_;
-        fold_t fold(shared_.fold, compose_maps{});
-        if (count == capacity) {
-            const auto folded = fold.fold_piece(0);
-            map_t before = start;
-            map_t after = compose_maps{}(start, folded.tree.total);
-            if (pieces_ > 1) {
-                states_.publish(base, number, folded.tree.total);
-                states_.join(base, number);
-                before = states_.fold(base, number, start, folded.tree.total, after);
-            }
-            fold.scan_piece(0, folded, before, after, put{shared_.states});
-        } else {
-            const map_t before = number != 0 ? states_.fold(base, number, start) : start;
-            fold.scan({0, lane_id() == 0 ? count : 0}, before, nullptr, true, put{shared_.states});
+        const auto line = of_.line(number);
+        map_counter<accumulator> counter(line.before);
+        load(line, 0);
+        for (std::uint64_t piece = 0; piece < pieces_; ++piece) {
+            const int count = fill(piece);
+            if (piece + 1 < pieces_)
+                load(line, piece + 1);
+            const map_t before = counter.state();
+            scan_window(count, [&](const map_t* total, map_t& after) {
+                if (total != nullptr) {
+                    counter.push(*total);
+                    after = counter.state();
+                }
+                return before;
+            });
+            store(line, piece, count);
         }
-        __syncwarp();
-        for (int i = lane_id(); i < count; i += lanes)
-            elements.put(first + i, shared_.states[i]);
+    }
+
+    // Scans one piece of a line, of which other warps have the others.
+    __device__ void scan_piece(std::uint64_t number, std::uint64_t piece)
+    {
+        const auto line = of_.line(number);
+        load(line, piece);
+        const int count = fill(piece);
+        const std::uint64_t base = number * pieces_;
+        const map_t start{accumulator{}, line.before};
+        scan_window(count, [&](const map_t* total, map_t& after) {
+            if (total == nullptr)
+                return states_.fold(base, piece, start);
+            states_.publish(base, piece, *total);
+            states_.join(base, piece);
+            return states_.fold(base, piece, start, *total, after);
+        });
+        store(line, piece, count);
     }
 
 private:
@@ -308,34 +396,73 @@ private:
         }
     };
 
-    template <class Line>
-    __device__ void fill(const Line& elements, std::int64_t first, int count)
+    __device__ int count_of(std::uint64_t piece) const
     {
-        constexpr int at_once = 8; // elements of a lane that are on their way together
-        __syncwarp();              // others have read what is replaced
-        for (int i = lane_id(); i < count; i += lanes * at_once) {
-            map_t loaded[at_once];
+        const std::uint64_t left = of_.lines.length - piece * capacity;
+        return static_cast<int>(left < capacity ? left : capacity);
+    }
+
+    // Loads this lane's elements of a piece, every 32nd one.
+    template <class Line>
+    __device__ void load(const Line& line, std::uint64_t piece)
+    {
+        const int count = count_of(piece);
+        auto at = line.at(static_cast<std::int64_t>(piece) * capacity + lane_id(), lanes);
 #pragma unroll
-            for (int j = 0; j < at_once; ++j)
-                loaded[j] = elements.map(first + (i + j * lanes < count ? i + j * lanes : i));
+        for (int j = 0; j < each; ++j, at.advance())
+            if (j * lanes + lane_id() < count)
+                loaded_[j] = at.map();
+    }
+    // Puts what has been loaded into the window, and returns how many elements there are.
+    __device__ int fill(std::uint64_t piece)
+    {
+        const int count = count_of(piece);
+        __syncwarp(); // others have read what is replaced
 #pragma unroll
-            for (int j = 0; j < at_once; ++j)
-                if (i + j * lanes < count)
-                    shared_.fold.elements[i + j * lanes] = loaded[j];
+        for (int j = 0; j < each; ++j)
+            if (j * lanes + lane_id() < count)
+                shared_.fold.elements[j * lanes + lane_id()] = loaded_[j];
+        __syncwarp();
+        return count;
+    }
+    // Scans the window. look_back(total, after) returns the fold before the piece and, if it is a whole one and has a total, writes
+    // that up to its end.
+    template <class LookBack>
+    __device__ void scan_window(int count, LookBack look_back)
+    {
+        fold_t fold(shared_.fold, compose_maps{});
+        map_t after{};
+        if (count == capacity) {
+            const auto folded = fold.fold_piece(0);
+            const map_t before = look_back(&folded.tree.total, after);
+            fold.scan_piece(0, folded, before, after, put{shared_.states});
+        } else {
+            fold.scan({0, lane_id() == 0 ? count : 0}, look_back(nullptr, after), nullptr, true, put{shared_.states});
         }
         __syncwarp();
     }
+    template <class Line>
+    __device__ void store(const Line& line, std::uint64_t piece, int count)
+    {
+        auto at = line.at(static_cast<std::int64_t>(piece) * capacity + lane_id(), lanes);
+#pragma unroll 4
+        for (int i = lane_id(); i < count; i += lanes, at.advance())
+            at.put(shared_.states[i]);
+    }
+
+    static constexpr int each = capacity / lanes;
 
     const Recurrence& of_;
     memory& shared_;
     std::uint64_t pieces_; // of a line
     const piece_states<map_t, compose_maps>& states_;
+    map_t loaded_[each] = {};
 };
 
 template <class Recurrence>
-__global__ void __launch_bounds__(recurrence_warps* lanes, 5)
-    recurrence_pieces_kernel(const __grid_constant__ Recurrence of, divider pieces, piece_slots slots,
-                             tile_state_memory memory)
+__global__ void __launch_bounds__(recurrence_warps* lanes, 4)
+    recurrence_pieces_kernel(const __grid_constant__ Recurrence of, divider pieces, bool has_whole_lines,
+                             piece_slots slots, tile_state_memory memory)
 {
     using scanner = recurrence_pieces<Recurrence>;
     extern __shared__ __align__(16) uint4 dynamic[];
@@ -344,42 +471,16 @@ __global__ void __launch_bounds__(recurrence_warps* lanes, 5)
     const piece_states<affine_map<typename Recurrence::accumulator>, compose_maps> states(memory, tasks.epoch(), slots,
                                                                                           compose_maps{});
     scanner scan(of, shared, pieces.divisor, states);
-    tasks.for_each(of.lines.count * pieces.divisor, [&](std::uint64_t task) {
-        const std::uint64_t line = pieces.quotient(task);
-        scan.scan(line, task - line * pieces.divisor);
-    });
+    if (has_whole_lines)
+        tasks.for_each_by_ticket(of.lines.count, [&](std::uint64_t line) { scan.scan_line(line); });
+    else
+        tasks.for_each(of.lines.count * pieces.divisor, [&](std::uint64_t task) {
+            const std::uint64_t line = pieces.quotient(task);
+            scan.scan_piece(line, task - line * pieces.divisor);
+        });
 }
 
 // --- a line a thread --------------------------------------------------------------------------------------------------------------------
-
-// The totals of the aligned blocks that the binary digits of a count name, and the states before them (fold_order.hpp).
-template <class T>
-class map_counter {
-public:
-    static constexpr int levels = 56; // of blocks of eight elements
-
-    __device__ explicit map_counter(T before) : state_{T{}, before} { above_[0] = state_; }
-    __device__ const affine_map<T>& state() const { return state_; }
-
-    __device__ void push(affine_map<T> total)
-    {
-        int level = 0;
-        for (std::uint64_t digits = count_; (digits & 1) != 0; digits >>= 1, ++level)
-            total = compose_maps{}(totals_[level], total);
-        // What is above digit `level` has been the state before the largest of the digits below it, or is the state now.
-        const affine_map<T> above = level == 0 ? state_ : above_[level - 1];
-        state_ = compose_maps{}(above, total);
-        totals_[level] = total;
-        above_[level] = above;
-        ++count_;
-    }
-
-private:
-    affine_map<T> totals_[levels];
-    affine_map<T> above_[levels]; // [k]: the state before the block of digit k, where that is one
-    affine_map<T> state_;
-    std::uint64_t count_ = 0;
-};
 
 template <class Recurrence>
 __global__ void __launch_bounds__(128) recurrence_lines_kernel(const __grid_constant__ Recurrence of)
@@ -395,21 +496,27 @@ __global__ void __launch_bounds__(128) recurrence_lines_kernel(const __grid_cons
         map_counter<accumulator> counter(line.before);
         if (length == 0)
             line.put_nothing();
-        for (std::int64_t first = 0; first < length; first += rows) {
-            map_t maps[rows];
-            map_t folds[rows];
+        map_t maps[rows];
+        auto next = line.at(0, 1);
+        const auto load = [&](std::int64_t first) {
 #pragma unroll
-            for (int r = 0; r < rows; ++r) {
+            for (int r = 0; r < rows; ++r, next.advance()) {
                 maps[r] = compose_maps{}.template identity<map_t>();
                 if (first + r < length)
-                    maps[r] = line.map(first + r);
+                    maps[r] = next.map();
             }
+        };
+        auto to = line.at(0, 1);
+        load(0);
+        for (std::int64_t first = 0; first < length; first += rows) {
+            map_t folds[rows];
             lane_folds<rows>(counter.state(), maps, folds, compose_maps{});
             counter.push(lane_total<rows>(maps, compose_maps{}));
+            load(first + rows); // the next elements come while results are written
 #pragma unroll
-            for (int r = 0; r < rows; ++r)
+            for (int r = 0; r < rows; ++r, to.advance())
                 if (first + r < length)
-                    line.put(first + r, r + 1 < rows ? folds[(r + 1) % rows].b : counter.state().b);
+                    to.put(r + 1 < rows ? folds[(r + 1) % rows].b : counter.state().b);
         }
     }
 }
@@ -422,7 +529,8 @@ void scan_recurrence(const cuda& target, std::string_view call, const Recurrence
     constexpr std::uint64_t short_length = 64;
     const std::uint64_t count = of.lines.count;
     const auto multiprocessors = static_cast<std::uint64_t>(target.workspace().multiprocessors());
-    if (of.lines.length <= short_length || (lie_side_by_side && count >= 128 * multiprocessors)) {
+    constexpr std::uint64_t many_lines = 2048;
+    if (of.lines.length <= short_length || (lie_side_by_side && count >= many_lines)) {
         constexpr int threads = 128;
         const std::uint64_t blocks = (count + threads - 1) / threads;
         const std::uint64_t most = std::uint64_t{16} * multiprocessors;
@@ -435,9 +543,11 @@ void scan_recurrence(const cuda& target, std::string_view call, const Recurrence
     const std::uint64_t pieces = (of.lines.length + scanner::capacity - 1) / scanner::capacity;
     const piece_slots slots{count * pieces};
     const std::uint64_t blocks = resident_blocks<kernel>(target, recurrence_warps * lanes, shared_bytes);
-    const std::uint64_t useful = (count * pieces + recurrence_warps - 1) / recurrence_warps;
+    const bool has_whole_lines = pieces == 1 || count >= 2 * blocks * recurrence_warps;
+    const std::uint64_t tasks = has_whole_lines ? count : count * pieces;
+    const std::uint64_t useful = (tasks + recurrence_warps - 1) / recurrence_warps;
     launch(target, call, kernel, static_cast<unsigned>(useful < blocks ? useful : blocks), recurrence_warps * lanes,
-           shared_bytes, of, divider(pieces), slots,
+           shared_bytes, of, divider(pieces), has_whole_lines, slots,
            tile_states_of(target, slots.states(), sizeof(affine_map<typename Recurrence::accumulator>)));
 }
 
