@@ -140,7 +140,8 @@ struct several_lines {
 //     before              is the state before its first element
 //     at(i, step)         stands at its element number i, and advances by so many elements
 //         map()           the element
-//         put(state)      writes what becomes of the state after it
+//         aside()         what else is read for its results
+//         put(state, aside)    writes what becomes of the state after it
 //     put_nothing()       is called where there are no elements
 template <class Acc, class A, class B, class Out, class H, std::size_t Rank>
 struct forward_recurrence {
@@ -159,7 +160,9 @@ struct forward_recurrence {
         std::int64_t steps[3];
 
         __device__ affine_map<Acc> map() const { return {convert<Acc>(*a), convert<Acc>(*b)}; }
-        __device__ void put(Acc state) const { *out = as_result<Out, plus>(state); }
+        struct nothing {};
+        __device__ nothing aside() const { return {}; }
+        __device__ void put(Acc state, nothing) const { *out = as_result<Out, plus>(state); }
         __device__ void advance()
         {
             a += steps[0];
@@ -207,7 +210,7 @@ struct gradient_recurrence {
 
     struct line_of;
     struct place {
-        const line_of& of;
+        const line_of* of;
         const A* a; // of the element before
         const H* h; // of the element behind
         const G* out_gradient;
@@ -220,21 +223,22 @@ struct gradient_recurrence {
         {
             return {i != 0 ? convert<Acc>(*a) : Acc{}, convert<Acc>(*out_gradient)};
         }
-        __device__ void put(Acc state) const
+        // The state before the element in the order of the recurrence.
+        __device__ Acc aside() const { return i != of->last ? convert<Acc>(*h) : of->first_state; }
+        __device__ void put(Acc state, Acc previous) const
         {
             *b_gradient = as_result<DB, plus>(state);
-            const Acc previous = i != of.last ? convert<Acc>(*h) : of.first_state;
             *a_gradient = as_result<DA, plus>(state * previous);
-            if (i == of.last && of.first_gradient != nullptr)
-                *of.first_gradient = as_result<DH, plus>(convert<Acc>(a[of.steps[0]]) * state);
+            if (i == of->last && of->first_gradient != nullptr)
+                *of->first_gradient = as_result<DH, plus>(convert<Acc>(a[of->steps[0]]) * state);
         }
         __device__ void advance()
         {
-            a += step * of.steps[0];
-            h += step * of.steps[1];
-            out_gradient += step * of.steps[2];
-            a_gradient += step * of.steps[3];
-            b_gradient += step * of.steps[4];
+            a += step * of->steps[0];
+            h += step * of->steps[1];
+            out_gradient += step * of->steps[2];
+            a_gradient += step * of->steps[3];
+            b_gradient += step * of->steps[4];
             i += step;
         }
     };
@@ -252,7 +256,7 @@ struct gradient_recurrence {
 
         __device__ place at(std::int64_t i, int step) const
         {
-            return {*this,
+            return {this,
                     a + (i - 1) * steps[0],
                     h + (i + 1) * steps[1],
                     out_gradient + i * steps[2],
@@ -350,15 +354,16 @@ public:
             const int count = fill(piece);
             if (piece + 1 < pieces_)
                 load(line, piece + 1);
-            const map_t before = counter.state();
-            scan_window(count, [&](const map_t* total, map_t& after) {
-                if (total != nullptr) {
-                    counter.push(*total);
-                    after = counter.state();
-                }
-                return before;
+            scan_and_store(line, piece, count, [&] {
+                const map_t before = counter.state();
+                scan_window(count, [&](const map_t* total, map_t& after) {
+                    if (total != nullptr) {
+                        counter.push(*total);
+                        after = counter.state();
+                    }
+                    return before;
+                });
             });
-            store(line, piece, count);
         }
     }
 
@@ -370,14 +375,15 @@ public:
         const int count = fill(piece);
         const std::uint64_t base = number * pieces_;
         const map_t start{accumulator{}, line.before};
-        scan_window(count, [&](const map_t* total, map_t& after) {
-            if (total == nullptr)
-                return states_.fold(base, piece, start);
-            states_.publish(base, piece, *total);
-            states_.join(base, piece);
-            return states_.fold(base, piece, start, *total, after);
+        scan_and_store(line, piece, count, [&] {
+            scan_window(count, [&](const map_t* total, map_t& after) {
+                if (total == nullptr)
+                    return states_.fold(base, piece, start);
+                states_.publish(base, piece, *total);
+                states_.join(base, piece);
+                return states_.fold(base, piece, start, *total, after);
+            });
         });
-        store(line, piece, count);
     }
 
 private:
@@ -441,13 +447,23 @@ private:
         }
         __syncwarp();
     }
-    template <class Line>
-    __device__ void store(const Line& line, std::uint64_t piece, int count)
+    // Reads what else the results need, calls scan() meanwhile, and writes them.
+    template <class Line, class Scan>
+    __device__ void scan_and_store(const Line& line, std::uint64_t piece, int count, Scan scan)
     {
-        auto at = line.at(static_cast<std::int64_t>(piece) * capacity + lane_id(), lanes);
-#pragma unroll 4
-        for (int i = lane_id(); i < count; i += lanes, at.advance())
-            at.put(shared_.states[i]);
+        const auto first = line.at(static_cast<std::int64_t>(piece) * capacity + lane_id(), lanes);
+        decltype(first.aside()) asides[each] = {};
+        auto at = first;
+#pragma unroll
+        for (int j = 0; j < each; ++j, at.advance())
+            if (j * lanes + lane_id() < count)
+                asides[j] = at.aside();
+        scan();
+        at = first;
+#pragma unroll
+        for (int j = 0; j < each; ++j, at.advance())
+            if (j * lanes + lane_id() < count)
+                at.put(shared_.states[j * lanes + lane_id()], asides[j]);
     }
 
     static constexpr int each = capacity / lanes;
@@ -509,6 +525,12 @@ __global__ void __launch_bounds__(128) recurrence_lines_kernel(const __grid_cons
         auto to = line.at(0, 1);
         load(0);
         for (std::int64_t first = 0; first < length; first += rows) {
+            decltype(to.aside()) asides[rows] = {};
+            auto at = to;
+#pragma unroll
+            for (int r = 0; r < rows; ++r, at.advance())
+                if (first + r < length)
+                    asides[r] = at.aside();
             map_t folds[rows];
             lane_folds<rows>(counter.state(), maps, folds, compose_maps{});
             counter.push(lane_total<rows>(maps, compose_maps{}));
@@ -516,7 +538,7 @@ __global__ void __launch_bounds__(128) recurrence_lines_kernel(const __grid_cons
 #pragma unroll
             for (int r = 0; r < rows; ++r, to.advance())
                 if (first + r < length)
-                    to.put(r + 1 < rows ? folds[(r + 1) % rows].b : counter.state().b);
+                    to.put(r + 1 < rows ? folds[(r + 1) % rows].b : counter.state().b, asides[r]);
         }
     }
 }
