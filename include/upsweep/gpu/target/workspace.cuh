@@ -73,6 +73,7 @@ enum class workspace_purpose {
     lists,        // of samples by partition
     tables,       // of counters from which others are made
     offsets,      // of segments that a call finds
+    arguments,    // of the minima of parts
     count
 };
 inline constexpr auto workspace_purposes = static_cast<std::size_t>(workspace_purpose::count);
