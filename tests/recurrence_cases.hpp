@@ -194,6 +194,33 @@ TYPED_TEST_P(recurrences, of_long_lines)
     }
 }
 
+// Lines of several pieces, as many as let a warp of a GPU have whole ones.
+TYPED_TEST_P(recurrences, of_many_long_lines)
+{
+    auto random = generator();
+    constexpr std::size_t count = 90;
+    constexpr std::size_t length = 1300;
+    const host_array<float> a = random_coefficients<float>(random, count * length);
+    const host_array<float> b = random_array<float>(random, count * length);
+    const target_array<TypeParam, float> a_there(a.span());
+    const target_array<TypeParam, float> b_there(b.span());
+    const view<const float, 2> a_view(a_there.const_span().data(), {count, length});
+    const view<const float, 2> b_view(b_there.const_span().data(), {count, length});
+    for (const direction begin : {forward, backward}) {
+        target_array<TypeParam, float> out(count * length);
+        linear_recurrence(TypeParam{}, a_view, b_view, view<float, 2>(out.span().data(), {count, length}), -3.5F,
+                          axis{1}, begin);
+        const host_array<float> got = out.to_host();
+        for (std::size_t line = 0; line < count; ++line) {
+            const auto part = [&](const host_array<float>& all) {
+                return host_array<float>(all.span().subspan(line * length, length));
+            };
+            ASSERT_TRUE(bits_equal(part(got), expected_line<float>(part(a), part(b), -3.5F, begin == backward)))
+                << line;
+        }
+    }
+}
+
 // A loop, as everybody writes it: the results are near it where it is well conditioned.
 TYPED_TEST_P(recurrences, are_near_a_loop)
 {
@@ -473,9 +500,9 @@ TYPED_TEST_P(recurrences, what_is_refused)
 }
 
 REGISTER_TYPED_TEST_SUITE_P(recurrences, of_floats, backward_of_floats, of_half_floats, backward_of_floats_as_doubles,
-                            of_long_lines, are_near_a_loop, products_of_coefficients_that_overflow_leave_zero_alone,
-                            a_coefficient_of_zero_forgets, infinity_and_nan, gradients_of_floats,
-                            gradients_of_backward_half_floats, gradients_are_slopes, lines_without_elements,
-                            what_is_refused);
+                            of_long_lines, of_many_long_lines, are_near_a_loop,
+                            products_of_coefficients_that_overflow_leave_zero_alone, a_coefficient_of_zero_forgets,
+                            infinity_and_nan, gradients_of_floats, gradients_of_backward_half_floats,
+                            gradients_are_slopes, lines_without_elements, what_is_refused);
 
 } // namespace upsweep::test

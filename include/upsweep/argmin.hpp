@@ -5,3 +5,7 @@
 #include <upsweep/cpu/argmin.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/verb/argmin.hpp>
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/shapes/argmin.cuh>
+#endif

@@ -5,3 +5,7 @@
 #include <upsweep/cpu/recurrence.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/verb/recurrence.hpp>
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/shapes/recurrence.cuh>
+#endif

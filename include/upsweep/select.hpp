@@ -5,3 +5,8 @@
 #include <upsweep/cpu/select.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/verb/select.hpp>
+
+#ifdef __CUDACC__
+#include <upsweep/gpu/shapes/differences.cuh>
+#include <upsweep/gpu/shapes/select.cuh>
+#endif

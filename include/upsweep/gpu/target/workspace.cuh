@@ -67,11 +67,13 @@ private:
 enum class workspace_purpose {
     tile_states,  // of reduce and scan: the totals that tiles publish
     large_totals, // of tiles, where they do not fit into a tile state
+    tile_counts,  // of what tiles select
     counters,     // of histograms, all zero between kernels
     bin_edges,    // that a call brings along
     lists,        // of samples by partition
     tables,       // of counters from which others are made
     offsets,      // of segments that a call finds
+    arguments,    // of the minima of parts
     count
 };
 inline constexpr auto workspace_purposes = static_cast<std::size_t>(workspace_purpose::count);

@@ -1,0 +1,739 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+#include <type_traits>
+
+#include <cuda_pipeline.h>
+
+#include <upsweep/engine.hpp>
+#include <upsweep/gpu/fold/look_back.cuh>
+#include <upsweep/gpu/primitive/ptx.cuh>
+#include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/shapes/window.cuh>
+#include <upsweep/gpu/source/strided.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/gpu/target/launch.cuh>
+#include <upsweep/range.hpp>
+#include <upsweep/types.hpp>
+#include <upsweep/verb/select.hpp>
+
+// Select and partition in one pass. The blocks take tiles by turns, each by way of a ring of tiles in shared memory:
+//
+//     step k of a block    with its tile
+//     count                k + ahead      each thread finds the flags of its vectors; how many are selected is published
+//     pack                 k              threads put their elements into shared memory, one behind the other
+//     copy                 k + stages     asynchronously, to the place of tile k
+//     store                k              threads copy what is packed, by whole lines of memory
+//     look back            k + 1          one more warp adds up what all tiles between this block's last one and its next one have
+//                                         published, while the others pack and store
+//
+// So what a block waits for from others has been published a step before, and memory is busy meanwhile.
+namespace upsweep::gpu {
+
+// What a tile is: `rows` vectors of each thread, 16 KiB of small elements.
+template <class T>
+struct select_shape {
+    static constexpr int threads = sizeof(T) <= 16 ? 256 : 64; // that work
+    static constexpr int warps = threads / lanes;
+    static constexpr int block = threads + lanes; // with the warp that looks back
+    static constexpr int blocks = 2;              // of a multiprocessor
+    static constexpr int rows = sizeof(T) <= 16 ? 4 : 1;
+    static constexpr int vector = vector_elements<sizeof(T)>;
+    static constexpr int row = vector * lanes;
+    static constexpr int tile = threads * rows * vector;
+    static constexpr int line = sizeof(T) <= 64 ? static_cast<int>(128 / sizeof(T)) : 1; // elements of a line of memory
+    static_assert(tile <= 32768, "counts are published in 16 bits");
+    static_assert(sizeof(T) <= 256, "tiles lie in shared memory, which has no room for larger elements");
+};
+
+// How many tiles the ring has, and how far ahead they are counted.
+struct select_ring {
+    int stages;
+    int ahead;
+};
+
+// --- flags ------------------------------------------------------------------------------------------------------------------
+
+// Flags that are computed of the elements.
+template <class Predicate>
+struct computed_flags {
+    Predicate predicate;
+};
+
+// The flags of a thread's vectors. Those in memory are loaded a step before they are looked at.
+template <class Shape, class Flags>
+class thread_flags {
+    using vector_t = lane_vector<std::iter_value_t<Flags>, Shape::vector>;
+
+public:
+    // Those of tile k of a block.
+    template <class Block>
+    __device__ void load(const Block& block, std::uint64_t k)
+    {
+        block.for_each_vector(k, [&](int r, std::uint64_t first, int begin, int end) {
+            if (begin == 0 && end == Shape::vector) {
+                const Flags from = block.flags() + first;
+                if (is_aligned<Shape::vector>(from))
+                    vectors_[r] = load_vector<Shape::vector>(from);
+                else
+                    vectors_[r] = gather_vector<Shape::vector>(from);
+            } else {
+                typename vector_t::elements all{};
+#pragma unroll
+                for (int j = 0; j < Shape::vector; ++j)
+                    if (j >= begin && j < end)
+                        all.element[j] = block.flags()[first + static_cast<unsigned>(j)];
+                vectors_[r] = vector_t::of(all);
+            }
+        });
+    }
+    template <class T>
+    __device__ bool of(const Flags&, int r, int j, const T&) const
+    {
+        return static_cast<bool>(vectors_[r][j]);
+    }
+
+private:
+    vector_t vectors_[Shape::rows];
+};
+template <class Shape, class Predicate>
+class thread_flags<Shape, computed_flags<Predicate>> {
+public:
+    template <class Block>
+    __device__ void load(const Block&, std::uint64_t)
+    {
+    }
+    template <class T>
+    __device__ bool of(const computed_flags<Predicate>& flags, int, int, const T& element) const
+    {
+        return static_cast<bool>(flags.predicate(element));
+    }
+};
+
+// --- where elements go --------------------------------------------------------------------------------------------------------
+
+// Elements go to `out` one behind the other, as many as there is room for; behind as many others as *behind says, if it is not null.
+template <class Out>
+struct selection_output {
+    static constexpr bool exists = true;
+    Out out;
+    std::uint64_t room;
+    const std::uint64_t* behind = nullptr;
+
+    // Which place of a line of memory result `at` has, for results that are stored by whole vectors.
+    template <class Shape, class T>
+    __device__ int place_in_line(std::uint64_t at) const
+    {
+        if constexpr (is_stored_by_vectors<Shape, T>)
+            return static_cast<int>(reinterpret_cast<std::uintptr_t>(out + at) / sizeof(T) % Shape::line);
+        else
+            return 0;
+    }
+
+    // All threads of a block store elements `first` to `first` + count - 1 of shared memory as results from number `at` on.
+    template <class Shape, class T>
+    __device__ void store(T* packed, int first, int count, std::uint64_t at) const
+    {
+        const std::uint64_t left = at < room ? room - at : 0;
+        const int end = first + (left < static_cast<unsigned>(count) ? static_cast<int>(left) : count);
+        if constexpr (is_stored_by_vectors<Shape, T>)
+            if (reinterpret_cast<std::uintptr_t>(out) % sizeof(T) == 0)
+                return store_vectors<Shape>(packed, first, end, at);
+        for (int i = first + static_cast<int>(threadIdx.x); i < end; i += Shape::threads)
+            out[at + static_cast<unsigned>(i - first)] = convert<std::iter_value_t<Out>>(packed[i]);
+    }
+
+private:
+    template <class Shape, class T>
+    static constexpr bool is_stored_by_vectors =
+        has_words<Shape::vector, Out>&& std::is_same_v<std::iter_value_t<Out>, T>&& Shape::vector * sizeof(T) == 16;
+
+    // `first` is the place in its line of memory, so that `to` is where a line begins.
+    template <class Shape, class T>
+    __device__ void store_vectors(T* packed, int first, int end, std::uint64_t at) const
+    {
+        constexpr int vector = Shape::vector;
+        const int before = first % Shape::line;
+        T* const to = out + at - before;
+        packed += first - before;
+        end -= first - before;
+        for (int v = static_cast<int>(threadIdx.x) * vector; v < end; v += Shape::threads * vector) {
+            if (v >= before && v + vector <= end) {
+                store_vector<vector>(to + v, *reinterpret_cast<const lane_vector<T, vector>*>(packed + v));
+            } else {
+                for (int i = v < before ? before : v; i < v + vector && i < end; ++i)
+                    to[i] = packed[i];
+            }
+        }
+    }
+};
+
+// Nowhere.
+struct no_selection_output {
+    static constexpr bool exists = false;
+};
+
+// --- look-back ------------------------------------------------------------------------------------------------------------------
+
+// How many elements each tile selects, as its block publishes it: below the epoch, which says in which kernel that was, so that nobody has
+// to clear what earlier kernels left.
+struct tile_count_memory {
+    tile_state_header* header;
+    std::uint64_t* states;
+};
+inline constexpr int tile_count_bits = 16;
+
+inline tile_count_memory tile_counts_of(const cuda& target, std::uint64_t tiles)
+{
+    constexpr std::size_t header_bytes = 256;
+    auto* const first = static_cast<std::byte*>(
+        target.workspace().memory(workspace_purpose::tile_counts, header_bytes + tiles * sizeof(std::uint64_t)));
+    return {reinterpret_cast<tile_state_header*>(first), reinterpret_cast<std::uint64_t*>(first + header_bytes)};
+}
+
+// One thread of a block calls this for each tile.
+__device__ inline void publish_tile_count(const tile_count_memory& memory, std::uint64_t epoch, std::uint64_t tile,
+                                          int count)
+{
+    store_relaxed(memory.states + tile, epoch << tile_count_bits | static_cast<unsigned>(count));
+}
+
+// One thread of each block calls this, after all of its threads have read the epoch. The last one leaves the epoch to the next kernel.
+__device__ inline void end_tile_counts(const tile_count_memory& memory, std::uint64_t epoch)
+{
+    if (take_ticket(memory.header, gridDim.x) == gridDim.x - 1)
+        store_relaxed(&memory.header->epoch, epoch);
+}
+
+// Decoupled look-back (Merrill and Garland 2016) of blocks that take tiles by turns. A block knows the sum up to its last tile; one of its
+// warps reads the counts of all tiles between that and the next one at once. No chain of tiles waits, one for the other.
+class count_look_back {
+public:
+    __device__ count_look_back(const tile_count_memory& states, std::uint64_t epoch) : states_(states), epoch_(epoch) {}
+
+    // How many elements are selected in all tiles before. The lanes of one warp call this together, for each tile of the block.
+    __device__ std::uint64_t sum_before(std::uint64_t tile)
+    {
+        unsigned sum = 0;
+        for (std::uint64_t first = tile < gridDim.x ? 0 : tile - gridDim.x; first < tile; first += at_once * lanes)
+            sum += sum_of(first, tile);
+#pragma unroll
+        for (int k = 1; k < lanes; k *= 2)
+            sum += shuffle_xor(sum, k);
+        return sum_ += sum;
+    }
+
+private:
+    static constexpr int at_once = 9; // which is all where an H200 has two blocks a multiprocessor
+
+    // Of this lane's states from `first` on, which are loaded together, and again until all have been published.
+    __device__ unsigned sum_of(std::uint64_t first, std::uint64_t end) const
+    {
+        const std::uint64_t mine = first + static_cast<unsigned>(lane_id());
+        std::uint64_t loaded[at_once];
+#pragma unroll
+        for (int k = 0; k < at_once; ++k)
+            if (mine + k * lanes < end)
+                loaded[k] = load_relaxed(states_.states + mine + k * lanes);
+        unsigned sum = 0;
+#pragma unroll
+        for (int k = 0; k < at_once; ++k) {
+            if (mine + k * lanes >= end)
+                continue;
+            while (loaded[k] >> tile_count_bits != epoch_)
+                loaded[k] = load_relaxed(states_.states + mine + k * lanes);
+            sum += static_cast<unsigned>(loaded[k]) & ((1U << tile_count_bits) - 1);
+        }
+        return sum;
+    }
+
+    tile_count_memory states_;
+    std::uint64_t epoch_;
+    std::uint64_t sum_ = 0;
+};
+
+// --- kernel -----------------------------------------------------------------------------------------------------------------------
+
+template <class In, class Flags, class Selected, class Rejected, class Count>
+struct select_arguments {
+    In in;
+    Flags flags;
+    std::uint64_t count;
+    int lead;         // elements that the first tile lacks in front, so that the others begin with a vector
+    bool has_vectors; // in memory, of which all but the first begin where a machine word does
+    std::uint64_t tiles;
+    Selected selected;
+    Rejected rejected;
+    Count* found;
+    select_ring ring;
+    tile_count_memory memory;
+};
+
+// The shared memory of a block.
+template <class T>
+class select_memory {
+    using shape = select_shape<T>;
+
+public:
+    // The bits of a thread's elements, and how many there are in each row of a warp, side by side in one word.
+    static constexpr int count_bits = shape::row < 256 ? 8 : 16;
+    using mask_t = std::conditional_t<(shape::rows * shape::vector <= 32), std::uint32_t, std::uint64_t>;
+    using row_counts = std::conditional_t<(shape::rows * count_bits <= 32), std::uint32_t, std::uint64_t>;
+    struct counted {
+        mask_t masks[shape::threads];
+        row_counts before[shape::threads]; // this thread's, of its warp
+        row_counts rows[shape::warps];
+        int of_warps[shape::warps];
+    };
+
+    __device__ select_memory(void* first, const select_ring& ring) : first_(static_cast<std::byte*>(first)), ring_(ring)
+    {
+    }
+    UPSWEEP_HOST_DEVICE static constexpr std::size_t bytes(const select_ring& ring)
+    {
+        return header_bytes + packed_bytes + static_cast<std::size_t>(ring.stages) * tile_bytes +
+               static_cast<std::size_t>(ring.ahead + 1) * sizeof(counted);
+    }
+
+    __device__ std::uint64_t& before(unsigned k) const { return reinterpret_cast<std::uint64_t*>(first_)[k % 2]; }
+    __device__ T* packed() const { return reinterpret_cast<T*>(first_ + header_bytes); }
+    __device__ T* tile(int stage) const
+    {
+        return reinterpret_cast<T*>(first_ + header_bytes + packed_bytes + stage * static_cast<int>(tile_bytes));
+    }
+    __device__ counted& counts(int place) const { return reinterpret_cast<counted*>(tile(ring_.stages))[place]; }
+
+private:
+    static constexpr std::size_t header_bytes = 128; // the sums before two tiles
+    static constexpr std::size_t tile_bytes = (shape::tile * sizeof(T) + 127) / 128 * 128;
+    // Before what is selected, and before what is not, some places may lie idle.
+    static constexpr std::size_t packed_bytes = ((shape::tile + 3 * shape::line) * sizeof(T) + 127) / 128 * 128;
+
+    std::byte* first_;
+    select_ring ring_;
+};
+
+template <class In, class Flags, class Selected, class Rejected, class Count>
+class select_block {
+    using element = std::iter_value_t<In>;
+    using shape = select_shape<element>;
+    using memory = select_memory<element>;
+    using mask_t = typename memory::mask_t;
+    using row_counts = typename memory::row_counts;
+    static constexpr int vector = shape::vector;
+    static constexpr int rows = shape::rows;
+    static constexpr bool writes = Selected::exists || Rejected::exists;
+    using vector_t = lane_vector<element, vector>;
+
+public:
+    __device__ select_block(const select_arguments<In, Flags, Selected, Rejected, Count>& of, void* shared)
+        : of_(of), memory_(shared, of.ring), epoch_(load_relaxed(&of.memory.header->epoch) + 1),
+          mine_(blockIdx.x < of.tiles ? (of.tiles - blockIdx.x - 1) / gridDim.x + 1 : 0)
+    {
+    }
+
+    __device__ void run()
+    {
+        if (warp_id() == shape::warps)
+            look_back();
+        else
+            work();
+    }
+
+    // --- where tiles and vectors lie ---
+
+    __device__ std::uint64_t tile(std::uint64_t k) const { return blockIdx.x + k * gridDim.x; }
+    // Where vector r of this thread lies in the tile.
+    __device__ static int place_of(int r) { return (warp_id() * rows + r) * shape::row + lane_id() * vector; }
+
+    // Whether all elements of tile k exist.
+    __device__ bool is_whole(std::uint64_t k) const
+    {
+        return tile(k) + 1 < of_.tiles && (of_.lead == 0 || tile(k) != 0);
+    }
+    // Calls f(r, number of the first element, which of them exist: from `begin` to before `end`) for this thread's vectors of tile k, if
+    // there is one.
+    template <class F>
+    __device__ void for_each_vector(std::uint64_t k, F f) const
+    {
+        const auto lead = static_cast<unsigned>(of_.lead);
+        const std::uint64_t mine = tile(k) * shape::tile + static_cast<unsigned>(place_of(0)); // with the lead
+        if (is_whole(k)) {
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                f(r, mine - lead + static_cast<unsigned>(r * shape::row), 0, vector);
+        } else if (k < mine_) {
+            const std::uint64_t all = of_.count + lead;
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                const std::uint64_t at = mine + static_cast<unsigned>(r * shape::row);
+                const std::uint64_t left = at < all ? all - at : 0;
+                f(r, at - lead, at < lead ? static_cast<int>(lead - at) : 0,
+                  left < vector ? static_cast<int>(left) : vector);
+            }
+        }
+    }
+    __device__ const Flags& flags() const { return of_.flags; }
+
+private:
+    // What has been packed of a tile.
+    struct packed_parts {
+        int first_selected; // places in shared memory
+        int first_rejected;
+        int selected; // numbers
+        int rejected;
+        std::uint64_t selected_at; // places in the outputs
+        std::uint64_t rejected_at;
+    };
+
+    // All warps meet in each step; those that work meet once more.
+    __device__ static void meet() { named_barrier(1, shape::block); }
+    __device__ static void meet_to_work() { named_barrier(2, shape::threads); }
+
+    __device__ void look_back()
+    {
+        count_look_back counts(of_.memory, epoch_);
+        for (std::uint64_t k = 0; k < mine_; ++k) {
+            const std::uint64_t sum = counts.sum_before(tile(k));
+            if (lane_id() == 0)
+                memory_.before(static_cast<unsigned>(k)) = sum;
+            __syncwarp();
+            meet();
+        }
+        if (lane_id() == 0)
+            end_tile_counts(of_.memory, epoch_);
+    }
+
+    __device__ void work()
+    {
+        const int stages = of_.ring.stages;
+        const int ahead = of_.ring.ahead;
+        flags_.load(*this, 0);
+        for (int k = 0; k < stages; ++k)
+            fill(static_cast<unsigned>(k), k);
+        for (int k = 0; k < ahead; ++k) {
+            wait(stages - 1 - k);
+            count(static_cast<unsigned>(k), k, k);
+            meet_to_work();
+            publish(static_cast<unsigned>(k), k);
+        }
+        int stage = 0;             // of tile k
+        int counted_stage = ahead; // of tile k + ahead
+        int place = 0;             // of the counts of tile k
+        for (std::uint64_t k = 0; k < mine_; ++k) {
+            const int counted_place = place == 0 ? ahead : place - 1; // of tile k + ahead, among ahead + 1
+            wait(stages - 1 - ahead);
+            count(k + static_cast<unsigned>(ahead), counted_stage, counted_place);
+            meet(); // what is packed has been stored, too
+            publish(k + static_cast<unsigned>(ahead), counted_place);
+            const packed_parts parts = pack(k, stage, place);
+            fill(k + static_cast<unsigned>(stages), stage);
+            meet_to_work();
+            store(k, parts);
+            stage = stage + 1 == stages ? 0 : stage + 1;
+            counted_stage = counted_stage + 1 == stages ? 0 : counted_stage + 1;
+            place = place == ahead ? 0 : place + 1;
+        }
+    }
+
+    __device__ static void wait(int groups)
+    {
+        if (groups >= 2)
+            __pipeline_wait_prior(2);
+        else if (groups == 1)
+            __pipeline_wait_prior(1);
+        else
+            __pipeline_wait_prior(0);
+    }
+
+    // Copies this thread's vectors of tile k, asynchronously where they are whole.
+    __device__ void fill(std::uint64_t k, int stage) const
+    {
+        element* const to = memory_.tile(stage);
+        for_each_vector(k, [&](int r, std::uint64_t first, int begin, int end) {
+            auto* const place = reinterpret_cast<vector_t*>(to + place_of(r));
+            if (begin == 0 && end == vector) {
+                const In from = of_.in + first;
+                if constexpr (may_have_words<vector, In> && sizeof(vector_t) == 16)
+                    if (of_.has_vectors || is_aligned<vector>(from))
+                        return copy_once_async(place, address_of(from));
+                *place = gather_vector<vector>(from);
+            } else {
+                typename vector_t::elements all{};
+#pragma unroll
+                for (int j = 0; j < vector; ++j)
+                    if (j >= begin && j < end)
+                        all.element[j] = of_.in[first + static_cast<unsigned>(j)];
+                *place = vector_t::of(all);
+            }
+        });
+        __pipeline_commit();
+    }
+
+    // Finds the flags of this thread's elements of tile k, and how many are selected before them in its warp.
+    __device__ void count(std::uint64_t k, int stage, int place)
+    {
+        if (k >= mine_)
+            return;
+        const element* const from = memory_.tile(stage);
+        mask_t mask = 0;
+        row_counts counts = 0;
+        for_each_vector(k, [&](int r, std::uint64_t, int begin, int end) {
+            const vector_t elements = *reinterpret_cast<const vector_t*>(from + place_of(r));
+            unsigned of_vector = 0;
+#pragma unroll
+            for (int j = 0; j < vector; ++j)
+                if (j >= begin && j < end && flags_.of(of_.flags, r, j, elements[j]))
+                    of_vector |= 1U << j;
+            mask |= static_cast<mask_t>(of_vector) << (r * vector);
+            counts |= static_cast<row_counts>(__popc(of_vector)) << (r * memory::count_bits);
+        });
+        row_counts sum = counts;
+#pragma unroll
+        for (int step = 1; step < lanes; step *= 2) {
+            const row_counts before = __shfl_up_sync(all_lanes, sum, static_cast<unsigned>(step));
+            sum += lane_id() >= step ? before : 0;
+        }
+        auto& to = memory_.counts(place);
+        to.masks[threadIdx.x] = mask;
+        to.before[threadIdx.x] = sum - counts;
+        if (lane_id() == lanes - 1) {
+            to.rows[warp_id()] = sum;
+            to.of_warps[warp_id()] = sum_of_rows(sum);
+        }
+        flags_.load(*this, k + 1);
+    }
+    __device__ static int of_row(row_counts counts, int r)
+    {
+        return static_cast<int>(counts >> (r * memory::count_bits) & ((1U << memory::count_bits) - 1));
+    }
+    __device__ static int sum_of_rows(row_counts counts)
+    {
+        int sum = 0;
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+            sum += of_row(counts, r);
+        return sum;
+    }
+
+    __device__ void publish(std::uint64_t k, int place) const
+    {
+        if (k >= mine_ || threadIdx.x != 0)
+            return;
+        int sum = 0;
+#pragma unroll
+        for (int w = 0; w < shape::warps; ++w)
+            sum += memory_.counts(place).of_warps[w];
+        publish_tile_count(of_.memory, epoch_, tile(k), sum);
+    }
+
+    // Packs this thread's elements of tile k.
+    __device__ packed_parts pack(std::uint64_t k, int stage, int place) const
+    {
+        const auto& counts = memory_.counts(place);
+        packed_parts parts{};
+        int to = 0; // where the next selected element of this warp goes
+#pragma unroll
+        for (int w = 0; w < shape::warps; ++w) {
+            const int of_warp = counts.of_warps[w];
+            to += w < warp_id() ? of_warp : 0;
+            parts.selected += of_warp;
+        }
+        const int lead = tile(k) == 0 ? of_.lead : 0;
+        const std::uint64_t begin = tile(k) == 0 ? 0 : tile(k) * shape::tile - static_cast<unsigned>(of_.lead);
+        const std::uint64_t left = of_.count - begin;
+        const int elements =
+            left < static_cast<unsigned>(shape::tile - lead) ? static_cast<int>(left) : shape::tile - lead;
+        parts.rejected = elements - parts.selected;
+        parts.selected_at = memory_.before(static_cast<unsigned>(k));
+        if constexpr (Selected::exists)
+            parts.first_selected = of_.selected.template place_in_line<shape, element>(parts.selected_at);
+        if constexpr (Rejected::exists) {
+            parts.rejected_at = (of_.rejected.behind != nullptr ? *of_.rejected.behind : 0) + begin - parts.selected_at;
+            parts.first_rejected = of_.rejected.template place_in_line<shape, element>(parts.rejected_at);
+            if constexpr (Selected::exists)
+                parts.first_rejected +=
+                    (parts.first_selected + parts.selected + shape::line - 1) / shape::line * shape::line;
+        }
+        if constexpr (writes) {
+            const mask_t mask = counts.masks[threadIdx.x];
+            const row_counts before = counts.before[threadIdx.x];
+            const row_counts of_warp = counts.rows[warp_id()];
+            const element* const from = memory_.tile(stage);
+            element* const packed = memory_.packed();
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                const vector_t values = *reinterpret_cast<const vector_t*>(from + place_of(r));
+                pack_vector(values, static_cast<unsigned>(mask >> (r * vector)), to + of_row(before, r),
+                            place_of(r) - lead, elements, parts, packed);
+                to += of_row(of_warp, r);
+            }
+        }
+        return parts;
+    }
+
+    // Element `index` of the tile is the first one of the vector; `before` elements are selected before it.
+    __device__ static void pack_vector(const vector_t& values, unsigned mask, int before, int index, int elements,
+                                       const packed_parts& parts, element* packed)
+    {
+        element* to = packed + (parts.first_selected + before);
+        element* to_rejected = packed + (parts.first_rejected + index - before);
+#pragma unroll
+        for (int j = 0; j < vector; ++j) {
+            if ((mask >> j & 1) != 0) {
+                if constexpr (Selected::exists)
+                    *to++ = values[j];
+            } else if constexpr (Rejected::exists) {
+                if (index + j >= 0 && index + j < elements)
+                    *to_rejected = values[j];
+                ++to_rejected;
+            }
+        }
+    }
+
+    __device__ void store(std::uint64_t k, const packed_parts& parts) const
+    {
+        if constexpr (Selected::exists)
+            of_.selected.template store<shape>(memory_.packed(), parts.first_selected, parts.selected,
+                                               parts.selected_at);
+        if constexpr (Rejected::exists)
+            of_.rejected.template store<shape>(memory_.packed(), parts.first_rejected, parts.rejected,
+                                               parts.rejected_at);
+        if (tile(k) + 1 == of_.tiles && threadIdx.x == 0)
+            *of_.found = static_cast<Count>(parts.selected_at + static_cast<unsigned>(parts.selected));
+    }
+
+    const select_arguments<In, Flags, Selected, Rejected, Count>& of_;
+    memory memory_;
+    std::uint64_t epoch_;
+    std::uint64_t mine_; // how many tiles this block has
+    thread_flags<shape, Flags> flags_;
+};
+
+template <class In, class Flags, class Selected, class Rejected, class Count>
+__global__ void __launch_bounds__(select_shape<std::iter_value_t<In>>::block,
+                                  select_shape<std::iter_value_t<In>>::blocks)
+    select_kernel(const __grid_constant__ select_arguments<In, Flags, Selected, Rejected, Count> of)
+{
+    extern __shared__ __align__(16) uint4 dynamic[];
+    select_block<In, Flags, Selected, Rejected, Count>(of, dynamic).run();
+}
+
+// As many tiles as let two blocks share a multiprocessor, on GPUs whose blocks can have so much shared memory.
+template <class T>
+select_ring ring_for(const cuda& target)
+{
+    constexpr select_ring large{5, 3};
+    constexpr select_ring small{2, 1};
+    return target.workspace().shared_bytes() >= select_memory<T>::bytes(large) ? large : small;
+}
+
+// Writes the elements that are selected, and those that are not, and the number of the former to *found. There is an element.
+template <class In, class Flags, class Selected, class Rejected, class Count>
+void select(const cuda& target, std::string_view call, const In& in, const Flags& flags, std::uint64_t count,
+            const Selected& selected, const Rejected& rejected, Count* found)
+{
+    using element = std::iter_value_t<In>;
+    using shape = select_shape<element>;
+    constexpr auto kernel = select_kernel<In, Flags, Selected, Rejected, Count>;
+    const select_ring ring = ring_for<element>(target);
+    const std::size_t shared_bytes = select_memory<element>::bytes(ring);
+    int lead = 0;
+    bool has_vectors = false;
+    if constexpr (has_words<shape::vector, In>) {
+        lead = static_cast<int>(reinterpret_cast<std::uintptr_t>(in) / sizeof(*in) % shape::vector);
+        has_vectors = reinterpret_cast<std::uintptr_t>(in) % sizeof(*in) == 0;
+    }
+    const std::uint64_t tiles = (count + static_cast<unsigned>(lead) + shape::tile - 1) / shape::tile;
+    const std::uint64_t blocks = resident_blocks<kernel>(target, shape::block, shared_bytes);
+    launch(target, call, kernel, static_cast<unsigned>(tiles < blocks ? tiles : blocks), shape::block, shared_bytes,
+           select_arguments<In, Flags, Selected, Rejected, Count>{in, flags, count, lead, has_vectors, tiles, selected,
+                                                                  rejected, found, ring,
+                                                                  tile_counts_of(target, tiles)});
+}
+
+// What the kernel takes in the place of flags.
+template <class Flags>
+auto flags_source(const cuda& target, std::string_view call, const Flags& flags, std::size_t count)
+{
+    const auto source = source_of(flags);
+    check_place(target, call, source, count);
+    return source;
+}
+template <class In, class Predicate>
+auto flags_source(const cuda&, std::string_view, const detail::predicate_flags<In, Predicate>& flags, std::size_t)
+{
+    return computed_flags<Predicate>{flags.predicate};
+}
+
+} // namespace upsweep::gpu
+
+namespace upsweep::detail {
+
+// The calls do not wait for the GPU, so that they cannot refuse what only the GPU finds: of more elements than there is room for, those are
+// written for which there is, and the caller sees how many there are.
+template <>
+struct engine<cuda, verb::select> {
+    template <class In, class Flags, class Out, class Count>
+    static void select(const cuda& target, In in, const Flags& flags, std::size_t count, Out out, std::size_t room,
+                       Count* selected)
+    {
+        with_places(target, "select", in, flags, count, out, room, selected,
+                    [&](const auto& from, const auto& flags_in, const auto& to) {
+                        gpu::select(target, "select", from, flags_in, count, to, gpu::no_selection_output{}, selected);
+                    });
+    }
+
+    template <class In, class Flags, class Out, class Rejected, class Count>
+    static void split(const cuda& target, In in, const Flags& flags, std::size_t count, Out selected_out,
+                      std::size_t selected_room, Rejected rejected_out, std::size_t rejected_room, Count* selected)
+    {
+        const auto rejected = gpu::source_of(rejected_out);
+        const gpu::selection_output<std::remove_const_t<decltype(rejected)>> rest{rejected, rejected_room};
+        with_places(target, "partition", in, flags, count, selected_out, selected_room, selected,
+                    [&](const auto& from, const auto& flags_in, const auto& to) {
+                        gpu::check_place(target, "partition", rejected, rejected_room);
+                        gpu::select(target, "partition", from, flags_in, count, to, rest, selected);
+                    });
+    }
+
+    // The flags are counted first, since they tell where the elements go that are not selected.
+    template <class In, class Flags, class Out, class Count>
+    static void partition(const cuda& target, In in, const Flags& flags, std::size_t count, Out out, Count* selected)
+    {
+        with_places(target, "partition", in, flags, count, out, count, selected,
+                    [&](const auto& from, const auto& flags_in, const auto& to) {
+                        auto* const found = static_cast<std::uint64_t*>(
+                            target.workspace().memory(gpu::workspace_purpose::offsets, sizeof(std::uint64_t)));
+                        gpu::select(target, "partition", from, flags_in, count, gpu::no_selection_output{},
+                                    gpu::no_selection_output{}, found);
+                        auto rest = to;
+                        rest.behind = found;
+                        gpu::select(target, "partition", from, flags_in, count, to, rest, selected);
+                    });
+    }
+
+private:
+    template <class In, class Flags, class Out, class Count, class F>
+    static void with_places(const cuda& target, std::string_view call, In in, const Flags& flags, std::size_t count,
+                            Out out, std::size_t room, Count* selected, F f)
+    {
+        const gpu::current_device current(target.device());
+        gpu::check_pointer(target, call, selected);
+        if (count == 0)
+            return gpu::check(call, cudaMemsetAsync(selected, 0, sizeof(Count), target.stream()));
+        const auto flags_in = gpu::flags_source(target, call, flags, count);
+        gpu::with_sources(in, out, [&](const auto& from, const auto& to) {
+            gpu::check_place(target, call, from, count);
+            gpu::check_place(target, call, to, room);
+            f(from, flags_in, gpu::selection_output<std::remove_cvref_t<decltype(to)>>{to, room});
+        });
+    }
+};
+
+} // namespace upsweep::detail
