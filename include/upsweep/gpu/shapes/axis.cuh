@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include <upsweep/engine.hpp>
+#include <upsweep/gpu/shapes/columns.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
 #include <upsweep/gpu/shapes/tiled_lines.cuh>
 #include <upsweep/gpu/shapes/walked_lines.cuh>
@@ -59,22 +60,26 @@ void check_lines(const cuda& target, std::string_view call, const detail::lines<
     check_place(target, call, strided_source(all.out.begin().elements()), all.out.size());
 }
 
-// The kernels for lines.
+// Which kernels take lines.
 enum class line_kernels {
-    segments, // short lines whose elements lie close together are segments of equal length
-    walks,    // many lines, or short ones, side by side
-    tiles     // long lines
+    segments, // lines whose elements lie close together are segments of equal length
+    tiles,    // long ones that lie in one piece
+    walks,    // many lines side by side, or short ones
+    columns   // others side by side
 };
 template <class T, class Out, std::size_t Rank>
-line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all)
+line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side_by_side)
 {
-    constexpr std::uint64_t shortest_in_tiles = sizeof(T) < 4 ? std::uint64_t{1} << 20 : 4096; // words are copied
+    constexpr std::uint64_t long_row = 4096;
     constexpr std::uint64_t short_column = 64;
     constexpr std::uint64_t many_columns = 65536; // as many as lanes keep the memory busy
-    if (!lie_side_by_side(all))
-        return all.length() < shortest_in_tiles ? line_kernels::segments : line_kernels::tiles;
-    const bool walks = all.length() < short_column || (all.count() >= many_columns && all.length() < longest_walk);
-    return walks ? line_kernels::walks : line_kernels::tiles;
+    const bool has_tiles = all.length() >= long_row && lines_in_one_piece(all, side_by_side) != 0;
+    if (!side_by_side)
+        return has_tiles && sizeof(T) >= 4 ? line_kernels::tiles
+                                           : line_kernels::segments; // which copies bytes as words
+    if (all.length() < short_column || (all.count() >= many_columns && all.length() < longest_walk))
+        return line_kernels::walks;
+    return has_tiles ? line_kernels::tiles : line_kernels::columns;
 }
 
 } // namespace upsweep::gpu
@@ -88,7 +93,8 @@ struct engine<cuda, verb::reduce_lines> {
     {
         constexpr auto call = "reduce";
         const gpu::current_device current(target.device());
-        const gpu::line_kernels kernels = gpu::kernels_for(all);
+        const bool side_by_side = gpu::lie_side_by_side(all);
+        const gpu::line_kernels kernels = gpu::kernels_for(all, side_by_side);
         if (kernels == gpu::line_kernels::segments) {
             gpu::with_lines(target, call, all, [&](const auto& from, const auto& to, const auto& segments) {
                 gpu::reduce_segments<Acc>(target, from, segments.count * segments.length, segments, to, op, finish);
@@ -96,14 +102,12 @@ struct engine<cuda, verb::reduce_lines> {
             return;
         }
         gpu::check_lines(target, call, all);
-        if (kernels == gpu::line_kernels::walks)
-            gpu::with_walk_shape(all.length(), [&]<class Shape>(Shape) {
-                gpu::launch_walk<Shape>(target, call, gpu::reduce_walked_kernel<Shape, Acc, T, Out, Rank, Op, Finish>,
-                                        all, op, finish);
-            });
+        if (kernels == gpu::line_kernels::tiles)
+            gpu::reduce_tiled<Acc>(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, finish);
+        else if (kernels == gpu::line_kernels::walks)
+            gpu::reduce_walked<Acc>(target, call, all, op, finish);
         else
-            gpu::launch_over_tiles<gpu::reduce_tiled_kernel<Acc, T, Out, Rank, Op, Finish>, Acc, Op>(
-                target, call, all, gpu::lie_side_by_side(all), op, finish);
+            gpu::reduce_columns<Acc>(target, call, all, op, finish);
     }
 };
 
@@ -114,7 +118,8 @@ struct engine<cuda, verb::scan_lines> {
     {
         constexpr auto call = "scan";
         const gpu::current_device current(target.device());
-        const gpu::line_kernels kernels = gpu::kernels_for(all);
+        const bool side_by_side = gpu::lie_side_by_side(all);
+        const gpu::line_kernels kernels = gpu::kernels_for(all, side_by_side);
         if (kernels == gpu::line_kernels::segments) {
             gpu::with_lines(target, call, all, [&](const auto& from, const auto& to, const auto& segments) {
                 gpu::scan_segments<Kind, Acc>(target, from, segments.count * segments.length, segments, to, op, init);
@@ -123,14 +128,12 @@ struct engine<cuda, verb::scan_lines> {
         }
         gpu::check_lines(target, call, all);
         const gpu::scan_start<Acc> start = gpu::start_of_scan(op, init);
-        if (kernels == gpu::line_kernels::walks)
-            gpu::with_walk_shape(all.length(), [&]<class Shape>(Shape) {
-                gpu::launch_walk<Shape>(target, call, gpu::scan_walked_kernel<Shape, Kind, Acc, T, Out, Rank, Op>, all,
-                                        op, start);
-            });
+        if (kernels == gpu::line_kernels::tiles)
+            gpu::scan_tiled<Kind>(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, start);
+        else if (kernels == gpu::line_kernels::walks)
+            gpu::scan_walked<Kind>(target, call, all, op, start);
         else
-            gpu::launch_over_tiles<gpu::scan_tiled_kernel<Kind, Acc, T, Out, Rank, Op>, Acc, Op>(
-                target, call, all, gpu::lie_side_by_side(all), op, start);
+            gpu::scan_columns<Kind>(target, call, all, op, start);
     }
 };
 

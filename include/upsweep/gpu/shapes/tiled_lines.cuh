@@ -20,45 +20,44 @@
 #include <upsweep/lines.hpp>
 #include <upsweep/op.hpp>
 
-// Long lines, one or up to 32 side by side. Blocks take tiles of them by turns, aligned blocks of rows of some lines, through a ring of
-// stages in shared memory. Of a tile, each warp has rows below those of the warp before; of these, each lane has a unit, some
-// consecutive rows of one line:
+// Long lines whose elements lie one behind the other: rows, or the columns of an array that has few of them, all at once. Blocks take
+// tiles by turns, aligned blocks of rows of these lines, through a ring of stages in shared memory. Of a tile, each warp has the rows
+// below those of the warp before; of these, each lane has a unit, some consecutive rows of one line:
 //
-//     32 lines        16 lines              3 lines               1 line
-//     a b c ... z     unit 0: lanes 0-15    unit 0: lanes 0-2     unit u: lane u, for u < 32
-//                     unit 1: lanes 16-31   ...
-//                                           unit 7: lanes 28-30
+//     1 line                        2 lines                        3 lines
+//     unit u: lane u, for u < 32    unit u: lanes 2 u, 2 u + 1     unit u: lanes 4 u to 4 u + 2, for u < 8
 //
-// Where the lines' elements lie one behind the other, as those of one line do and those of all columns of an array, they are copied as
-// they lie, and units begin in different banks; so it does not matter where lines begin. Roles and steps, at one barrier a step:
+// All that lies between is copied as it lies, with an idle element behind every so many: units begin in different banks, and it does
+// not matter where lines begin. Roles and steps, at one barrier a step:
 //
-//                       before the barrier                      after the barrier
-//   scanning warps      fold their parts of tile i + 1          scan tile i, begin to copy tile i + stages
-//   look-back warp      fold the tiles before tile i            publish the total of tile i + 1
+//                               before the barrier                 after the barrier
+//   8 scanning warps            fold their parts of tile i + 1     scan tile i, begin to copy tile i + stages
+//   a look-back warp a line     fold the tiles before tile i       publish the total of tile i + 1
 //
-// Totals are published in the tree of piece_states.cuh, one after the other those of the lines of a tile. Scanning warps do not write
-// the last result of a tile: the look-back warp has it.
+// piece_states.cuh says how tiles look back. A scan writes the fold before each element to the place before it, so that the folds
+// behind warps and units need not be found; the last result of a tile the look-back warp has.
 namespace upsweep::gpu {
+
+inline constexpr int most_tiled_lines = 4;
 
 template <class T>
 struct tile_shape {
     static constexpr int warps = sizeof(T) <= 16 ? 8 : 4; // that scan
-    static constexpr int scanning_threads = warps * lanes;
-    static constexpr int threads = scanning_threads + lanes;
     static constexpr int stages = 3;
-    static constexpr int rows = sizeof(T) <= 4 ? 32 : static_cast<int>(std::bit_floor(sizeof(T) < 128 ? 128 / sizeof(T) : 1));
-    // Of a warp in a stage: as many elements lie idle behind the rows of a unit as it has lines.
-    static constexpr int places = lanes * (rows + 1);
+    static constexpr int rows =
+        sizeof(T) <= 4 ? 32 : static_cast<int>(std::bit_floor(sizeof(T) < 128 ? 128 / sizeof(T) : 1));
+    static constexpr int log_rows = std::countr_zero(static_cast<unsigned>(rows));
+    static constexpr int places = lanes * (rows + 1); // of a warp in a stage
+    static constexpr int most_threads = (warps + most_tiled_lines) * lanes;
 };
 
 // How the lines are dealt out to blocks and lanes.
 struct tile_cuts {
-    int width;       // lines of a block
-    int lanes_a_row; // the same, rounded up to a power of two
-    divider groups;  // of so many lines
+    int width;           // lines of a block
+    int lanes_a_row;     // the same, rounded up to a power of two
+    divider groups;      // of so many lines
     std::uint64_t tiles; // of a line
-    bool in_piece;       // whether the lines of a block lie as one piece
-    bool out_piece;
+    bool out_piece;      // whether results lie as elements do
 };
 
 template <class T, class Out, std::size_t Rank>
@@ -69,7 +68,8 @@ struct tile_arguments {
     piece_slots slots;
 };
 
-template <class Acc, class T, class Out, std::size_t Rank, class Op>
+// IsRow says that a block has one line at a time: then all distances in shared memory are constants.
+template <bool IsRow, class Acc, class T, class Out, std::size_t Rank, class Op>
 class tile_block {
     using shape = tile_shape<T>;
     static constexpr int rows = shape::rows;
@@ -77,20 +77,33 @@ class tile_block {
     static constexpr int folded = 3; // tiles whose totals are kept: others scan the one before while they are written
 
 public:
+    using states = piece_states<Acc, Op>;
     struct memory {
         raw_array<T, stages * shape::warps * shape::places> elements;
-        raw_array<Acc, folded * shape::warps * lanes> of_warps; // the total of each line
-        raw_array<Acc, 2 * lanes> before;                       // the fold of each line before the tile
-        raw_array<Acc, lanes * lanes> of_tiles;                 // [32 i + line]: what the look-back warp reads
+        raw_array<Acc, folded * shape::warps * most_tiled_lines> of_warps; // the total of each line
+        raw_array<Acc, 2 * most_tiled_lines> before;                       // the fold of each line before the tile
     };
 
+    // Where this thread's part of a tile lies.
+    struct place {
+        std::uint64_t tile;       // number in its lines
+        std::uint64_t first_line; // of the block
+        std::uint64_t first_row;  // of this warp
+        int rows_of_warp;         // that exist
+        int rows_of_unit;         // of this lane
+    };
+
+    // The line of a look-back warp is that of all of its lanes.
     __device__ tile_block(const tile_arguments<T, Out, Rank>& of, memory& shared, const Op& op)
-        : of_(of), shared_(shared), op_(op), width_(of.cuts.width), line_(lane_id() % of.cuts.lanes_a_row),
-          unit_(lane_id() / of.cuts.lanes_a_row), unit_elements_(rows * of.cuts.width),
-          tasks_(of.cuts.groups.divisor * of.cuts.tiles)
+        : of_(of), shared_(shared), op_(op),
+          line_(looks_back() ? warp_id() - shape::warps : lane_id() % (IsRow ? 1 : of.cuts.lanes_a_row)),
+          unit_(lane_id() / (IsRow ? 1 : of.cuts.lanes_a_row))
     {
-        mine_ = static_cast<int>((tasks_ - blockIdx.x + gridDim.x - 1) / gridDim.x);
+        const std::uint64_t tasks = of.cuts.groups.divisor * of.cuts.tiles;
+        mine_ = static_cast<int>((tasks - blockIdx.x + gridDim.x - 1) / gridDim.x);
     }
+
+    __device__ static bool looks_back() { return warp_id() >= shape::warps; }
 
     // The scanning warps: scan(i) makes results of tile i.
     template <class Scan>
@@ -111,60 +124,67 @@ public:
         }
     }
 
-    // The look-back warp: look_back(i, states) provides for what the others need to scan tile i.
+    // The look-back warps: look_back(i, states) provides for what the others need to scan tile i.
     template <class LookBack>
     __device__ void publish_tiles(LookBack look_back)
     {
         const std::uint64_t epoch = load_relaxed(&of_.memory.header->epoch) + 1;
-        const tile_states<Acc> states(of_.memory, epoch);
+        const states published(of_.memory, epoch, of_.slots, op_);
         for (int i = -1; i < mine_; ++i) {
             if (i >= 0)
-                look_back(i, states);
+                look_back(i, published);
             meet();
             if (i + 1 < mine_)
-                publish(i + 1, states);
+                publish(i + 1, published);
         }
-        // Whoever draws the last ticket knows that every block has read the epoch.
-        if (lane_id() == 0 && take_ticket(of_.memory.header, gridDim.x) == gridDim.x - 1)
+        // Whoever draws the last ticket knows that every look-back warp has read the epoch.
+        const auto warps = gridDim.x * static_cast<unsigned>(width());
+        if (lane_id() == 0 && take_ticket(of_.memory.header, warps) == warps - 1)
             store_relaxed(&of_.memory.header->epoch, epoch);
     }
 
-    // Where this thread's part of a tile lies.
-    struct place {
-        std::uint64_t tile;       // number in its lines
-        std::uint64_t first_line; // of the block
-        std::uint64_t first_row;  // of this warp
-        int lines;                // of the block, that exist
-        int rows_of_warp;         // of this warp, that exist
-        int rows_of_unit;         // of this lane
-    };
     __device__ place place_of(int i) const
     {
         const std::uint64_t task = blockIdx.x + std::uint64_t{static_cast<unsigned>(i)} * gridDim.x;
         place at;
         at.tile = of_.cuts.groups.quotient(task);
-        at.first_line = (task - at.tile * of_.cuts.groups.divisor) * static_cast<unsigned>(width_);
-        const std::uint64_t lines_left = of_.lines.count - at.first_line;
-        at.lines = lines_left < static_cast<unsigned>(width_) ? static_cast<int>(lines_left) : width_;
+        at.first_line = (task - at.tile * of_.cuts.groups.divisor) * static_cast<unsigned>(width());
         at.first_row = at.tile * rows_of_tile() + static_cast<unsigned>(warp_id() * rows_of_warp());
         const std::uint64_t left = at.first_row < of_.lines.length ? of_.lines.length - at.first_row : 0;
         at.rows_of_warp = left < static_cast<unsigned>(rows_of_warp()) ? static_cast<int>(left) : rows_of_warp();
         const int behind = at.rows_of_warp - unit_ * rows;
-        at.rows_of_unit = line_ >= at.lines || behind <= 0 ? 0 : behind < rows ? behind : rows;
+        at.rows_of_unit = !has_line() || behind <= 0 ? 0 : behind < rows ? behind : rows;
         return at;
     }
     __device__ bool is_last(const place& at) const { return at.tile + 1 == of_.cuts.tiles; }
     __device__ bool is_whole(const place& at) const { return (at.tile + 1) * rows_of_tile() <= of_.lines.length; }
+    __device__ bool has_line() const { return line_ < width(); }
+    __device__ Out* out_of_line(const place& at) const
+    {
+        return of_.lines.out.first_of(at.first_line + static_cast<unsigned>(line_));
+    }
+    // The number of a row of the line among this lane's rows of the tile.
+    __device__ std::int64_t row_of_unit(const place& at, std::uint64_t row) const
+    {
+        return static_cast<std::int64_t>(row - at.first_row) - unit_ * rows;
+    }
 
     // The values of this lane's rows, behind those that exist the identity: it changes no bit of what is used.
     __device__ void values_of(int i, const place& at, Acc (&values)[rows])
     {
-        const int first = place_in_stage(i, unit_ * (unit_elements_ + width_) + line_);
+        const int first = unit_ * unit_elements() + (has_line() ? line_ : 0);
+        const int stage = place_in_stage(i);
+        if (is_whole_part(at)) {
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                values[r] = convert<Acc>(shared_.elements[stage + place_of_element(first, r)]);
+            return;
+        }
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             values[r] = op_.template identity<Acc>();
             if (r < at.rows_of_unit)
-                values[r] = convert<Acc>(shared_.elements[first + r * width_]);
+                values[r] = convert<Acc>(shared_.elements[stage + place_of_element(first, r)]);
         }
     }
 
@@ -172,39 +192,46 @@ public:
     __device__ void folds_of(int i, const Acc (&values)[rows], Acc (&folds)[rows])
     {
         const auto warp = [&](int w) { return shared_.of_warps[place_of_warp(i, w)]; };
-        const Acc before = shared_.before[i % 2 * lanes + line_];
+        const Acc before = shared_.before[i % 2 * most_tiled_lines + line_];
         Acc sibling[lane_levels];
         tree_of_units(lane_total<rows>(values, op_), sibling);
         Acc mine = fold_few<Acc, shape::warps / 2>(before, warp, 0, warp_id(), op_);
 #pragma unroll
         for (int k = lane_levels - 1; k >= 0; --k)
-            if (1 << k >= of_.cuts.lanes_a_row && (lane_id() >> k & 1) != 0)
+            if (1 << k >= lanes_a_row() && (lane_id() >> k & 1) != 0)
                 mine = op_(mine, sibling[k]);
         lane_folds<rows>(mine, values, folds, op_);
     }
 
-    // Writes result(fold, whether it is of the first element) of a line's elements, `ahead` rows before the folds', but not before
+    // Writes result(fold, whether it is of the first element) of a line's elements, `Ahead` rows before the folds', but not before
     // the tile.
     template <int Ahead, class Result>
     __device__ void write(int i, const place& at, const Acc (&folds)[rows], Result result)
     {
-        const bool begins = at.first_row == 0 && unit_ == 0;          // the line
+        const bool begins = at.first_row == 0 && unit_ == 0;           // the line
         const bool skips = Ahead != 0 && warp_id() == 0 && unit_ == 0; // a result before the tile
         const std::uint64_t end = of_.lines.length + Ahead;
         const std::uint64_t left = at.first_row < end ? end - at.first_row : 0;
         const int of_warp = left < static_cast<unsigned>(rows_of_warp()) ? static_cast<int>(left) : rows_of_warp();
-        const int count = line_ < at.lines ? of_warp - unit_ * rows : 0;
+        const int count = has_line() ? of_warp - unit_ * rows : 0;
         if (sizeof(T) == sizeof(Out) && of_.cuts.out_piece) {
-            const int first = place_in_stage(i, unit_ * (unit_elements_ + width_) + line_);
-            auto* const staged = reinterpret_cast<Out*>(shared_.elements.bytes) + first;
+            Out* const staged = reinterpret_cast<Out*>(shared_.elements.bytes) + place_in_stage(i);
+            __syncwarp(); // lanes without a line have read some other's
+            if (has_line()) {
 #pragma unroll
-            for (int r = 0; r < rows; ++r)
-                if (r < count)
-                    staged[r * width_] = result(folds[r], r == 0 && begins);
+                for (int r = 0; r < rows; ++r)
+                    if (is_whole_part(at) || r < count)
+                        staged[place_of_element(unit_ * unit_elements() + line_, r)] =
+                            result(folds[r], r == 0 && begins);
+            }
             __syncwarp();
-            write_piece<Ahead>(i, at, of_warp);
+            Out* const first =
+                of_.lines.out.first_of(at.first_line) + (static_cast<std::int64_t>(at.first_row) - Ahead) * width();
+            const int x = aligned_lane(first);
+            for_each_of_piece(x, warp_id() == 0 ? Ahead * width() : 0, of_warp * width(),
+                              [&](int k, int place) { first[x + k * lanes] = staged[place]; });
         } else if (count > 0) {
-            Out* to = of_.lines.out.first_of(at.first_line + static_cast<unsigned>(line_)) +
+            Out* to = out_of_line(at) +
                       (static_cast<std::int64_t>(at.first_row) + unit_ * rows - Ahead) * of_.lines.out.stride;
 #pragma unroll
             for (int r = 0; r < rows; ++r, to += of_.lines.out.stride)
@@ -213,88 +240,87 @@ public:
         }
     }
 
-    // The fold of tiles 0 to j - 1 of this lane's line. The lanes of the look-back warp call this together.
-    __device__ Acc fold_of_tiles(const place& at, std::uint64_t j, const tile_states<Acc>& states)
+    // For look-back warps: the fold before this block's tile i, of which `after` is that up to its end, if it is whole.
+    __device__ Acc fold_before(int i, const place& at, const states& published, Acc& after)
     {
-        Acc before = op_.template identity<Acc>();
-        for (int level = piece_slots::highest_level(j); level >= 0; --level) {
-            const std::uint64_t groups = j >> (lane_levels * level);
-            const int count = static_cast<int>(groups % lanes);
-            if (count == 0)
-                continue;
-            read(at, level, groups - static_cast<unsigned>(count), count, states);
-            before = fold_few(before, tiles(), 0, count, op_);
-        }
-        return before;
+        const Acc nothing = op_.template identity<Acc>();
+        if (is_whole(at))
+            return published.fold(first_slot(at), at.tile, nothing, total_of(i), after);
+        return published.fold(first_slot(at), at.tile, nothing);
     }
-    // The same for the tiles before this block's tile i, and in `after` up to its end, if it is whole.
-    __device__ Acc fold_before(int i, const place& at, const tile_states<Acc>& states, Acc& after)
+    // The fold of the whole tiles of the line that ends with this one.
+    __device__ Acc fold_of_tiles(const place& at, const states& published) const
     {
-        const int count = static_cast<int>(at.tile % lanes);
-        const Acc before_row = fold_of_tiles(at, at.tile - static_cast<unsigned>(count), states);
-        read(at, 0, at.tile - static_cast<unsigned>(count), count, states);
-        const auto with_own = [&, own = total_of(i)](int k) { return k == count ? own : tiles()(k); };
-        after = count + 1 < lanes ? fold_few(before_row, with_own, 0, count + 1, op_) : before_row;
-        const Acc before = fold_few(before_row, tiles(), 0, count, op_);
-        if (count + 1 == lanes && is_whole(at))
-            after = fold_of_tiles(at, at.tile + 1, states);
-        return before;
+        return published.fold(first_slot(at), at.tile + (is_whole(at) ? 1 : 0), op_.template identity<Acc>());
     }
     __device__ void put_before(int i, const Acc& before)
     {
-        if (unit_ == 0)
-            shared_.before[i % 2 * lanes + line_] = before;
-    }
-    __device__ bool has_rows_of_line(const place& at) const { return line_ < at.lines; }
-    __device__ bool has_line(const place& at) const { return unit_ == 0 && line_ < at.lines; } // one lane of each line
-    __device__ Out* line_out(const place& at) const
-    {
-        return of_.lines.out.first_of(at.first_line + static_cast<unsigned>(line_));
+        if (lane_id() == 0)
+            shared_.before[i % 2 * most_tiled_lines + line_] = before;
     }
     // The place for the result of the last row of a whole tile.
     __device__ Out* last_of(const place& at) const
     {
-        return line_out(at) + static_cast<std::int64_t>((at.tile + 1) * rows_of_tile() - 1) * of_.lines.out.stride;
-    }
-    // The number of a row of the line among this lane's rows of the tile.
-    __device__ std::int64_t row_of_unit(const place& at, std::uint64_t row) const
-    {
-        return static_cast<std::int64_t>(row - at.first_row) - unit_ * rows;
+        return out_of_line(at) + static_cast<std::int64_t>((at.tile + 1) * rows_of_tile() - 1) * of_.lines.out.stride;
     }
 
 private:
-    __device__ static void meet() { named_barrier(0, shape::threads); }
-    __device__ int rows_of_warp() const { return lanes / of_.cuts.lanes_a_row * rows; }
+    __device__ int width() const { return IsRow ? 1 : of_.cuts.width; }
+    __device__ int lanes_a_row() const { return IsRow ? 1 : of_.cuts.lanes_a_row; }
+    __device__ int unit_elements() const { return rows * width(); }
+    __device__ void meet() const { named_barrier(0, (shape::warps + width()) * lanes); }
+    __device__ int rows_of_warp() const { return lanes / lanes_a_row() * rows; }
     __device__ std::uint64_t rows_of_tile() const { return static_cast<unsigned>(shape::warps * rows_of_warp()); }
-    __device__ static int place_in_stage(int i, int place)
-    {
-        return (i % stages * shape::warps + warp_id()) * shape::places + place;
-    }
+    __device__ static int place_in_stage(int i) { return (i % stages * shape::warps + warp_id()) * shape::places; }
     __device__ int place_of_warp(int i, int warp) const
     {
-        return (i % folded * shape::warps + warp) * lanes + line_;
+        return (i % folded * shape::warps + warp) * most_tiled_lines + line_;
+    }
+    __device__ std::uint64_t first_slot(const place& at) const
+    {
+        return (at.first_line + static_cast<unsigned>(line_)) * of_.cuts.tiles;
     }
 
-    // Calls f(e, place of element e in the stage) for the elements of a warp from `first` to `end` that fall to this lane, where they lie
-    // one behind the other.
-    template <class F>
-    __device__ void for_each_of_piece(int first, int end, F f) const
+    // Whether all rows of this warp exist: then no row asks whether it does.
+    __device__ bool is_whole_part(const place& at) const { return at.rows_of_warp == rows_of_warp(); }
+
+    // Where an element of this warp lies in its stage: an element lies idle behind every `rows`, so that units begin in different banks,
+    // and 32 elements further on is the same distance everywhere.
+    __device__ static int place_of_element(int e) { return e + (e >> shape::log_rows); }
+    // The same for r rows on from the first element of a unit.
+    __device__ int place_of_element(int first, int r) const
     {
-        const int units = lanes / unit_elements_; // that 32 elements go through; few units have fewer elements
-        const int rest = lanes % unit_elements_;
-        int in_unit = lane_id() % unit_elements_;
-        int place = lane_id() + lane_id() / unit_elements_ * width_;
+        return IsRow ? place_of_element(first) + r : place_of_element(first + r * width());
+    }
+
+    // Calls f(k, place) for the elements x + 32 k of a warp from `first` to `end`, which lie one behind the other in memory, from
+    // `from` on. x is such that the lanes read whole sectors.
+    template <class F>
+    __device__ static void for_each_of_piece(int x, int first, int end, F f)
+    {
+        constexpr int step = lanes + lanes / rows;
+        const int place = place_of_element(x);
+        const int whole = (end - lanes + 1) / lanes; // 32 k + 31 is an element for k < whole
+        if (x >= first && x < end)
+            f(0, place);
+        if (x + lanes >= first && x + lanes < end)
+            f(1, place + step);
+        if (IsRow && whole == rows - 1) {
+#pragma unroll
+            for (int k = 2; k < rows; ++k)
+                f(k, place + k * step);
+        } else {
 #pragma unroll 8
-        for (int e = lane_id(); e < end; e += lanes) {
-            if (e >= first)
-                f(e, place);
-            in_unit += rest;
-            place += lanes + units * width_;
-            if (in_unit >= unit_elements_) {
-                in_unit -= unit_elements_;
-                place += width_;
-            }
+            for (int k = 2; k <= whole; ++k)
+                f(k, place + k * step);
         }
+        for (int k = whole < 1 ? 2 : whole + 1; x + k * lanes < end; ++k)
+            f(k, place + k * step);
+    }
+    template <class Element>
+    __device__ static int aligned_lane(const Element* first)
+    {
+        return lane_id() - static_cast<int>(reinterpret_cast<std::uintptr_t>(first) / sizeof(Element) % lanes);
     }
 
     // Begins to copy this warp's part of a tile.
@@ -302,21 +328,11 @@ private:
     {
         if (i < mine_) {
             const place at = place_of(i);
-            const line_places<const T, Rank>& in = of_.lines.in;
-            if (of_.cuts.in_piece) {
-                const std::int64_t distance = width_ == 1 ? in.stride : 1;
-                const T* const from = in.first_of(at.first_line) + static_cast<std::int64_t>(at.first_row) * in.stride;
-                T* const to = &shared_.elements[place_in_stage(i, 0)];
-                for_each_of_piece(0, at.rows_of_warp * width_,
-                                  [&](int e, int place) { copy_element(to + place, from + e * distance); });
-            } else if (at.rows_of_unit > 0) {
-                const T* from = in.first_of(at.first_line + static_cast<unsigned>(line_)) +
-                                (static_cast<std::int64_t>(at.first_row) + unit_ * rows) * in.stride;
-                T* to = &shared_.elements[place_in_stage(i, unit_ * (unit_elements_ + width_) + line_)];
-#pragma unroll 8
-                for (int r = 0; r < at.rows_of_unit; ++r, from += in.stride, to += width_)
-                    copy_element(to, from);
-            }
+            const T* const first = of_.lines.in.first_of(at.first_line) + at.first_row * static_cast<unsigned>(width());
+            T* const to = &shared_.elements[place_in_stage(i)];
+            const int x = aligned_lane(first);
+            for_each_of_piece(x, 0, at.rows_of_warp * width(),
+                              [&](int k, int place) { copy_element(to + place, first + x + k * lanes); });
         }
         __pipeline_commit();
     }
@@ -327,23 +343,13 @@ private:
         else
             *to = *from;
     }
-    template <int Ahead>
-    __device__ void write_piece(int i, const place& at, int count)
-    {
-        const line_places<Out, Rank>& out = of_.lines.out;
-        const std::int64_t distance = width_ == 1 ? out.stride : 1;
-        Out* const to = out.first_of(at.first_line) + (static_cast<std::int64_t>(at.first_row) - Ahead) * out.stride;
-        const Out* const from = reinterpret_cast<const Out*>(shared_.elements.bytes) + place_in_stage(i, 0);
-        for_each_of_piece(warp_id() == 0 ? Ahead * width_ : 0, count * width_,
-                          [&](int e, int place) { to[e * distance] = from[place]; });
-    }
 
     // Of the units of a line, as warp_tree has it of lanes.
     __device__ Acc tree_of_units(Acc total, Acc (&sibling)[lane_levels]) const
     {
 #pragma unroll
         for (int k = 0; k < lane_levels; ++k)
-            if (1 << k >= of_.cuts.lanes_a_row) {
+            if (1 << k >= lanes_a_row()) {
                 sibling[k] = shuffle_xor(total, 1 << k);
                 total = combine(op_, total, sibling[k], (lane_id() >> k & 1) != 0);
             }
@@ -355,105 +361,49 @@ private:
         values_of(i, place_of(i), values);
         Acc sibling[lane_levels];
         const Acc total = tree_of_units(lane_total<rows>(values, op_), sibling);
-        if (unit_ == 0)
+        if (unit_ == 0 && has_line())
             shared_.of_warps[place_of_warp(i, warp_id())] = total;
     }
-
     __device__ Acc total_of(int i)
     {
         const auto warp = [&](int w) { return shared_.of_warps[place_of_warp(i, w)]; };
         return block_total<shape::warps, Acc>(warp, 0, op_);
     }
-
-    // Publishes the totals of a whole tile, and those of the groups that it completes.
-    __device__ void publish(int i, const tile_states<Acc>& states)
+    __device__ void publish(int i, const states& published)
     {
         const place at = place_of(i);
         if (!is_whole(at))
             return;
-        Acc total = total_of(i);
-        std::uint64_t j = at.tile;
-        for (int level = 0;; ++level, j /= lanes) {
-            if (has_line(at))
-                states.publish(state(level, j) + at.first_line + static_cast<unsigned>(line_), total);
-            if (j % lanes != lanes - 1)
-                return;
-            __syncwarp();
-            read(at, level, j - (lanes - 1), lanes, states);
-            total = block_total<lanes, Acc>(tiles(), 0, op_);
-        }
-    }
-
-    // Reads some states of each line, up to 32, and waits for those that are not there yet. Lanes share them.
-    __device__ void read(const place& at, int level, std::uint64_t group, int count, const tile_states<Acc>& states)
-    {
-        constexpr int at_once = 4;
-        const int units = lanes / of_.cuts.lanes_a_row;
-        const std::uint64_t line = at.first_line + static_cast<unsigned>(line_ < at.lines ? line_ : 0);
-        __syncwarp(); // others have read what is replaced
-        for (int first = unit_; first < count; first += at_once * units) {
-            word128 loaded[at_once];
-            bool is_missing = true;
-            while (is_missing) {
-                is_missing = false;
-#pragma unroll
-                for (int k = 0; k < at_once; ++k)
-                    if (const int s = first + k * units; s < count)
-                        loaded[k] = states.load_one(state(level, group + static_cast<unsigned>(s)) + line);
-#pragma unroll
-                for (int k = 0; k < at_once; ++k)
-                    is_missing |= first + k * units < count && !states.is_published(loaded[k]);
-            }
-            states.before_totals();
-#pragma unroll
-            for (int k = 0; k < at_once; ++k) {
-                const int s = first + k * units;
-                if (s < count)
-                    shared_.of_tiles[s * lanes + line_] =
-                        states.total(state(level, group + static_cast<unsigned>(s)) + line, loaded[k]);
-            }
-        }
-        __syncwarp();
-    }
-    __device__ std::uint64_t state(int level, std::uint64_t group) const
-    {
-        return of_.slots.place(level, 0, group) * of_.lines.count;
-    }
-    __device__ auto tiles()
-    {
-        return [this](int i) { return shared_.of_tiles[i * lanes + line_]; };
+        published.publish(first_slot(at), at.tile, total_of(i));
+        published.join(first_slot(at), at.tile);
     }
 
     const tile_arguments<T, Out, Rank>& of_;
     memory& shared_;
     Op op_;
-    int width_;
-    int line_; // which line of the block this lane has
+    int line_; // which line of the block this thread has; there may be none
     int unit_; // which of its rows
-    int unit_elements_;
-    std::uint64_t tasks_;
-    int mine_ = 0; // tiles of this block
+    int mine_; // tiles of this block
 };
 
 // The tile that ends its lines is folded with what lies before it: by the look-back warp, if it is whole.
-template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
-__global__ void __launch_bounds__(tile_shape<T>::threads, 2)
+template <bool IsRow, class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+__global__ void __launch_bounds__(tile_shape<T>::most_threads, 2)
     reduce_tiled_kernel(const __grid_constant__ tile_arguments<T, Out, Rank> of, Op op, Finish finish)
 {
-    using block = tile_block<Acc, T, Out, Rank, Op>;
+    using block = tile_block<IsRow, Acc, T, Out, Rank, Op>;
+    constexpr int rows = tile_shape<T>::rows;
     extern __shared__ __align__(16) uint4 dynamic[];
     block self(of, *reinterpret_cast<typename block::memory*>(dynamic), op);
-    constexpr int rows = tile_shape<T>::rows;
-    if (warp_id() == tile_shape<T>::warps) {
-        self.publish_tiles([&](int i, const tile_states<Acc>& states) {
+    if (block::looks_back()) {
+        self.publish_tiles([&](int i, const auto& states) {
             const auto at = self.place_of(i);
             if (!self.is_last(at))
                 return;
-            const bool is_whole = self.is_whole(at);
-            const Acc fold = self.fold_of_tiles(at, at.tile + (is_whole ? 1 : 0), states);
+            const Acc fold = self.fold_of_tiles(at, states);
             self.put_before(i, fold);
-            if (is_whole && self.has_line(at))
-                finish(fold, *self.line_out(at));
+            if (self.is_whole(at) && lane_id() == 0)
+                finish(fold, *self.out_of_line(at));
         });
         return;
     }
@@ -470,26 +420,26 @@ __global__ void __launch_bounds__(tile_shape<T>::threads, 2)
 #pragma unroll
         for (int r = 1; r < rows; ++r)
             replace_if(r == behind, result, folds[r]);
-        if (behind >= 0 && behind < rows && self.has_rows_of_line(at))
-            finish(result, *self.line_out(at));
+        if (behind >= 0 && behind < rows && self.has_line())
+            finish(result, *self.out_of_line(at));
     });
 }
 
-template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
-__global__ void __launch_bounds__(tile_shape<T>::threads, 2)
+template <bool IsRow, scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+__global__ void __launch_bounds__(tile_shape<T>::most_threads, 2)
     scan_tiled_kernel(const __grid_constant__ tile_arguments<T, Out, Rank> of, Op op, scan_start<Acc> start)
 {
-    using block = tile_block<Acc, T, Out, Rank, Op>;
+    using block = tile_block<IsRow, Acc, T, Out, Rank, Op>;
+    constexpr int rows = tile_shape<T>::rows;
     constexpr int ahead = rows_ahead<Kind>;
     extern __shared__ __align__(16) uint4 dynamic[];
     block self(of, *reinterpret_cast<typename block::memory*>(dynamic), op);
-    constexpr int rows = tile_shape<T>::rows;
-    if (warp_id() == tile_shape<T>::warps) {
-        self.publish_tiles([&](int i, const tile_states<Acc>& states) {
+    if (block::looks_back()) {
+        self.publish_tiles([&](int i, const auto& states) {
             const auto at = self.place_of(i);
             Acc after;
             self.put_before(i, self.fold_before(i, at, states, after));
-            if (ahead != 0 && self.is_whole(at) && self.has_line(at))
+            if (ahead != 0 && self.is_whole(at) && lane_id() == 0)
                 *self.last_of(at) = as_result<Out, Op>(after);
         });
         return;
@@ -506,49 +456,71 @@ __global__ void __launch_bounds__(tile_shape<T>::threads, 2)
     });
 }
 
-// Whether the lines of a block can lie side by side in one piece, and how many do.
-template <class T, std::size_t Rank>
-bool are_one_piece(const view<T, Rank>& lines)
+// How many lines tiles are made of: as lie in one piece, of which there is one behind the other. None if that is not so.
+template <class T, class Out, std::size_t Rank>
+int lines_in_one_piece(const detail::lines<const T, Out, Rank>& all, bool side_by_side)
 {
-    return lines.stride(Rank - 1) == 1 && lines.stride(0) == static_cast<std::ptrdiff_t>(lines.extent(Rank - 1));
+    if (!side_by_side)
+        return all.in.stride(0) == 1 ? 1 : 0;
+    const std::size_t inner = all.in.extent(Rank - 1);
+    const bool is_piece = inner <= most_tiled_lines && all.in.stride(Rank - 1) == 1 &&
+                          all.in.stride(0) == static_cast<std::ptrdiff_t>(inner);
+    return is_piece ? static_cast<int>(inner) : 0;
 }
 
 template <class T, class Out, std::size_t Rank>
-tile_cuts cut_into_tiles(const detail::lines<const T, Out, Rank>& all, bool side_by_side)
+tile_cuts cut_into_tiles(const detail::lines<const T, Out, Rank>& all, int width)
 {
     using shape = tile_shape<T>;
-    tile_cuts cuts{1, 1, divider(1), 0, true, true};
-    if (side_by_side) {
-        const std::size_t inner = all.in.extent(Rank - 1);
-        cuts.in_piece = inner < lanes && are_one_piece(all.in);
-        cuts.out_piece = cuts.in_piece && are_one_piece(all.out);
-        const std::size_t most = cuts.in_piece ? inner : all.count();
-        cuts.width = static_cast<int>(most < lanes ? most : lanes);
-        cuts.lanes_a_row = static_cast<int>(std::bit_ceil(static_cast<unsigned>(cuts.width)));
-    }
-    const auto width = static_cast<unsigned>(cuts.width);
+    const auto lines = static_cast<unsigned>(width);
+    tile_cuts cuts{width, static_cast<int>(std::bit_ceil(lines)), divider(all.count() / lines), 0,
+                   all.out.stride(0) == width && (width == 1 || all.out.stride(Rank - 1) == 1)};
     const std::uint64_t rows = static_cast<unsigned>(shape::warps * shape::rows * (lanes / cuts.lanes_a_row));
-    cuts.groups = divider((all.count() + width - 1) / width);
     cuts.tiles = (all.length() + rows - 1) / rows;
     return cuts;
 }
 
-template <auto Kernel, class Acc, class Op, class T, class Out, std::size_t Rank, class... Arguments>
+template <auto Kernel, class Memory, class Acc, class T, class Out, std::size_t Rank, class... Arguments>
 void launch_over_tiles(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
-                       bool side_by_side, const Arguments&... arguments)
+                       int width, const Arguments&... arguments)
 {
-    constexpr std::size_t shared_bytes = sizeof(typename tile_block<Acc, T, Out, Rank, Op>::memory);
-    const tile_cuts cuts = cut_into_tiles(all, side_by_side);
-    const piece_slots slots{cuts.tiles};
+    using shape = tile_shape<T>;
+    const tile_cuts cuts = cut_into_tiles(all, width);
+    const piece_slots slots{cuts.tiles * all.count()};
     const tile_arguments<T, Out, Rank> of{
         {line_places<const T, Rank>(all.in), line_places<Out, Rank>(all.out), all.length(), all.count()},
         cuts,
-        tile_states_of(target, slots.states() * all.count(), sizeof(Acc)),
+        tile_states_of(target, slots.states(), sizeof(Acc)),
         slots};
-    const std::uint64_t blocks = resident_blocks<Kernel>(target, tile_shape<T>::threads, shared_bytes);
+    const std::uint64_t blocks = resident_blocks<Kernel>(target, shape::most_threads, sizeof(Memory));
     const std::uint64_t tasks = cuts.groups.divisor * cuts.tiles;
-    launch(target, call, Kernel, static_cast<unsigned>(tasks < blocks ? tasks : blocks), tile_shape<T>::threads,
-           shared_bytes, of, arguments...);
+    launch(target, call, Kernel, static_cast<unsigned>(tasks < blocks ? tasks : blocks), (shape::warps + width) * lanes,
+           sizeof(Memory), of, arguments...);
+}
+
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+void reduce_tiled(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, int width,
+                  const Op& op, const Finish& finish)
+{
+    using memory = typename tile_block<true, Acc, T, Out, Rank, Op>::memory; // of the others, too
+    if (width == 1)
+        launch_over_tiles<reduce_tiled_kernel<true, Acc, T, Out, Rank, Op, Finish>, memory, Acc>(target, call, all,
+                                                                                                 width, op, finish);
+    else
+        launch_over_tiles<reduce_tiled_kernel<false, Acc, T, Out, Rank, Op, Finish>, memory, Acc>(target, call, all,
+                                                                                                  width, op, finish);
+}
+template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+void scan_tiled(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, int width,
+                const Op& op, const scan_start<Acc>& start)
+{
+    using memory = typename tile_block<true, Acc, T, Out, Rank, Op>::memory; // of the others, too
+    if (width == 1)
+        launch_over_tiles<scan_tiled_kernel<true, Kind, Acc, T, Out, Rank, Op>, memory, Acc>(target, call, all, width,
+                                                                                             op, start);
+    else
+        launch_over_tiles<scan_tiled_kernel<false, Kind, Acc, T, Out, Rank, Op>, memory, Acc>(target, call, all, width,
+                                                                                              op, start);
 }
 
 } // namespace upsweep::gpu

@@ -205,6 +205,17 @@ __global__ void __launch_bounds__(Shape::threads)
     });
 }
 
+template <class Shape, class T, class Out, std::size_t Rank, class... Parameters, class... Arguments>
+void launch_walk(const cuda& target, std::string_view call, void (*kernel)(Parameters...),
+                 const detail::lines<const T, Out, Rank>& all, const Arguments&... arguments)
+{
+    constexpr std::uint64_t lines = Shape::threads * Shape::lines;
+    const lines_on_device<T, Out, Rank> of{line_places<const T, Rank>(all.in), line_places<Out, Rank>(all.out),
+                                           all.length(), all.count()};
+    const auto blocks = static_cast<unsigned>((all.count() + lines - 1) / lines);
+    launch(target, call, kernel, grid_shape{blocks, Shape::threads, 0}, of, arguments...);
+}
+
 // Calls f with the shape for lines of so many elements. Of short ones a lane has several, so that it has as much on its way.
 template <class F>
 void with_walk_shape(std::uint64_t length, F f)
@@ -216,15 +227,21 @@ void with_walk_shape(std::uint64_t length, F f)
         f(walk_shape<walk_rows, 1>{});
 }
 
-template <class Shape, class T, class Out, std::size_t Rank, class... Parameters, class... Arguments>
-void launch_walk(const cuda& target, std::string_view call, void (*kernel)(Parameters...),
-                 const detail::lines<const T, Out, Rank>& all, const Arguments&... arguments)
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+void reduce_walked(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
+                   const Op& op, const Finish& finish)
 {
-    constexpr std::uint64_t lines = Shape::threads * Shape::lines;
-    const lines_on_device<T, Out, Rank> of{line_places<const T, Rank>(all.in), line_places<Out, Rank>(all.out),
-                                           all.length(), all.count()};
-    const auto blocks = static_cast<unsigned>((all.count() + lines - 1) / lines);
-    launch(target, call, kernel, grid_shape{blocks, Shape::threads, 0}, of, arguments...);
+    with_walk_shape(all.length(), [&]<class Shape>(Shape) {
+        launch_walk<Shape>(target, call, reduce_walked_kernel<Shape, Acc, T, Out, Rank, Op, Finish>, all, op, finish);
+    });
+}
+template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+void scan_walked(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, const Op& op,
+                 const scan_start<Acc>& start)
+{
+    with_walk_shape(all.length(), [&]<class Shape>(Shape) {
+        launch_walk<Shape>(target, call, scan_walked_kernel<Shape, Kind, Acc, T, Out, Rank, Op>, all, op, start);
+    });
 }
 
 } // namespace upsweep::gpu
