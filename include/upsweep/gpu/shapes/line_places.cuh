@@ -19,22 +19,25 @@ struct line_places {
     std::int64_t stride; // along the axis
     std::int64_t strides[Rank - 1];
     divider extents[Rank - 1];
+    bool in_one_dimension = true; // whether all lines are of the last dimension, which needs no division
 
     explicit line_places(const view<T, Rank>& lines) : data(lines.data()), stride(lines.stride(0))
     {
         for (std::size_t k = 1; k < Rank; ++k) {
             strides[k - 1] = lines.stride(k);
             extents[k - 1] = divider(lines.extent(k));
+            in_one_dimension = in_one_dimension && (k + 1 == Rank || lines.extent(k) == 1);
         }
     }
 
-    // Lines of one dimension, and the first ones of others, need no division.
     __device__ T* first_of(std::uint64_t line) const
     {
+        if (in_one_dimension)
+            return data + static_cast<std::int64_t>(line) * strides[Rank - 2];
         std::int64_t offset = 0;
 #pragma unroll
         for (int k = static_cast<int>(Rank) - 2; k >= 0; --k) {
-            const std::uint64_t rest = line < extents[k].divisor ? 0 : extents[k].quotient(line);
+            const std::uint64_t rest = extents[k].quotient(line);
             offset += static_cast<std::int64_t>(line - rest * extents[k].divisor) * strides[k];
             line = rest;
         }

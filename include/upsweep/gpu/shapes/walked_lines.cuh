@@ -17,7 +17,7 @@
 // nothing, and nobody waits for anybody.
 namespace upsweep::gpu {
 
-// Blocks of Rows elements, of so many lines a lane. A lane has several lines only if they are shorter than a block.
+// Blocks of Rows elements, of so many lines a lane.
 template <int Rows, int Lines>
 struct walk_shape {
     static constexpr int threads = 256;
@@ -134,10 +134,12 @@ private:
     T loaded_[lines][rows];
 };
 
-// Calls each(v, values, number of the block, rows in it) for the blocks of the lines of a lane. The last one has fewer than
-// Shape::rows rows, or none.
+// --- lines of any length: one a lane ------------------------------------------------------------------------------------------
+
+// Calls each(values, number of the block, rows in it) for the blocks of the line of a lane. The last one has fewer than Shape::rows
+// rows, or none.
 template <class Shape, class Acc, class T, class Out, std::size_t Rank, class Op, class Each>
-__device__ void walk_lines(line_walk<Shape, Acc, T, Out, Rank>& walk, std::uint64_t length, const Op& op, Each each)
+__device__ void walk_line(line_walk<Shape, Acc, T, Out, Rank>& walk, std::uint64_t length, const Op& op, Each each)
 {
     const auto whole = static_cast<unsigned>(length / Shape::rows);
     const auto left = static_cast<int>(length % Shape::rows);
@@ -145,16 +147,23 @@ __device__ void walk_lines(line_walk<Shape, Acc, T, Out, Rank>& walk, std::uint6
 #pragma unroll 1
     for (unsigned block = 0; block <= whole; ++block) {
         const int count = block < whole ? Shape::rows : left;
-        Acc values[Shape::lines][Shape::rows];
-#pragma unroll
-        for (int v = 0; v < Shape::lines; ++v)
-            walk.values(v, count, values[v], op);
+        Acc values[Shape::rows];
+        walk.values(0, count, values, op);
         if (block < whole)
             walk.load(block + 1 < whole ? Shape::rows : left);
-#pragma unroll
-        for (int v = 0; v < Shape::lines; ++v)
-            each(v, values[v], block, count);
+        each(values, block, count);
     }
+}
+
+// Of the folds before so many values, that before number `count`.
+template <int Count, class Acc>
+__device__ Acc fold_number(const Acc (&folds)[Count], int count)
+{
+    Acc result = folds[0];
+#pragma unroll
+    for (int r = 1; r < Count; ++r)
+        replace_if(r == count, result, folds[r]);
+    return result;
 }
 
 template <class Shape, class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
@@ -163,18 +172,13 @@ __global__ void __launch_bounds__(Shape::threads)
 {
     line_walk<Shape, Acc, T, Out, Rank> walk(of);
     walked_blocks<false, Acc, Op> walked(op);
-    walk_lines(walk, of.length, op, [&](int v, const Acc(&values)[Shape::rows], unsigned block, int count) {
-        if constexpr (Shape::lines == 1)
-            if (count == Shape::rows)
-                return walked.push(lane_total<Shape::rows>(values, op), block);
+    walk_line(walk, of.length, op, [&](const Acc(&values)[Shape::rows], unsigned block, int count) {
+        if (count == Shape::rows)
+            return walked.push(lane_total<Shape::rows>(values, op), block);
         Acc folds[Shape::rows];
         lane_folds<Shape::rows>(walked.fold(block), values, folds, op);
-        Acc result = folds[0];
-#pragma unroll
-        for (int r = 1; r < Shape::rows; ++r)
-            replace_if(r == count, result, folds[r]);
-        if (walk.has_line(v))
-            finish(result, *walk.out(v));
+        if (walk.has_line(0))
+            finish(fold_number(folds, count), *walk.out(0));
     });
 }
 
@@ -184,25 +188,66 @@ __global__ void __launch_bounds__(Shape::threads)
 {
     line_walk<Shape, Acc, T, Out, Rank> walk(of);
     walked_blocks<true, Acc, Op> walked(op);
-    Out* to[Shape::lines];
-#pragma unroll
-    for (int v = 0; v < Shape::lines; ++v)
-        to[v] = walk.has_line(v) ? walk.out(v) : nullptr;
-    walk_lines(walk, of.length, op, [&](int v, const Acc(&values)[Shape::rows], unsigned block, int count) {
+    Out* to = walk.has_line(0) ? walk.out(0) : nullptr;
+    walk_line(walk, of.length, op, [&](const Acc(&values)[Shape::rows], unsigned block, int count) {
         Acc folds[Shape::rows];
         lane_folds<Shape::rows>(walked.fold(block), values, folds, op);
-        if constexpr (Shape::lines == 1)
-            if (count == Shape::rows)
-                walked.push(lane_total<Shape::rows>(values, op), block);
+        if (count == Shape::rows)
+            walked.push(lane_total<Shape::rows>(values, op), block);
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
             const bool is_first = r == 0 && block == 0;
-            if (r >= count + rows_ahead<Kind> || (rows_ahead<Kind> != 0 && is_first) || !walk.has_line(v))
+            if (r >= count + rows_ahead<Kind> || (rows_ahead<Kind> != 0 && is_first) || !walk.has_line(0))
                 continue;
-            *to[v] = result_of_fold<Kind, Out>(folds[r], is_first, start, op);
-            to[v] += of.out.stride;
+            *to = result_of_fold<Kind, Out>(folds[r], is_first, start, op);
+            to += of.out.stride;
         }
     });
+}
+
+// --- lines of one block: several a lane, and no registers for what was before ---------------------------------------------------
+
+template <class Shape, class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+__global__ void __launch_bounds__(Shape::threads)
+    reduce_short_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, Finish finish)
+{
+    line_walk<Shape, Acc, T, Out, Rank> walk(of);
+    const auto count = static_cast<int>(of.length);
+    walk.load(count);
+#pragma unroll
+    for (int v = 0; v < Shape::lines; ++v) {
+        Acc values[Shape::rows];
+        Acc folds[Shape::rows];
+        walk.values(v, count, values, op);
+        lane_folds<Shape::rows>(op.template identity<Acc>(), values, folds, op);
+        const Acc total = lane_total<Shape::rows>(values, op);
+        if (walk.has_line(v))
+            finish(count == Shape::rows ? total : fold_number(folds, count), *walk.out(v));
+    }
+}
+
+template <class Shape, scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+__global__ void __launch_bounds__(Shape::threads)
+    scan_short_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, scan_start<Acc> start)
+{
+    line_walk<Shape, Acc, T, Out, Rank> walk(of);
+    const auto count = static_cast<int>(of.length);
+    walk.load(count);
+#pragma unroll
+    for (int v = 0; v < Shape::lines; ++v) {
+        Acc values[Shape::rows];
+        Acc folds[Shape::rows + 1];
+        walk.values(v, count, values, op);
+        lane_folds<Shape::rows>(op.template identity<Acc>(), values, folds, op);
+        folds[Shape::rows] = lane_total<Shape::rows>(values, op);
+        if (!walk.has_line(v))
+            continue;
+        Out* to = walk.out(v);
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r, to += of.out.stride)
+            if (r < count)
+                *to = result_of_fold<Kind, Out>(folds[r + rows_ahead<Kind>], r == 0, start, op);
+    }
 }
 
 template <class Shape, class T, class Out, std::size_t Rank, class... Parameters, class... Arguments>
@@ -216,31 +261,39 @@ void launch_walk(const cuda& target, std::string_view call, void (*kernel)(Param
     launch(target, call, kernel, grid_shape{blocks, Shape::threads, 0}, of, arguments...);
 }
 
-// Calls f with the shape for lines of so many elements. Of short ones a lane has several, so that it has as much on its way.
+using long_walk = walk_shape<walk_rows, 1>;
+
+// Calls f with the shape for short lines: of shorter ones a lane has several, so that as much is on its way.
 template <class F>
-void with_walk_shape(std::uint64_t length, F f)
+void with_short_shape(std::uint64_t length, F f)
 {
     constexpr int few_rows = 4;
-    if (length < few_rows)
+    if (length <= few_rows)
         f(walk_shape<few_rows, 4>{});
     else
-        f(walk_shape<walk_rows, 1>{});
+        f(long_walk{});
 }
 
 template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
 void reduce_walked(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
                    const Op& op, const Finish& finish)
 {
-    with_walk_shape(all.length(), [&]<class Shape>(Shape) {
-        launch_walk<Shape>(target, call, reduce_walked_kernel<Shape, Acc, T, Out, Rank, Op, Finish>, all, op, finish);
+    if (all.length() > long_walk::rows)
+        return launch_walk<long_walk>(target, call, reduce_walked_kernel<long_walk, Acc, T, Out, Rank, Op, Finish>, all,
+                                      op, finish);
+    with_short_shape(all.length(), [&]<class Shape>(Shape) {
+        launch_walk<Shape>(target, call, reduce_short_kernel<Shape, Acc, T, Out, Rank, Op, Finish>, all, op, finish);
     });
 }
 template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
 void scan_walked(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, const Op& op,
                  const scan_start<Acc>& start)
 {
-    with_walk_shape(all.length(), [&]<class Shape>(Shape) {
-        launch_walk<Shape>(target, call, scan_walked_kernel<Shape, Kind, Acc, T, Out, Rank, Op>, all, op, start);
+    if (all.length() > long_walk::rows)
+        return launch_walk<long_walk>(target, call, scan_walked_kernel<long_walk, Kind, Acc, T, Out, Rank, Op>, all, op,
+                                      start);
+    with_short_shape(all.length(), [&]<class Shape>(Shape) {
+        launch_walk<Shape>(target, call, scan_short_kernel<Shape, Kind, Acc, T, Out, Rank, Op>, all, op, start);
     });
 }
 
