@@ -172,7 +172,7 @@ public:
     // The values of this lane's rows, behind those that exist the identity: it changes no bit of what is used.
     __device__ void values_of(int i, const place& at, Acc (&values)[rows])
     {
-        const int first = unit_ * unit_elements() + (has_line() ? line_ : 0);
+        const int first = unit_ * unit_elements() + line_to_read();
         const int stage = place_in_stage(i);
         if (is_whole_part(at)) {
 #pragma unroll
@@ -192,7 +192,7 @@ public:
     __device__ void folds_of(int i, const Acc (&values)[rows], Acc (&folds)[rows])
     {
         const auto warp = [&](int w) { return shared_.of_warps[place_of_warp(i, w)]; };
-        const Acc before = shared_.before[i % 2 * most_tiled_lines + line_];
+        const Acc before = shared_.before[i % 2 * most_tiled_lines + line_to_read()];
         Acc sibling[lane_levels];
         tree_of_units(lane_total<rows>(values, op_), sibling);
         Acc mine = fold_few<Acc, shape::warps / 2>(before, warp, 0, warp_id(), op_);
@@ -267,6 +267,10 @@ public:
 private:
     __device__ int width() const { return IsRow ? 1 : of_.cuts.width; }
     __device__ int lanes_a_row() const { return IsRow ? 1 : of_.cuts.lanes_a_row; }
+    __device__ int line_to_read() const
+    {
+        return has_line() ? line_ : 0;
+    } // what lanes without a line fold, nobody uses
     __device__ int unit_elements() const { return rows * width(); }
     __device__ void meet() const { named_barrier(0, (shape::warps + width()) * lanes); }
     __device__ int rows_of_warp() const { return lanes / lanes_a_row() * rows; }
@@ -274,7 +278,7 @@ private:
     __device__ static int place_in_stage(int i) { return (i % stages * shape::warps + warp_id()) * shape::places; }
     __device__ int place_of_warp(int i, int warp) const
     {
-        return (i % folded * shape::warps + warp) * most_tiled_lines + line_;
+        return (i % folded * shape::warps + warp) * most_tiled_lines + line_to_read();
     }
     __device__ std::uint64_t first_slot(const place& at) const
     {
