@@ -95,39 +95,105 @@ TEST(simulated_lines, segments_of_large_pieces)
     under_schedules(schedules(1), [&] { cut.expect_scans(); });
 }
 
+// The lines of a matrix along an axis, and what they fold to.
+struct folded_lines {
+    std::size_t rows;
+    std::size_t columns;
+    std::size_t axis;
+    host_array<float> values;
+    host_array<float> folds;
+    host_array<float> scans;
+
+    folded_lines(std::size_t r, std::size_t c, std::size_t along)
+        : rows(r), columns(c), axis(along), values(random_values(r * c)), folds(along == 0 ? c : r), scans(r * c)
+    {
+        const std::size_t length = axis == 0 ? rows : columns;
+        const auto place = [&](std::size_t l, std::size_t i) { return axis == 0 ? i * columns + l : l * columns + i; };
+        for (std::size_t l = 0; l < folds.size(); ++l) {
+            host_array<float> line(length);
+            for (std::size_t i = 0; i < length; ++i)
+                line[i] = values[place(l, i)];
+            const auto of_line = literal_folds(line.span(), up::plus{});
+            for (std::size_t i = 0; i < length; ++i)
+                scans[place(l, i)] = of_line[i];
+            folds[l] = literal_fold(line.span(), up::plus{});
+        }
+    }
+    static host_array<float> random_values(std::size_t count)
+    {
+        auto random = generator();
+        return random_array<float>(random, count);
+    }
+
+    void expect_right(const std::vector<sim::schedule>& schedules) const
+    {
+        under_schedules(schedules, [&] {
+            target_array<up::cuda, float> array(values.span());
+            target_array<up::cuda, float> out(folds.size());
+            const up::view<float, 2> image(array.span().data(), {rows, columns});
+            up::reduce(up::cuda{}, image, up::axis{axis}, up::view<float, 1>(out.span()), up::plus{});
+            EXPECT_TRUE(bits_equal(out.to_host(), folds));
+            up::inclusive_scan(up::cuda{}, image, up::axis{axis}, image, up::plus{});
+            EXPECT_TRUE(bits_equal(array.to_host(), scans));
+        });
+    }
+};
 void expect_columns(std::size_t rows, std::size_t columns, const std::vector<sim::schedule>& schedules)
 {
-    auto random = generator();
-    const host_array<float> values = random_array<float>(random, rows * columns);
-    host_array<float> folds(columns);
-    host_array<float> scans(values.size());
-    for (std::size_t c = 0; c < columns; ++c) {
-        host_array<float> line(rows);
-        for (std::size_t r = 0; r < rows; ++r)
-            line[r] = values[r * columns + c];
-        const auto of_line = literal_folds(line.span(), up::plus{});
-        for (std::size_t r = 0; r < rows; ++r)
-            scans[r * columns + c] = of_line[r];
-        folds[c] = literal_fold(line.span(), up::plus{});
-    }
-    under_schedules(schedules, [&] {
-        target_array<up::cuda, float> array(values.span());
-        target_array<up::cuda, float> out(columns);
-        const up::view<float, 2> image(array.span().data(), {rows, columns});
-        up::reduce(up::cuda{}, image, up::axis{0}, up::view<float, 1>(out.span()), up::plus{});
-        EXPECT_TRUE(bits_equal(out.to_host(), folds));
-        up::inclusive_scan(up::cuda{}, image, up::axis{0}, image, up::plus{});
-        EXPECT_TRUE(bits_equal(array.to_host(), scans));
-    });
+    folded_lines(rows, columns, 0).expect_right(schedules);
 }
-TEST(simulated_lines, columns_of_several_tiles) { expect_columns(1300, 3, schedules(10)); }
+void expect_rows(std::size_t rows, std::size_t columns, const std::vector<sim::schedule>& schedules)
+{
+    folded_lines(rows, columns, 1).expect_right(schedules);
+}
+TEST(simulated_lines, columns_of_several_tiles)
+{
+    expect_columns(1300, 6, schedules(10));
+    expect_columns(5000, 3, schedules(10)); // in one piece
+}
 TEST(simulated_lines, columns_of_many_tiles)
 {
     expect_columns(34 * 512 + 7, 33, schedules(1)); // tiles enough for a group
+    expect_columns(33 * 4096, 2, schedules(1));     // in one piece, all of them whole
 }
 TEST(simulated_lines, columns_with_each_block_stalled_and_each_block_first)
 {
     expect_columns(1300, 40, unfair_schedules(4));
+    expect_columns(9000, 3, unfair_schedules(4));
+}
+TEST(simulated_lines, rows_of_several_tiles)
+{
+    expect_rows(3, 2 * 8192 + 11, schedules(10));
+    expect_rows(2, 2 * 8192, schedules(10));
+}
+TEST(simulated_lines, rows_of_many_tiles) { expect_rows(1, 33 * 8192 + 1, schedules(1)); }
+TEST(simulated_lines, rows_with_each_block_stalled_and_each_block_first)
+{
+    expect_rows(1, 4 * 8192 + 31, unfair_schedules(4));
+}
+TEST(simulated_lines, short_columns)
+{
+    for (const std::size_t rows : {2, 3, 4, 5, 15, 16, 17, 32, 63})
+        expect_columns(rows, 1100, schedules(1));
+}
+
+// Which many columns alone would be.
+TEST(simulated_lines, walks_past_all_levels)
+{
+    const folded_lines lines(up::gpu::longest_walk - 1, 33, 0);
+    under_schedules(schedules(1), [&] {
+        target_array<up::cuda, float> array(lines.values.span());
+        target_array<up::cuda, float> out(lines.columns);
+        const up::view<const float, 2> image(array.span().data(), {lines.rows, lines.columns});
+        const auto columns = up::detail::lines_of(image, up::axis{0}, out.span().data(), 1, {0, 1});
+        up::gpu::reduce_walked<float>(up::cuda{}, "reduce", columns, up::plus{}, up::detail::as_results_of<up::plus>{});
+        EXPECT_TRUE(bits_equal(out.to_host(), lines.folds));
+        const auto stride = static_cast<std::ptrdiff_t>(lines.columns);
+        const auto scans = up::detail::lines_of(image, up::axis{0}, array.span().data(), lines.rows, {stride, 1});
+        up::gpu::scan_walked<up::scan_kind::inclusive>(up::cuda{}, "scan", scans, up::plus{},
+                                                       up::gpu::start_of_scan<float>(up::plus{}, nullptr));
+        EXPECT_TRUE(bits_equal(array.to_host(), lines.scans));
+    });
 }
 
 TEST(simulated_lines, runs_under_20_schedules)

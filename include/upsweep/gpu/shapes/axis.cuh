@@ -7,14 +7,15 @@
 #include <upsweep/engine.hpp>
 #include <upsweep/gpu/shapes/columns.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
+#include <upsweep/gpu/shapes/tiled_lines.cuh>
+#include <upsweep/gpu/shapes/walked_lines.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/lines.hpp>
 #include <upsweep/verb/axis.hpp>
 #include <upsweep/view.hpp>
 
-// The engines of folds along an axis. Lines whose elements lie closer together than the lines do are segments of equal length of the
-// view whose last dimension is the axis; others are columns.
+// The engines of folds along an axis, which choose by where the lines lie and how long they are.
 namespace upsweep::gpu {
 
 // The same elements in another order: dimension 0 comes last.
@@ -34,7 +35,6 @@ view<T, Rank> with_axis_last(const view<T, Rank>& lines)
 template <class T, class Out, std::size_t Rank, class F>
 void with_lines(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, F f)
 {
-    const current_device current(target.device());
     const auto in = with_axis_last(all.in);
     const auto out = with_axis_last(all.out);
     with_sources(in.begin(), out.begin(), [&](const auto& from, const auto& to) {
@@ -60,28 +60,26 @@ void check_lines(const cuda& target, std::string_view call, const detail::lines<
     check_place(target, call, strided_source(all.out.begin().elements()), all.out.size());
 }
 
-template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
-void reduce_columns(const cuda& target, const detail::lines<const T, Out, Rank>& all, const Op& op,
-                    const Finish& finish)
+// Which kernels take lines.
+enum class line_kernels {
+    segments, // lines whose elements lie close together are segments of equal length
+    tiles,    // long ones that lie in one piece
+    walks,    // many lines side by side, or short ones
+    columns   // others side by side
+};
+template <class T, class Out, std::size_t Rank>
+line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side_by_side)
 {
-    const current_device current(target.device());
-    check_lines(target, "reduce", all);
-    with_column_shape<T>(all.length(), [&]<class Shape>(Shape) {
-        launch_columns<reduce_columns_kernel<Shape, Acc, T, Out, Rank, Op, Finish>, Shape, Acc, Op>(target, "reduce",
-                                                                                                    all, op, finish);
-    });
-}
-
-template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
-void scan_columns(const cuda& target, const detail::lines<const T, Out, Rank>& all, const Op& op, const Acc* init)
-{
-    const current_device current(target.device());
-    check_lines(target, "scan", all);
-    const scan_start<Acc> start = start_of_scan(op, init);
-    with_column_shape<T>(all.length(), [&]<class Shape>(Shape) {
-        launch_columns<scan_columns_kernel<Shape, Kind, Acc, T, Out, Rank, Op>, Shape, Acc, Op>(target, "scan", all, op,
-                                                                                                start);
-    });
+    constexpr std::uint64_t long_row = 4096;
+    constexpr std::uint64_t short_column = 64;
+    constexpr std::uint64_t many_columns = 65536; // as many as lanes keep the memory busy
+    const bool has_tiles = all.length() >= long_row && lines_in_one_piece(all, side_by_side) != 0;
+    if (!side_by_side)
+        return has_tiles && sizeof(T) >= 4 ? line_kernels::tiles
+                                           : line_kernels::segments; // which copies bytes as words
+    if (all.length() < short_column || (all.count() >= many_columns && all.length() < longest_walk))
+        return line_kernels::walks;
+    return has_tiles ? line_kernels::tiles : line_kernels::columns;
 }
 
 } // namespace upsweep::gpu
@@ -93,11 +91,23 @@ struct engine<cuda, verb::reduce_lines> {
     template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
     static void fold(const cuda& target, const lines<const T, Out, Rank>& all, const Op& op, const Finish& finish)
     {
-        if (gpu::lie_side_by_side(all))
-            return gpu::reduce_columns<Acc>(target, all, op, finish);
-        gpu::with_lines(target, "reduce", all, [&](const auto& from, const auto& to, const auto& segments) {
-            gpu::reduce_segments<Acc>(target, from, segments.count * segments.length, segments, to, op, finish);
-        });
+        constexpr auto call = "reduce";
+        const gpu::current_device current(target.device());
+        const bool side_by_side = gpu::lie_side_by_side(all);
+        const gpu::line_kernels kernels = gpu::kernels_for(all, side_by_side);
+        if (kernels == gpu::line_kernels::segments) {
+            gpu::with_lines(target, call, all, [&](const auto& from, const auto& to, const auto& segments) {
+                gpu::reduce_segments<Acc>(target, from, segments.count * segments.length, segments, to, op, finish);
+            });
+            return;
+        }
+        gpu::check_lines(target, call, all);
+        if (kernels == gpu::line_kernels::tiles)
+            gpu::reduce_tiled<Acc>(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, finish);
+        else if (kernels == gpu::line_kernels::walks)
+            gpu::reduce_walked<Acc>(target, call, all, op, finish);
+        else
+            gpu::reduce_columns<Acc>(target, call, all, op, finish);
     }
 };
 
@@ -106,11 +116,24 @@ struct engine<cuda, verb::scan_lines> {
     template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
     static void scan(const cuda& target, const lines<const T, Out, Rank>& all, const Op& op, const Acc* init)
     {
-        if (gpu::lie_side_by_side(all))
-            return gpu::scan_columns<Kind, Acc>(target, all, op, init);
-        gpu::with_lines(target, "scan", all, [&](const auto& from, const auto& to, const auto& segments) {
-            gpu::scan_segments<Kind, Acc>(target, from, segments.count * segments.length, segments, to, op, init);
-        });
+        constexpr auto call = "scan";
+        const gpu::current_device current(target.device());
+        const bool side_by_side = gpu::lie_side_by_side(all);
+        const gpu::line_kernels kernels = gpu::kernels_for(all, side_by_side);
+        if (kernels == gpu::line_kernels::segments) {
+            gpu::with_lines(target, call, all, [&](const auto& from, const auto& to, const auto& segments) {
+                gpu::scan_segments<Kind, Acc>(target, from, segments.count * segments.length, segments, to, op, init);
+            });
+            return;
+        }
+        gpu::check_lines(target, call, all);
+        const gpu::scan_start<Acc> start = gpu::start_of_scan(op, init);
+        if (kernels == gpu::line_kernels::tiles)
+            gpu::scan_tiled<Kind>(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, start);
+        else if (kernels == gpu::line_kernels::walks)
+            gpu::scan_walked<Kind>(target, call, all, op, start);
+        else
+            gpu::scan_columns<Kind>(target, call, all, op, start);
     }
 };
 

@@ -13,6 +13,7 @@
 #include <upsweep/gpu/primitive/divider.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/shapes/few.cuh>
+#include <upsweep/gpu/shapes/line_places.cuh>
 #include <upsweep/gpu/shapes/piece_states.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
@@ -30,35 +31,6 @@
 // Tiles are aligned blocks of their lines. What lies before a tile is read from a tree of tile states, as piece_states.cuh has it, but
 // by all warps of the block for all of its lines at once.
 namespace upsweep::gpu {
-
-// The lines of a view, side by side: where each of them begins, and how far apart its elements are.
-template <class T, std::size_t Rank>
-struct line_places {
-    T* data;
-    std::int64_t stride; // along the axis
-    std::int64_t strides[Rank - 1];
-    divider extents[Rank - 1];
-
-    explicit line_places(const view<T, Rank>& lines) : data(lines.data()), stride(lines.stride(0))
-    {
-        for (std::size_t k = 1; k < Rank; ++k) {
-            strides[k - 1] = lines.stride(k);
-            extents[k - 1] = divider(lines.extent(k));
-        }
-    }
-
-    __device__ T* first_of(std::uint64_t line) const
-    {
-        std::int64_t offset = 0;
-#pragma unroll
-        for (int k = static_cast<int>(Rank) - 2; k >= 0; --k) {
-            const std::uint64_t rest = extents[k].quotient(line);
-            offset += static_cast<std::int64_t>(line - rest * extents[k].divisor) * strides[k];
-            line = rest;
-        }
-        return data + offset;
-    }
-};
 
 // What a block has at once. Rows and Lines are those of a thread.
 template <int Rows, int Lines, int Blocks>
@@ -569,20 +541,12 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     tickets.for_each([&](std::uint64_t task) { self.template scan<Kind>(task, start); });
 }
 
-// Calls f with the shape for lines of this length: a thread has few rows of many lines where lines are short.
-template <class T, class F>
-void with_column_shape(std::uint64_t length, F f)
-{
-    constexpr int values = sizeof(T) <= 4 ? 64 : sizeof(T) <= 8 ? 32 : sizeof(T) <= 16 ? 16 : 4;
-    constexpr int some_rows = values / 4;
-    constexpr int least_rows = some_rows < 4 ? some_rows : 4;
-    if (length <= least_rows)
-        f(column_shape<least_rows, 4, 4>{});
-    else if (length <= some_rows)
-        f(column_shape<some_rows, 4, 3>{});
-    else
-        f(column_shape<values, 1, 3>{});
-}
+template <class T>
+using shape_of_columns = column_shape<(sizeof(T) <= 4    ? 64
+                                       : sizeof(T) <= 8  ? 32
+                                       : sizeof(T) <= 16 ? 16
+                                                         : 4),
+                                      1, 3>;
 
 template <class Shape>
 column_cuts cut_columns(std::uint64_t length, std::uint64_t count)
@@ -615,6 +579,23 @@ void launch_columns(const cuda& target, std::string_view call, const detail::lin
     const std::uint64_t tasks = cuts.line_groups * cuts.tiles;
     launch(target, call, Kernel, static_cast<unsigned>(tasks < blocks ? tasks : blocks), Shape::threads, shared_bytes,
            of, arguments...);
+}
+
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+void reduce_columns(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
+                    const Op& op, const Finish& finish)
+{
+    using shape = shape_of_columns<T>;
+    launch_columns<reduce_columns_kernel<shape, Acc, T, Out, Rank, Op, Finish>, shape, Acc, Op>(target, call, all, op,
+                                                                                                finish);
+}
+template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+void scan_columns(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, const Op& op,
+                  const scan_start<Acc>& start)
+{
+    using shape = shape_of_columns<T>;
+    launch_columns<scan_columns_kernel<shape, Kind, Acc, T, Out, Rank, Op>, shape, Acc, Op>(target, call, all, op,
+                                                                                            start);
 }
 
 } // namespace upsweep::gpu

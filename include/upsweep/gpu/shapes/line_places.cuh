@@ -1,0 +1,72 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <upsweep/gpu/fold/vector_fold.cuh>
+#include <upsweep/gpu/primitive/divider.cuh>
+#include <upsweep/op.hpp>
+#include <upsweep/view.hpp>
+
+// Where lines of a view lie, and what kernels that fold along an axis make of a fold.
+namespace upsweep::gpu {
+
+// The lines of a view: where each of them begins, and how far apart its elements are.
+template <class T, std::size_t Rank>
+struct line_places {
+    T* data;
+    std::int64_t stride; // along the axis
+    std::int64_t strides[Rank - 1];
+    divider extents[Rank - 1];
+    bool in_one_dimension = true; // whether all lines are of the last dimension, which needs no division
+
+    explicit line_places(const view<T, Rank>& lines) : data(lines.data()), stride(lines.stride(0))
+    {
+        for (std::size_t k = 1; k < Rank; ++k) {
+            strides[k - 1] = lines.stride(k);
+            extents[k - 1] = divider(lines.extent(k));
+            in_one_dimension = in_one_dimension && (k + 1 == Rank || lines.extent(k) == 1);
+        }
+    }
+
+    __device__ T* first_of(std::uint64_t line) const
+    {
+        if (in_one_dimension)
+            return data + static_cast<std::int64_t>(line) * strides[Rank - 2];
+        std::int64_t offset = 0;
+#pragma unroll
+        for (int k = static_cast<int>(Rank) - 2; k >= 0; --k) {
+            const std::uint64_t rest = extents[k].quotient(line);
+            offset += static_cast<std::int64_t>(line - rest * extents[k].divisor) * strides[k];
+            line = rest;
+        }
+        return data + offset;
+    }
+};
+
+template <class T, class Out, std::size_t Rank>
+struct lines_on_device {
+    line_places<const T, Rank> in;
+    line_places<Out, Rank> out;
+    std::uint64_t length; // of a line
+    std::uint64_t count;  // of lines
+};
+
+// The result that goes with the fold of the elements before one: an inclusive scan has it at the element before, whose fold it is up
+// to its end. So no kernel needs the fold behind the last of its elements but that of a whole line.
+template <scan_kind Kind, class Out, class Op, class Acc>
+__device__ Out result_of_fold(const Acc& fold, bool is_first, const scan_start<Acc>& start, const Op& op)
+{
+    if constexpr (Kind == scan_kind::exclusive) {
+        if (is_first)
+            return as_result<Out, Op>(start.first);
+        if (start.has_init)
+            return as_result<Out, Op>(op(start.first, fold));
+    }
+    return as_result<Out, Op>(fold);
+}
+template <scan_kind Kind>
+inline constexpr int rows_ahead = Kind == scan_kind::inclusive ? 1 : 0; // of the element to which a result belongs
+
+} // namespace upsweep::gpu
