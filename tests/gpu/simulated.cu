@@ -95,12 +95,8 @@ void scan_large_tiles_between(std::size_t offset_in, std::size_t offset_out, boo
 TEST(simulated, scan_of_many_large_tiles_from_and_to_any_element)
 {
     scan_large_tiles_between<std::int32_t>(1, 0);
-    scan_large_tiles_between<std::int32_t>(0, 31);
-    scan_large_tiles_between<std::int32_t>(4, 4, true);
-    scan_large_tiles_between<double>(1, 2);
-    scan_large_tiles_between<double>(3, 3, true);
+    scan_large_tiles_between<double>(0, 3);
     scan_large_tiles_between<up::f16>(7, 1);
-    scan_large_tiles_between<std::int8_t>(1, 15);
     scan_large_tiles_between<std::int8_t>(13, 13, true);
 }
 
