@@ -20,6 +20,10 @@ ROWS = (
     ("max f32", lambda a: us.max(a.f), lambda a: np.max(a.f)),
     ("mean f32", lambda a: us.mean(a.f), lambda a: np.mean(a.f)),
     ("any f32", lambda a: us.any(a.f), lambda a: np.any(a.f)),
+    ("any bool, none", lambda a: us.any(a.none), lambda a: np.any(a.none)),
+    ("sum bool", lambda a: us.sum(a.mask), lambda a: np.sum(a.mask)),
+    ("argmax f32", lambda a: us.argmax(a.f), lambda a: np.argmax(a.f)),
+    ("select f32", lambda a: us.select(a.f, a.mask), lambda a: a.f[a.mask]),
     ("sum f32, axis 0", lambda a: us.sum(a.rows, axis=0), lambda a: np.sum(a.rows, axis=0)),
     ("sum f32, axis 1", lambda a: us.sum(a.rows, axis=1), lambda a: np.sum(a.rows, axis=1)),
     ("cumulative_sum f32", lambda a: us.cumulative_sum(a.f), lambda a: np.cumsum(a.f)),
@@ -29,6 +33,7 @@ ROWS = (
     ("cummax f32", lambda a: us.cummax(a.f), lambda a: np.maximum.accumulate(a.f)),
     ("histogram f32, 10 bins", lambda a: us.histogram(a.f), lambda a: np.histogram(a.f)),
     ("histogram f32, 256 bins in (0, 1)", lambda a: us.histogram(a.f, 256, (0, 1)), lambda a: np.histogram(a.f, 256, (0, 1))),
+    ("histogramdd f32, 64 x 64 bins", lambda a: us.histogramdd([a.half, a.other], 64), lambda a: np.histogramdd([a.half, a.other], 64)),
     ("bincount i32", lambda a: us.bincount(a.i), lambda a: np.bincount(a.i)),
 )
 
@@ -43,6 +48,9 @@ class Arrays:
         self.l = self.i.astype(np.int64)
         self.rows = self.f[:n // columns * columns].reshape(-1, columns)
         self.out = np.empty_like(self.f)
+        self.mask = self.f < 0.5
+        self.none = np.zeros(n, bool)
+        self.half, self.other = self.f[:n // 2], self.f[n // 2:]
 
 
 def seconds(call, arrays, repeats):

@@ -4,6 +4,7 @@
 // them.
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -60,6 +61,10 @@ void count_points(upsweep_context* context, std::span<const upsweep_array> in, c
         product =
             product > to.count / each ? to.count + 1 : product * each; // one more than there are, where it is too large
     }
+    constexpr std::uint64_t most = std::numeric_limits<detail::bin_index>::max() - detail::out_of_range_bins;
+    if (to.count > most)
+        throw error(error_kind::invalid_argument, call, std::to_string(to.count) + " bins are more than 2^32 - 4",
+                    "ask for fewer bins in a dimension");
     if (product != to.count)
         throw error(error_kind::invalid_argument, call,
                     "there are " + std::to_string(to.count) +
