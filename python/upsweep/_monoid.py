@@ -95,8 +95,7 @@ class monoid:
             lines = lines if lines.ndim <= _RANK else lines.reshape(-1, lines.shape[-1])
             to = results.reshape(lines.shape[:-1])
             neutral = np.asarray(self.identity, array.dtype)
-            _call(_compiled("reduce", self.body, array.dtype), _described(lines), _described(to[..., None]), _RANK - 1,
-                  neutral.ctypes.data)
+            _call(_compiled("reduce", self.body, array.dtype), _described(lines), _described(to[..., None]), neutral)
         if keepdims:
             results = results.reshape([1 if k in axes else extent for k, extent in enumerate(array.shape)])
         if out is not None:
@@ -123,8 +122,8 @@ class monoid:
             first = None if initial is None else np.asarray(initial, array.dtype)
             if first is not None and first.ndim:
                 raise ValueError("scan: initial is an array; pass one number")
-            _call(_compiled("scan", self.body, array.dtype), _described(lines), _described(to), _RANK - 1, neutral.ctypes.data,
-                  None if first is None else first.ctypes.data, exclusive)
+            _call(_compiled("scan", self.body, array.dtype), _described(lines), _described(to), neutral,
+                  ctypes.c_void_p(None if first is None else first.ctypes.data), ctypes.c_bool(exclusive))
         if out is not None:
             return _written("scan", results, out)
         return results if export is None else export(results)
@@ -156,11 +155,11 @@ def _described(x: np.ndarray) -> _Array:
                   (ctypes.c_int64 * _RANK)(*[1] * before, *strides))
 
 
-def _call(function: Any, lines: _Array, to: _Array, *arguments: Any) -> None:
+def _call(function: Any, lines: _Array, to: _Array, identity: np.ndarray, *options: Any) -> None:
+    """Along the last axis."""
     message = ctypes.create_string_buffer(_MESSAGE_BYTES)
-    arguments = tuple(ctypes.c_bool(one) if isinstance(one, bool) else ctypes.c_int64(one) if one == _RANK - 1 else
-                      ctypes.c_void_p(one) for one in arguments)
-    if function(ctypes.byref(lines), ctypes.byref(to), *arguments, message) != 0:
+    if function(ctypes.byref(lines), ctypes.byref(to), ctypes.c_int64(_RANK - 1), ctypes.c_void_p(identity.ctypes.data), *options,
+                message) != 0:
         raise ValueError(message.value.decode(errors="replace"))
 
 
