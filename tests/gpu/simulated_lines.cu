@@ -62,6 +62,25 @@ struct cut_elements {
         up::segmented_reduce(up::cuda{}, in.const_span(), cuts.const_span(), out.span(), up::plus{});
         EXPECT_TRUE(bits_equal(out.to_host(), folds));
     }
+    // From elements at the beginning of a vector to results that do not begin there, nor touch what lies around them.
+    void expect_scans_elsewhere() const
+    {
+        const target_array<up::cuda, float> in(values.span());
+        const target_array<up::cuda, std::int32_t> cuts{std::span<const std::int32_t>(offsets)};
+        for (const std::size_t shift : {1, 2, 3}) {
+            target_array<up::cuda, float> out(values.size() + 4);
+            const host_array<float> before = out.to_host();
+            up::segmented_inclusive_scan(up::cuda{}, in.const_span(), cuts.const_span(),
+                                         out.span().subspan(shift, values.size()), up::plus{});
+            const host_array<float> got = out.to_host();
+            EXPECT_TRUE(bits_equal(host_array<float>(got.span().subspan(shift, values.size())), scans)) << shift;
+            for (std::size_t i = 0; i < got.size(); ++i) {
+                if (i < shift || i >= shift + values.size()) {
+                    EXPECT_TRUE(same_bits(got[i], before[i])) << i;
+                }
+            }
+        }
+    }
     void expect_scans() const
     {
         const target_array<up::cuda, std::int32_t> cuts{std::span<const std::int32_t>(offsets)};
@@ -79,6 +98,11 @@ TEST(simulated_lines, segments_under_40_schedules)
     const cut_elements cut(some_lengths);
     under_schedules(schedules(40), [&] { cut.expect_folds(); });
     under_schedules(schedules(40), [&] { cut.expect_scans(); });
+}
+TEST(simulated_lines, segments_whose_results_are_not_aligned)
+{
+    const cut_elements cut(some_lengths);
+    under_schedules(schedules(0), [&] { cut.expect_scans_elsewhere(); });
 }
 TEST(simulated_lines, segments_with_each_block_stalled_and_each_block_first)
 {

@@ -88,7 +88,7 @@ private:
 
 // Where a window begins within a vector of an array in memory, so that whole vectors can be copied.
 template <class T>
-__device__ int place_in_vector(const T* first)
+__device__ int place_in_vector(T* first)
 {
     constexpr int vector = vector_elements<sizeof(T)>;
     if constexpr (vector > 1)
