@@ -18,6 +18,7 @@ void measure_scan_axes_of_integers(session& run);
 void measure_scan_axes_of_floats(session& run);
 void measure_scan_axes_of_half_floats(session& run);
 void measure_lines(session& run);
+void measure_selections(session& run);
 void measure_histograms_of_integers(session& run);
 void measure_histograms_of_wide_integers(session& run);
 void measure_histograms_of_floats(session& run);

@@ -45,6 +45,7 @@ bool run(bench::settings chosen, std::FILE* rows)
     bench::measure_scan_axes_of_floats(session);
     bench::measure_scan_axes_of_half_floats(session);
     bench::measure_lines(session);
+    bench::measure_selections(session);
     bench::measure_histograms_of_integers(session);
     bench::measure_histograms_of_wide_integers(session);
     bench::measure_histograms_of_floats(session);
@@ -75,7 +76,7 @@ int main(int argc, char** argv)
     app.add_option("--algorithms", chosen.algorithms,
                    "reduce,scan,lines,segments,keys,histogram; the first two where none is given")
         ->delimiter(',')
-        ->check(CLI::IsMember({"reduce", "scan", "lines", "segments", "keys", "histogram"}));
+        ->check(CLI::IsMember({"reduce", "scan", "lines", "segments", "keys", "selections", "histogram"}));
     app.add_option("--kinds", chosen.kinds,
                    "even,integer,edges,weights,joint,rows,channels,pitched: which histograms; all where none is given")
         ->delimiter(',')

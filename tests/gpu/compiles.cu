@@ -53,3 +53,21 @@ void fold_lines(const up::cuda& gpu, up::view<const float, 2> image, up::view<do
     up::run_length_encode(gpu, keys, values, lengths, runs);
     up::run_length_decode(gpu, keys, keys, values);
 }
+
+struct is_positive {
+    UPSWEEP_HOST_DEVICE bool operator()(float x) const { return x > 0; }
+};
+
+void select_and_ask(const up::cuda& gpu, std::span<const float> in, std::span<const std::uint8_t> flags,
+                    std::span<float> out, std::size_t* found, up::view<const double, 2> image,
+                    up::view<double, 2> results, up::view<const std::int32_t, 2> boxes)
+{
+    up::select(gpu, in, is_positive{}, out, found);
+    up::partition(gpu, in, flags, out, found);
+    up::adjacent_difference(gpu, in, out);
+    up::linear_recurrence(gpu, image, image, results, up::axis{1}, up::backward);
+    up::argmin(gpu, in, found);
+    up::argmax(gpu, image, up::axis{0}, up::view<std::size_t, 1>(found, {image.extent(1)}));
+    up::rectangle_mean(gpu, image, boxes, out);
+    up::window_mean(gpu, image, 2, 3, results);
+}

@@ -40,7 +40,7 @@ __device__ order_key_t<T> order_key(const T& element)
 {
     using key = order_key_t<T>;
     constexpr key highest = key{1} << (8 * sizeof(key) - 1);
-    key ascending;
+    key ascending = 0;
     if constexpr (sub_word_float<T>) {
         return order_key<Op>(static_cast<float>(element));
     } else if constexpr (std::floating_point<T>) {

@@ -84,6 +84,7 @@ struct maps_in_window {
 template <class Acc, class A, class B, class Out, class H, std::size_t Rank>
 struct forward_recurrence {
     using accumulator = Acc;
+    static constexpr int blocks = 4; // of a multiprocessor
     several_lines<4, Rank> lines;
     const A* a;
     const B* b;
@@ -136,6 +137,7 @@ struct forward_recurrence {
 template <class Acc, class A, class H, class G, class DA, class DB, class H0, class DH, std::size_t Rank>
 struct gradient_recurrence {
     using accumulator = Acc;
+    static constexpr int blocks = 3; // of a multiprocessor
     several_lines<7, Rank> lines;
     const A* a;
     const H* h;
@@ -414,7 +416,7 @@ private:
 };
 
 template <class Recurrence>
-__global__ void __launch_bounds__(recurrence_warps* lanes, 4)
+__global__ void __launch_bounds__(recurrence_warps* lanes, Recurrence::blocks)
     recurrence_pieces_kernel(const __grid_constant__ Recurrence of, divider pieces, bool has_whole_lines,
                              piece_slots slots, tile_state_memory memory)
 {
