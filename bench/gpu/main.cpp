@@ -74,7 +74,7 @@ int main(int argc, char** argv)
         ->delimiter(',')
         ->check(CLI::IsMember(all_types));
     app.add_option("--algorithms", chosen.algorithms,
-                   "reduce,scan,lines,segments,keys,histogram; the first two where none is given")
+                   "reduce,scan,lines,segments,keys,selections,histogram; the first two where none is given")
         ->delimiter(',')
         ->check(CLI::IsMember({"reduce", "scan", "lines", "segments", "keys", "selections", "histogram"}));
     app.add_option("--kinds", chosen.kinds,
