@@ -15,7 +15,7 @@ namespace upsweep::gpu {
 template <int Arrays, std::size_t Rank>
 struct several_lines {
     std::uint64_t length;
-    std::uint64_t count;
+    std::uint64_t count = 1;
     std::int64_t along[Arrays];
     std::int64_t strides[Rank][Arrays]; // of all dimensions but the axis, which has one index alone
     divider extents[Rank];
@@ -23,7 +23,7 @@ struct several_lines {
     // Neighbouring lines are those that lie closest together in the array number `nearest`.
     several_lines(std::array<std::size_t, Rank> of, std::array<std::array<std::ptrdiff_t, Arrays>, Rank> steps,
                   std::size_t axis, int nearest)
-        : length(of[axis]), count(1)
+        : length(of[axis])
     {
         for (int n = 0; n < Arrays; ++n)
             along[n] = steps[axis][n];
