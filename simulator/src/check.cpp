@@ -440,21 +440,30 @@ private:
     void forget_ordered(reader_list& list)
     {
         const auto own_warp = thread_ - (who_.index - who_.of->first);
-        list.count = 0;
+        const auto& acquired = who_.order().acquired;
+        const instant since = make_instant(grid_.launch_number_, block_.epoch, 0);
+        const bool others_stay = list.is_known_full(block_.linear, since, acquired);
         std::erase_if(list.groups, [&](reader_group& group) {
-            const auto some = static_cast<std::uint32_t>(std::countr_zero(group.lanes));
-            if (!who_.order().acquired && group.first != own_warp) { // threads of another warp are alike
-                if (ordered(group.of(some)))
-                    return true;
+            if (others_stay && group.first != own_warp)
+                return false;
+            std::uint32_t forgotten = 0;
+            if (!acquired && group.first != own_warp) { // threads of another warp are alike
+                if (ordered(group.of(static_cast<std::uint32_t>(std::countr_zero(group.lanes)))))
+                    forgotten = group.lanes;
             } else {
                 each_lane(group.lanes, [&](std::uint32_t i) {
                     if (ordered(group.of(i)))
-                        group.lanes &= ~(1u << i);
+                        forgotten |= 1u << i;
                 });
             }
-            list.count += static_cast<std::uint32_t>(std::popcount(group.lanes));
+            if (forgotten == 0)
+                return false;
+            list.count -= static_cast<std::uint32_t>(std::popcount(forgotten));
+            group.lanes &= ~forgotten;
             return group.lanes == 0;
         });
+        if (list.count == reader_list::most)
+            list.know_full(block_.linear, since, acquired);
     }
 
     engine& grid_;

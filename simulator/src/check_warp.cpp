@@ -138,14 +138,12 @@ private:
     {
         if (learnt_)
             return false;
-        const bool is_known =
-            list.full_since == since_ && list.full_for_block == static_cast<std::uint32_t>(warp_.of->linear);
+        const bool is_known = list.is_known_full(warp_.of->linear, since_, nullptr);
         for (const auto& group : list.groups)
             if (group.first - first_ < warp_.lanes ||
                 (!is_known && ((group.flags & stamp_copy) != 0 || earlier(group, group.first))))
                 return false;
-        list.full_since = since_;
-        list.full_for_block = static_cast<std::uint32_t>(warp_.of->linear);
+        list.know_full(warp_.of->linear, since_, nullptr);
         return true;
     }
 

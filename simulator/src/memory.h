@@ -45,9 +45,11 @@ struct reader_group {
 struct reader_list {
     static constexpr std::uint32_t most = 256, rarely_looked_through = 64;
     std::uint32_t count = 0;
-    // A full list was last looked through for this block in this epoch, and nothing could be forgotten.
+    // A full list was last looked through for this block in this epoch, by threads that had acquired this, and nobody could be
+    // forgotten but threads of their own warps.
     std::uint32_t full_for_block = 0;
     instant full_since = 0;
+    known full_for_acquired;
     std::vector<reader_group> groups;
 
     void append(const reader_group& group, std::uint32_t lanes)
@@ -76,6 +78,18 @@ struct reader_list {
         count = 0;
         full_since = 0;
         groups.clear();
+    }
+
+    bool is_known_full(std::uint64_t block, instant since, const known& acquired) const
+    {
+        return full_since == since && full_for_block == static_cast<std::uint32_t>(block) &&
+               full_for_acquired == acquired;
+    }
+    void know_full(std::uint64_t block, instant since, const known& acquired)
+    {
+        full_for_block = static_cast<std::uint32_t>(block);
+        full_since = since;
+        full_for_acquired = acquired;
     }
 };
 

@@ -7,9 +7,13 @@
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "debug_info.h"
 
@@ -47,6 +51,51 @@ private:
     }
     Dwfl* session_;
 };
+
+struct function_symbol {
+    Dwarf_Addr begin = 0, end = 0;
+    const char* name = nullptr;
+    bool is_global = false;
+};
+
+// The functions of a module, by their addresses. libdw looks through all symbols for each address that it is asked about.
+class function_table {
+public:
+    explicit function_table(Dwfl_Module* module)
+    {
+        const int count = dwfl_module_getsymtab(module);
+        for (int i = 1; i < count; ++i) {
+            GElf_Sym symbol;
+            GElf_Addr address = 0;
+            const char* name = dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
+            if (name != nullptr && GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
+                functions_.push_back(
+                    {address, address + symbol.st_size, name, GELF_ST_BIND(symbol.st_info) == STB_GLOBAL});
+        }
+        // Of several names of one function the last one is found: a global one, if there is one.
+        std::ranges::stable_sort(functions_, {}, [](const auto& f) { return std::pair(f.begin, f.is_global); });
+    }
+    // The one in which the address lies. Its name is null if there is none.
+    function_symbol at(Dwarf_Addr address) const
+    {
+        const auto next = std::ranges::upper_bound(functions_, address, {}, &function_symbol::begin);
+        if (next == functions_.begin() || address >= std::prev(next)->end)
+            return {};
+        return *std::prev(next);
+    }
+
+private:
+    std::vector<function_symbol> functions_;
+};
+
+function_symbol function_at(Dwfl_Module* module, Dwarf_Addr address)
+{
+    static auto& tables = *new std::unordered_map<Dwfl_Module*, function_table>;
+    auto found = tables.find(module);
+    if (found == tables.end())
+        found = tables.emplace(module, function_table(module)).first;
+    return found->second.at(address);
+}
 
 // A report may be made while the program exits, so that nothing of this is ever destroyed.
 source_map& map()
@@ -164,7 +213,7 @@ location resolve(std::uintptr_t return_address)
     Dwfl_Module* module = map().module_of(address);
     if (module == nullptr)
         return found;
-    found.function = without_signature(debug_info::demangled(dwfl_module_addrname(module, address)));
+    found.function = without_signature(debug_info::demangled(function_at(module, address).name));
     int line = 0, column = 0;
     if (Dwfl_Line* source = dwfl_module_getsrc(module, address))
         if (const char* file = dwfl_lineinfo(source, nullptr, &line, &column, nullptr, nullptr))
@@ -210,13 +259,21 @@ bool debug_info_is_at_rest()
     return lock.owns_lock();
 }
 
-std::string function_name(const void* entry)
+const std::string& function_name(const void* entry)
 {
+    static auto& known = *new std::unordered_map<const void*, std::string>; // each launch asks for its kernel's
     std::lock_guard lock(debug_info::guard());
-    const auto address = reinterpret_cast<Dwarf_Addr>(entry);
-    Dwfl_Module* module = map().module_of(address);
-    return module == nullptr ? "kernel"
-                             : without_signature(debug_info::demangled(dwfl_module_addrname(module, address)));
+    auto found = known.find(entry);
+    if (found == known.end()) {
+        const auto address = reinterpret_cast<Dwarf_Addr>(entry);
+        Dwfl_Module* module = map().module_of(address);
+        found = known
+                    .emplace(entry, module == nullptr
+                                        ? "kernel"
+                                        : without_signature(debug_info::demangled(function_at(module, address).name)))
+                    .first;
+    }
+    return found->second;
 }
 
 std::vector<call_level> call_levels(std::uintptr_t return_address)
@@ -244,12 +301,8 @@ std::vector<call_level> call_levels(std::uintptr_t return_address)
 std::uintptr_t start_of_function(std::uintptr_t pc)
 {
     std::lock_guard lock(debug_info::guard());
-    GElf_Off offset = 0;
-    GElf_Sym symbol;
     Dwfl_Module* module = map().module_of(pc);
-    const bool found =
-        module != nullptr && dwfl_module_addrinfo(module, pc, &offset, &symbol, nullptr, nullptr, nullptr) != nullptr;
-    return found ? pc - offset : 0;
+    return module == nullptr ? 0 : function_at(module, pc).begin;
 }
 
 } // namespace upsweep::simulator

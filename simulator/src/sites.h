@@ -14,7 +14,7 @@ namespace upsweep::simulator {
 
 // The position of an instruction in the source: the innermost one that is not in a header of the simulator.
 const location& locate(std::uintptr_t return_address);
-std::string function_name(const void* entry);
+const std::string& function_name(const void* entry);
 bool debug_info_is_at_rest(); // whether no thread is reading it
 
 struct allocation;
