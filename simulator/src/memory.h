@@ -77,6 +77,7 @@ struct reader_list {
     {
         count = 0;
         full_since = 0;
+        full_for_acquired = nullptr;
         groups.clear();
     }
 

@@ -52,50 +52,40 @@ private:
     Dwfl* session_;
 };
 
-struct function_symbol {
-    Dwarf_Addr begin = 0, end = 0;
-    const char* name = nullptr;
-    bool is_global = false;
-};
-
-// The functions of a module, by their addresses. libdw looks through all symbols for each address that it is asked about.
-class function_table {
+// The functions and variables of a module, by their addresses. libdw looks through all symbols for each address that it is
+// asked about.
+class symbol_table {
 public:
-    explicit function_table(Dwfl_Module* module)
+    explicit symbol_table(Dwfl_Module* module)
     {
         const int count = dwfl_module_getsymtab(module);
         for (int i = 1; i < count; ++i) {
             GElf_Sym symbol;
             GElf_Addr address = 0;
             const char* name = dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
-            if (name != nullptr && GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
-                functions_.push_back(
-                    {address, address + symbol.st_size, name, GELF_ST_BIND(symbol.st_info) == STB_GLOBAL});
+            const auto type = GELF_ST_TYPE(symbol.st_info);
+            if (name != nullptr && (type == STT_FUNC || type == STT_OBJECT) && symbol.st_shndx != SHN_UNDEF)
+                entries_.push_back({{name, address}, symbol.st_size, GELF_ST_BIND(symbol.st_info) == STB_GLOBAL});
         }
-        // Of several names of one function the last one is found: a global one, if there is one.
-        std::ranges::stable_sort(functions_, {}, [](const auto& f) { return std::pair(f.begin, f.is_global); });
+        // Of several names of one place the last one is found: a global one, if there is one.
+        std::ranges::stable_sort(entries_, {}, [](const entry& e) { return std::pair(e.found.begin, e.is_global); });
     }
-    // The one in which the address lies. Its name is null if there is none.
-    function_symbol at(Dwarf_Addr address) const
+    debug_info::symbol at(std::uintptr_t address) const
     {
-        const auto next = std::ranges::upper_bound(functions_, address, {}, &function_symbol::begin);
-        if (next == functions_.begin() || address >= std::prev(next)->end)
+        const auto next = std::ranges::upper_bound(entries_, address, {}, [](const entry& e) { return e.found.begin; });
+        if (next == entries_.begin() || address - std::prev(next)->found.begin >= std::prev(next)->size)
             return {};
-        return *std::prev(next);
+        return std::prev(next)->found;
     }
 
 private:
-    std::vector<function_symbol> functions_;
+    struct entry {
+        debug_info::symbol found;
+        std::size_t size;
+        bool is_global;
+    };
+    std::vector<entry> entries_;
 };
-
-function_symbol function_at(Dwfl_Module* module, Dwarf_Addr address)
-{
-    static auto& tables = *new std::unordered_map<Dwfl_Module*, function_table>;
-    auto found = tables.find(module);
-    if (found == tables.end())
-        found = tables.emplace(module, function_table(module)).first;
-    return found->second.at(address);
-}
 
 // A report may be made while the program exits, so that nothing of this is ever destroyed.
 source_map& map()
@@ -115,6 +105,18 @@ std::mutex& guard()
 }
 
 Dwfl_Module* module_of(std::uintptr_t address) { return map().module_of(address); }
+
+symbol symbol_at(std::uintptr_t address)
+{
+    static auto& tables = *new std::unordered_map<Dwfl_Module*, symbol_table>;
+    Dwfl_Module* module = module_of(address);
+    if (module == nullptr)
+        return {};
+    auto found = tables.find(module);
+    if (found == tables.end())
+        found = tables.emplace(module, symbol_table(module)).first;
+    return found->second.at(address);
+}
 
 std::string demangled(const char* name)
 {
@@ -206,6 +208,11 @@ location call_of(Dwarf_Die& unit, Dwarf_Die& inlined)
     return where;
 }
 
+std::string name_of_function(std::uintptr_t address)
+{
+    return without_signature(debug_info::demangled(debug_info::symbol_at(address).name));
+}
+
 location resolve(std::uintptr_t return_address)
 {
     location found;
@@ -213,7 +220,7 @@ location resolve(std::uintptr_t return_address)
     Dwfl_Module* module = map().module_of(address);
     if (module == nullptr)
         return found;
-    found.function = without_signature(debug_info::demangled(function_at(module, address).name));
+    found.function = name_of_function(address);
     int line = 0, column = 0;
     if (Dwfl_Line* source = dwfl_module_getsrc(module, address))
         if (const char* file = dwfl_lineinfo(source, nullptr, &line, &column, nullptr, nullptr))
@@ -265,13 +272,9 @@ const std::string& function_name(const void* entry)
     std::lock_guard lock(debug_info::guard());
     auto found = known.find(entry);
     if (found == known.end()) {
-        const auto address = reinterpret_cast<Dwarf_Addr>(entry);
-        Dwfl_Module* module = map().module_of(address);
-        found = known
-                    .emplace(entry, module == nullptr
-                                        ? "kernel"
-                                        : without_signature(debug_info::demangled(function_at(module, address).name)))
-                    .first;
+        const auto address = reinterpret_cast<std::uintptr_t>(entry);
+        const bool has_module = map().module_of(address) != nullptr;
+        found = known.emplace(entry, has_module ? name_of_function(address) : "kernel").first;
     }
     return found->second;
 }
@@ -301,8 +304,7 @@ std::vector<call_level> call_levels(std::uintptr_t return_address)
 std::uintptr_t start_of_function(std::uintptr_t pc)
 {
     std::lock_guard lock(debug_info::guard());
-    Dwfl_Module* module = map().module_of(pc);
-    return module == nullptr ? 0 : function_at(module, pc).begin;
+    return debug_info::symbol_at(pc).begin;
 }
 
 } // namespace upsweep::simulator

@@ -345,18 +345,6 @@ variable_name element_at(const std::string& base, std::optional<Dwarf_Die> decla
     return named;
 }
 
-// The symbol at an address, and the offset of the address in it.
-std::pair<std::string, std::size_t> symbol_at(std::uintptr_t address)
-{
-    Dwfl_Module* module = debug_info::module_of(address);
-    GElf_Off offset = 0;
-    GElf_Sym symbol;
-    const char* name = module == nullptr
-                           ? nullptr
-                           : dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
-    return name == nullptr ? std::pair<std::string, std::size_t>{} : std::pair<std::string, std::size_t>{name, offset};
-}
-
 // The declaration is sought once for each symbol, because it means reading much of the debug information.
 const std::pair<std::string, std::optional<Dwarf_Die>>& declaration_at(std::uintptr_t address,
                                                                        const std::string& symbol)
@@ -378,9 +366,11 @@ variable_name static_variable(const void* place, std::size_t offset, std::uintpt
 {
     std::lock_guard lock(debug_info::guard());
     const auto address = reinterpret_cast<std::uintptr_t>(place);
-    const auto [symbol, inside] = symbol_at(address);
-    if (symbol.empty())
+    const auto found = debug_info::symbol_at(address);
+    if (found.name == nullptr)
         return {};
+    const std::string symbol = found.name;
+    const std::size_t inside = address - found.begin;
     const symbol_name wanted = parsed(symbol);
     if (wanted.is_piece)
         return {wanted.variable, wanted.variable};
