@@ -26,16 +26,16 @@ std::string setting(const char* name, const char* otherwise)
     return value != nullptr ? value : otherwise;
 }
 
-// The time that is left of a launch is estimated from the blocks that are done.
+// The time that is left of a launch is estimated from the blocks that are done. A terminal has one line of it, which changes.
 void show(const sim::launch_progress& now)
 {
-    constexpr double silent_seconds = 1, between_lines = 10;
-    static double next_line = between_lines;
+    constexpr double silent_seconds = 1, first_line = 2, between_lines = 10;
+    static double next_line = first_line;
     if (now.seconds < silent_seconds || now.blocks_total == 0)
         return;
     const bool is_terminal = isatty(STDERR_FILENO) != 0;
     if (now.seconds < 2 * silent_seconds)
-        next_line = between_lines; // of a new launch
+        next_line = first_line; // of a new launch
     if (!is_terminal && now.seconds < next_line)
         return;
     next_line = now.seconds + between_lines;

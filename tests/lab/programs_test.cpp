@@ -240,7 +240,7 @@ TEST(programs, a_sample_of_the_blocks)
 
 TEST(programs, progress_is_told)
 {
-    const result r = shell("\"$LAB\" run --time 12 slow.cu");
+    const result r = shell("\"$LAB\" run --time 3 slow.cu");
     EXPECT_TRUE(has(r, " of 65536 blocks, ")) << r.text;
     EXPECT_TRUE(has(r, " s left")) << r.text;
 }
