@@ -25,6 +25,7 @@ struct choices {
     settings how;
     bool json = false;
     std::string what;
+    std::string input;                      // of a ladder
     std::vector<std::string> more;          // further sources of a program, and then its arguments
     std::vector<std::string> behind_dashes; // what follows --, which are arguments, too
     program::request program;
@@ -84,10 +85,25 @@ std::string names_of_ladders()
     return names;
 }
 
+// The settings for one of the ladders, which says what inputs there are.
+settings settings_for(const ladder& chosen, const choices& c)
+{
+    settings how = c.how;
+    try {
+        if (!c.input.empty())
+            how.what.input = chosen.input_named(c.input);
+    } catch (const std::invalid_argument& problem) {
+        throw CLI::ValidationError("--input", problem.what());
+    }
+    return how;
+}
+
 void list()
 {
     for (const auto& l : ladders()) {
         fmt::print("{}: {}\n", l.name, l.title);
+        for (const auto& i : l.inputs)
+            fmt::print("  --input {:<28} {}\n", i.name, i.idea);
         for (const auto& r : l.rungs)
             fmt::print("  {:<4} {:<31} {}\n", r.row, r.name, r.idea);
     }
@@ -101,16 +117,18 @@ void run(const choices& c)
     if (chosen == nullptr)
         throw CLI::ValidationError("LADDER", "there is no file and no ladder '" + c.what + "'; the ladders are " +
                                                  names_of_ladders());
+    const settings how = settings_for(*chosen, c);
     std::vector<measurement> rows;
     for (const auto& r : chosen->rungs)
-        rows.push_back(measure(r, c.how));
-    add_gpu_times(rows, gpu_program(), chosen->name, c.how.what);
+        rows.push_back(measure(r, how));
+    add_gpu_times(rows, gpu_program(), *chosen, how.what);
     const bool good = std::all_of(rows.begin(), rows.end(), [](const auto& m) { return m.as_expected(); });
     if (c.json) {
         fmt::print("{}\n", json_text(rows));
     } else {
-        fmt::print("{}: {} elements, blocks of {} threads, {}, {} schedule(s)\n\n{}\n{}", chosen->title, c.how.what.n,
-                   c.how.what.block, c.how.geometry, c.how.schedules, table_of(rows), findings_of(rows));
+        fmt::print("{}: {} elements{}, blocks of {} threads, {}, {} schedule(s)\n\n{}\n{}", chosen->title, how.what.n,
+                   chosen->inputs.empty() ? "" : " (" + chosen->inputs[how.what.input].name + ")", how.what.block,
+                   how.geometry, how.schedules, table_of(rows), findings_of(rows));
         if (chosen->name == "scan")
             fmt::print("{}", brent_table(*chosen));
     }
@@ -126,7 +144,7 @@ void explain_one(const choices& c)
     for (const auto& l : ladders())
         for (const auto& r : l.rungs)
             if (r.name == c.what || r.row == c.what) {
-                fmt::print("{}", explain(r, c.how, folder() / "kernels"));
+                fmt::print("{}", explain(r, settings_for(l, c), folder() / "kernels"));
                 return;
             }
     throw CLI::ValidationError("KERNEL", "there is no kernel '" + c.what + "'; `upsweep lab list` names them");
@@ -138,6 +156,7 @@ void add_settings(CLI::App& to, choices& c)
     to.add_option("--block", c.how.what.block, "threads in a block: a power of two, at least 64")
         ->check(CLI::IsMember({64u, 128u, 256u, 512u, 1024u}))
         ->capture_default_str();
+    to.add_option("--input", c.input, "of a ladder that has several, as `list` shows them; its first one if not given");
     to.add_option("--geometry", c.how.geometry, "the machine that is played")
         ->check(CLI::IsMember(upsweep::simulator::geometry::presets()))
         ->capture_default_str();

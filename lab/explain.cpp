@@ -68,9 +68,11 @@ std::string explain(const rung& which, const settings& how, const std::filesyste
         }
     out += table_of({m}) + "\n" + findings_of({m});
     if (which.trace)
-        out += data_flow(which, {16, which.row == "S1" || which.row == "R1" ? 16u
-                                     : which.row[0] == 'S'                  ? (which.row == "S3" ? 16u : 8u)
-                                                                            : 64u});
+        out += data_flow(which, {16,
+                                 which.row == "S1" || which.row == "R1" ? 16u
+                                 : which.row[0] == 'S'                  ? (which.row == "S3" ? 16u : 8u)
+                                                                        : 64u,
+                                 1, how.what.input});
     return out;
 }
 

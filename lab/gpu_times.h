@@ -12,7 +12,7 @@ namespace lab {
 std::filesystem::path gpu_program();
 
 // Adds the times to the rows of a ladder. Without that program, or without a GPU, it adds none.
-void add_gpu_times(std::vector<measurement>& rows, const std::filesystem::path& program, const std::string& ladder,
+void add_gpu_times(std::vector<measurement>& rows, const std::filesystem::path& program, const ladder& of,
                    const task& what);
 
 } // namespace lab

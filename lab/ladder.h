@@ -14,6 +14,7 @@ struct task {
     unsigned n = 4096;
     unsigned block = 256;
     unsigned repetitions = 1; // more than one where it is timed
+    unsigned input = 0;       // of those that the ladder has
 };
 
 // Applications of the operator and steps as functions of n, where the textbooks give them.
@@ -33,14 +34,26 @@ struct rung {
     std::string fault = {}; // of an exhibit: the finding that must be reported
 };
 
+// What the kernels of a ladder are given, where their costs depend on it.
+struct input {
+    std::string name, idea;
+};
+
 struct ladder {
     std::string name, title;
     std::vector<rung> rungs;
+    std::vector<input> inputs = {}; // none where one stands for all
+
+    // The number of a task's input. Throws std::invalid_argument that tells the names there are.
+    unsigned input_named(const std::string& name) const;
 };
 
 ladder reduce_ladder();
 ladder scan_ladder();
 ladder histogram_ladder();
+ladder segments_ladder();
+ladder keys_ladder();
+ladder image_ladder();
 ladder exhibits();
 const std::vector<ladder>& ladders();
 

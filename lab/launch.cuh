@@ -91,6 +91,15 @@ inline std::vector<int> small_numbers(unsigned n)
     return values;
 }
 
+// For the operator `composition`: slopes are odd, so that no map forgets what came before.
+inline std::vector<unsigned> affine_maps(unsigned n)
+{
+    std::vector<unsigned> values(n);
+    for (unsigned i = 0; i < n; ++i)
+        values[i] = scrambled(i) | 1;
+    return values;
+}
+
 inline unsigned blocks_for(std::size_t n, std::size_t block) { return static_cast<unsigned>((n + block - 1) / block); }
 
 // An operator that reports each of its applications to the simulator.

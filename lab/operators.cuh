@@ -28,4 +28,15 @@ LAB_OPERATOR(logical_and, a&& b, true)
 LAB_OPERATOR(logical_or, a || b, false)
 #undef LAB_OPERATOR
 
+// Affine maps x -> a x + b of 16-bit integers, a in the low half of a word and b in the high one, one after the other. This
+// is associative and does not commute: a fold is right only if its elements were taken in order.
+struct composition {
+    __host__ __device__ unsigned operator()(unsigned first, unsigned then) const
+    {
+        const unsigned a = then & 0xffffu, b = then >> 16;
+        return (a * (first & 0xffffu) & 0xffffu) | (a * (first >> 16) + b) << 16;
+    }
+    __host__ __device__ static unsigned identity() { return 1; }
+};
+
 } // namespace lab

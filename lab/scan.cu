@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "launch.cuh"
+#include "scan_levels.cuh"
 
 namespace lab {
 
@@ -78,19 +79,6 @@ std::vector<T> run_power_of_two(const std::vector<T>& values, const task&, Op op
     buffer<T> in(values), out(n);
     launch(scan_power_of_two<T, Op>, 1, n / 2, n * sizeof(T), in.data(), out.data(), op);
     return out.read();
-}
-
-// S6, level by level: the totals of the tiles are an array like the first one, and are scanned in the same way.
-template <class T, class Op>
-void scan_levels(const T* in, T* out, unsigned n, unsigned block, Op op)
-{
-    const unsigned tiles = blocks_for(n, block);
-    buffer<T> totals(tiles);
-    launch(scan_tiles<T, Op>, tiles, block, 0, in, out, totals.data(), n, op);
-    if (tiles == 1)
-        return;
-    scan_levels(totals.data(), totals.data(), tiles, block, op);
-    launch(scan_add_totals<T, Op>, tiles, block, 0, out, totals.data(), n, op);
 }
 
 template <class T, class Op>

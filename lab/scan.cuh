@@ -206,6 +206,22 @@ __device__ void publish(T* values, unsigned* tile_states, unsigned tile, T value
     atomicExch(&tile_states[tile], state);
 }
 
+// The fold of all tiles before `tile`, nearest first: totals, until one of them knows its whole prefix.
+template <class T, class Op>
+__device__ T look_back(const T* totals, const T* prefixes, unsigned* tile_states, unsigned tile, Op op)
+{
+    T prefix = op.identity();
+    for (unsigned other = tile; other > 0;) {
+        unsigned state = tile_empty;
+        while (state == tile_empty)
+            state = atomicAdd(&tile_states[other - 1], 0u);
+        __threadfence();
+        prefix = op(state == tile_prefix ? prefixes[other - 1] : totals[other - 1], prefix);
+        other = state == tile_prefix ? 0 : other - 1;
+    }
+    return prefix;
+}
+
 // S7. Decoupled look-back, in one pass. A block takes a ticket that says which tile is its own, so that it only ever waits
 // for tiles whose blocks already run. It publishes the total of its tile, looks back over its predecessors until one of
 // them knows its whole prefix, and publishes its own prefix. The tile states and the ticket start at zero.
@@ -224,15 +240,7 @@ __global__ void scan_look_back(const T* in, T* out, T* totals, T* prefixes, unsi
     if (threadIdx.x == 0) {
         if (tile > 0)
             publish(totals, tile_states, tile, total, tile_total);
-        T prefix = op.identity();
-        for (unsigned other = tile; other > 0;) {
-            unsigned state = tile_empty;
-            while (state == tile_empty)
-                state = atomicAdd(&tile_states[other - 1], 0u);
-            __threadfence();
-            prefix = op(state == tile_prefix ? prefixes[other - 1] : totals[other - 1], prefix);
-            other = state == tile_prefix ? 0 : other - 1;
-        }
+        const T prefix = look_back(totals, prefixes, tile_states, tile, op);
         publish(prefixes, tile_states, tile, op(prefix, total), tile_prefix);
         before = prefix;
     }

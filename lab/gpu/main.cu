@@ -2,7 +2,7 @@
 //
 // The ladders on a GPU. Each rung is compared with the serial answer, and timed.
 //   nvcc -O3 -std=c++20 -arch=native --expt-relaxed-constexpr -I lab lab/gpu/main.cu lab/reduce.cu lab/scan.cu
-//        lab/histogram.cu lab/exhibits.cu lab/ladders.cpp -o upsweep-lab-gpu
+//        lab/histogram.cu lab/segments.cu lab/keys.cu lab/image.cu lab/exhibits.cu lab/ladders.cpp -o upsweep-lab-gpu
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ using lab::check;
 struct choices {
     std::vector<unsigned> checked{64, 1000, 1u << 16};
     std::vector<lab::task> timed{{512, 512}, {1u << 22, 256}, {1u << 26, 256}};
-    std::string ladder, machine, commit, out;
+    std::string ladder, input, machine, commit, out;
 };
 
 struct item {
@@ -35,16 +35,31 @@ struct item {
     lab::task what;
 };
 
-// How many elements a rung is given at most: as many as one block holds, or as one thread, quadratic work or nine operators
-// get done in a fraction of a second.
-unsigned most(const std::string& row)
+// How many elements a rung is given at most: as many as one block holds, or as one thread, one warp, quadratic work or nine
+// operators get done in a fraction of a second.
+unsigned most(const lab::ladder& of, const lab::rung& which, unsigned input)
 {
-    static const std::map<std::string, unsigned> limits{{"R1", 1u << 20}, {"S1", 1u << 20}, {"H1", 1u << 20},
-                                                        {"S2", 1u << 16}, {"S3", 512},      {"S4", 512},
-                                                        {"S5", 512},      {"R14", 1u << 22}};
-    const auto limit = limits.find(row);
+    static const std::map<std::string, unsigned> limits{{"R1", 1u << 20},
+                                                        {"S1", 1u << 20},
+                                                        {"H1", 1u << 20},
+                                                        {"S2", 1u << 16},
+                                                        {"S3", 512},
+                                                        {"S4", 512},
+                                                        {"S5", 512},
+                                                        {"R14", 1u << 22},
+                                                        {"K1", 1u << 20},
+                                                        {"G1 giant", 1u << 20},
+                                                        {"I1 tall", 1u << 22},
+                                                        {"G2 giant", 1u << 24},
+                                                        {"G1 power-law", 1u << 24}};
+    auto limit = limits.find(which.row);
+    if (limit == limits.end() && !of.inputs.empty())
+        limit = limits.find(which.row + " " + of.inputs[input].name);
     return limit == limits.end() ? ~0u : limit->second;
 }
+
+// Whether a ladder writes about as much as it reads, so that the fastest copy is what bounds it.
+bool copies(const lab::ladder& of) { return of.name == "scan" || of.name == "keys" || of.name == "image"; }
 
 double median(std::vector<double> values)
 {
@@ -101,6 +116,8 @@ nlohmann::ordered_json row_of(const item& what, const choices& c)
     row["algorithm"] = what.ladder->name;
     row["row"] = what.rung->row;
     row["kernel"] = what.rung->name;
+    if (!what.ladder->inputs.empty())
+        row["input"] = what.ladder->inputs[what.what.input].name;
     row["size"] = what.what.n;
     row["n"] = what.what.n;
     row["block"] = what.what.block;
@@ -121,9 +138,12 @@ void measure(const item& what, const choices& c, std::FILE* rows)
     auto row = row_of(what, c);
     bool right = true;
     std::printf("%-4s %-31s ", r.row.c_str(), r.name.c_str());
+    if (!what.ladder->inputs.empty())
+        std::printf("%-10s ", what.ladder->inputs[what.what.input].name.c_str());
     try {
         for (unsigned n : c.checked)
-            right = right && r.run({std::min(n, most(r.row)), what.what.block});
+            right = right &&
+                    r.run({std::min(n, most(*what.ladder, r, what.what.input)), what.what.block, 1, what.what.input});
         lab::stopwatch watch;
         lab::timing = &watch;
         lab::task timed = what.what;
@@ -131,7 +151,7 @@ void measure(const item& what, const choices& c, std::FILE* rows)
         right = r.run(timed) && right;
         lab::timing = nullptr;
         const double ms = settled(watch), gbps = static_cast<double>(watch.bytes) / ms / 1e6,
-                     share = roof_ms(watch.bytes, what.ladder->name == "scan") / ms;
+                     share = roof_ms(watch.bytes, copies(*what.ladder)) / ms;
         std::printf("%-6s %10zu %5u %8u %10.4f %9.1f %6.1f%%\n", right ? "right" : "wrong", watch.elements,
                     what.what.block, watch.launches, ms, gbps, 100 * share);
         row.update({{"n", watch.elements},
@@ -205,15 +225,19 @@ std::vector<item> items_of(const choices& c)
     for (const auto& l : lab::ladders()) {
         if (l.name == "exhibits" || (!c.ladder.empty() && c.ladder != l.name))
             continue;
-        for (const auto& r : l.rungs) {
-            unsigned last = 0;
-            for (lab::task what : c.timed) {
-                what.n = std::min(what.n, most(r.row));
-                if (what.n != last)
-                    items.push_back({&l, &r, what});
-                last = what.n;
+        const unsigned only = c.input.empty() ? 0 : l.input_named(c.input);
+        const unsigned inputs = c.input.empty() ? std::max<unsigned>(1, unsigned(l.inputs.size())) : 1;
+        for (unsigned input = only; input < only + inputs; ++input)
+            for (const auto& r : l.rungs) {
+                unsigned last = 0;
+                for (lab::task what : c.timed) {
+                    what.n = std::min(what.n, most(l, r, input));
+                    what.input = input;
+                    if (what.n != last)
+                        items.push_back({&l, &r, what});
+                    last = what.n;
+                }
             }
-        }
     }
     return items;
 }
@@ -252,6 +276,7 @@ int main(int argc, char** argv)
     lab::task one{0, 256};
     CLI::App app("Checks the ladders on a GPU, and times them");
     app.add_option("--ladder", c.ladder, "this one alone");
+    app.add_option("--input", c.input, "of this ladder, alone");
     app.add_option("--size", one.n, "elements");
     app.add_option("--block", one.block, "threads in a block");
     app.add_option("--machine", c.machine, "its name in the rows; the name of the GPU if it is not given");

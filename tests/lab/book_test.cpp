@@ -44,8 +44,9 @@ double by_harris(const std::string& row)
     return found == known.end() ? 0 : found->second;
 }
 
-// What a GPU measured for so many elements, or for as many as a kernel was given.
-std::string measured(const std::string& machine, const std::string& ladder, unsigned n, bool harris)
+// What a GPU measured for so many elements of an input, or for as many as a kernel was given.
+std::string measured(const std::string& machine, const std::string& ladder, unsigned n, const std::string& input,
+                     bool harris)
 {
     std::string out = fmt::format("{:<4} {:<31} {:>9} {:>5} {:>8} {:>9} {:>8} {:>6}{}\n", "row", "kernel", "elements",
                                   "block", "launches", "ms", "GB/s", "roof%", harris ? "  G80 GB/s" : "");
@@ -55,8 +56,8 @@ std::string measured(const std::string& machine, const std::string& ladder, unsi
     for (const auto& r : ladder_named(ladder).rungs) {
         const nlohmann::json* shown = nullptr;
         for (const auto& row : rows)
-            if (row.at("row") == r.row && row.at("kernel") == r.name && row.at("size") <= n &&
-                (shown == nullptr || row.at("size") > shown->at("size")))
+            if (row.at("row") == r.row && row.at("kernel") == r.name && row.value("input", "") == input &&
+                row.at("size") <= n && (shown == nullptr || row.at("size") > shown->at("size")))
                 shown = &row;
         if (shown == nullptr)
             throw std::logic_error("no result of " + r.name);
@@ -76,22 +77,24 @@ std::string measured(const std::string& machine, const std::string& ladder, unsi
     return out;
 }
 
-// What stands for a marker such as "table: reduce 4096 256 sm_90".
+// What stands for a marker such as "table: reduce 4096 256 sm_90", or with the name of an input behind it.
 std::string printed(const std::string& marker)
 {
     std::istringstream words(marker);
-    std::string what, name, ladder, history;
+    std::string what, name, ladder, input;
     lab::settings how;
     words >> what >> name;
     if (what == "measured:") {
-        words >> ladder >> how.what.n >> history;
-        return measured(name, ladder, how.what.n, history == "harris");
+        words >> ladder >> how.what.n >> input;
+        return measured(name, ladder, how.what.n, input == "harris" ? "" : input, input == "harris");
     }
-    words >> how.what.n >> how.what.block >> how.geometry;
+    words >> how.what.n >> how.what.block >> how.geometry >> input;
     if (what == "brent")
         return lab::brent_table(ladder_named("scan"));
     if (what == "table:") {
         std::vector<lab::measurement> rows;
+        if (!input.empty())
+            how.what.input = ladder_named(name).input_named(input);
         for (const auto& r : ladder_named(name).rungs)
             rows.push_back(lab::measure(r, how));
         return lab::table_of(rows);

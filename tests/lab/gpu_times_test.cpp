@@ -13,6 +13,14 @@
 
 namespace {
 
+const lab::ladder& named(const std::string& name)
+{
+    for (const auto& l : lab::ladders())
+        if (l.name == name)
+            return l;
+    throw std::logic_error("no ladder " + name);
+}
+
 class gpu_times : public testing::Test {
 protected:
     // Runs as a shell script; $8 is the file for the rows.
@@ -21,15 +29,13 @@ protected:
         const auto program = scratch_.path / "program";
         std::ofstream(program) << "#!/bin/sh\n" << script;
         std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-        lab::add_gpu_times(rows, program, "reduce", {4096, 128});
+        lab::add_gpu_times(rows, program, named("reduce"), {4096, 128});
     }
 
     gpu_times()
     {
-        for (const auto& l : lab::ladders())
-            if (l.name == "reduce")
-                for (const auto& r : l.rungs)
-                    rows.emplace_back().of = &r;
+        for (const auto& r : named("reduce").rungs)
+            rows.emplace_back().of = &r;
     }
 
     const lab::measurement& row(const std::string& name) const
@@ -79,7 +85,7 @@ TEST_F(gpu_times, a_wrong_answer_of_the_gpu_is_not_as_expected)
 TEST_F(gpu_times, are_absent_without_a_gpu)
 {
     measure_with("exit 1\n");
-    lab::add_gpu_times(rows, "/nowhere/upsweep-lab-gpu", "reduce", {4096, 128});
+    lab::add_gpu_times(rows, "/nowhere/upsweep-lab-gpu", named("reduce"), {4096, 128});
     for (const auto& m : rows)
         EXPECT_FALSE(m.gpu.has_value());
 }
