@@ -3,6 +3,7 @@
 // What the textbooks say about these kernels, counted.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -30,6 +31,21 @@ lab::measurement measured(const std::string& name, unsigned n, unsigned block, c
     auto m = lab::measure(rung_named(name), how);
     EXPECT_TRUE(m.right) << name << " " << m.error;
     return m;
+}
+
+// A row of a ladder that has several inputs, with this one.
+lab::measurement measured_with(const std::string& row, const std::string& input, unsigned n)
+{
+    for (const auto& l : lab::ladders())
+        for (const auto& r : l.rungs)
+            if (r.row == row) {
+                lab::settings how;
+                how.what = {n, 256, 1, l.input_named(input)};
+                auto m = lab::measure(r, how);
+                EXPECT_TRUE(m.as_expected()) << lab::table_of({m}) << lab::findings_of({m});
+                return m;
+            }
+    throw std::logic_error("no row " + row);
 }
 
 // A machine whose blocks are as large as the array, so that one block shows the whole algorithm.
@@ -200,4 +216,86 @@ TEST(claims, the_missing_step_barrier_across_blocks_gives_wrong_sums)
 {
     lab::settings how;
     EXPECT_FALSE(lab::measure(rung_named("faulty_barrier_across_blocks"), how).right);
+}
+
+TEST(claims, one_thread_a_segment_takes_the_steps_of_the_longest_one)
+{
+    const unsigned n = 1 << 13;
+    const auto giant = measured_with("G1", "giant", n), tiny = measured_with("G1", "tiny", n);
+    EXPECT_GT(giant.steps, n / 8 * 7 - 8);
+    EXPECT_EQ(tiny.steps, 2u);
+    EXPECT_LT(measured_with("G2", "giant", n).steps * 5, giant.steps);
+    EXPECT_LT(measured_with("G3", "giant", n).steps * 20, giant.steps);
+}
+
+TEST(claims, a_warp_or_a_block_a_segment_is_as_busy_with_three_elements_as_with_32)
+{
+    const unsigned n = 1 << 12;
+    const auto threads = measured_with("G1", "tiny", n);
+    const auto segments = n - threads.work; // that are not empty: each has one application fewer than elements
+    const auto warps = measured_with("G2", "tiny", n), blocks = measured_with("G3", "tiny", n);
+    EXPECT_EQ(warps.counts.exchanges, 5 * segments);
+    EXPECT_EQ(blocks.counts.barriers, 2 * segments);
+    EXPECT_GT(warps.work, 30 * threads.work);
+    EXPECT_GT(blocks.counts.transactions(), 10 * threads.counts.transactions());
+}
+
+TEST(claims, looking_a_segment_up_takes_log_s_reads_and_a_share_of_the_merge_path_none)
+{
+    const unsigned n = 1 << 12;
+    for (const char* input : {"power-law", "giant", "tiny"}) {
+        const auto segments = measured_with("G1", input, n).counts.global_store_accesses;
+        EXPECT_GE(measured_with("G4", input, n).counts.global_load_accesses, n * (std::bit_width(segments) - 1))
+            << input;
+        EXPECT_LT(measured_with("G5", input, n).counts.global_load_accesses, n + segments + n / 32) << input;
+    }
+}
+
+TEST(claims, equal_shares_take_the_same_steps_whatever_the_segments)
+{
+    std::vector<std::uint64_t> steps;
+    for (const char* input : {"power-law", "giant", "tiny"})
+        for (unsigned n : {1u << 12, 1u << 14})
+            steps.push_back(measured_with("G5", input, n).steps);
+    const auto [least, most] = std::minmax_element(steps.begin(), steps.end());
+    EXPECT_GE(*least, 7u + 2 * 5) << "a share, and the scans of lanes and of warps";
+    EXPECT_LE(*most, 2 * *least);
+}
+
+TEST(claims, keys_and_values_are_read_once_where_tiles_look_back)
+{
+    const unsigned n = 1 << 12, tiles = n / 256;
+    for (const auto& [input, runs] : {std::pair{"runs-of-64", n / 64}, {"runs-of-1", n}}) {
+        const auto passes = measured_with("K2", input, n), one = measured_with("K3", input, n);
+        EXPECT_EQ(one.launches, 1u);
+        EXPECT_LE(one.counts.global_load_accesses, 2 * n + 6 * tiles) << input;
+        EXPECT_LE(one.counts.global_store_accesses, 2 * runs + 4 * tiles + 1) << input;
+        EXPECT_GT(passes.counts.global_load_accesses, 8 * n) << input;
+        EXPECT_GT(passes.counts.global_store_accesses, 2 * n + n / 2 + 2 * runs) << input;
+        EXPECT_GT(passes.counts.transactions(), 3 * one.counts.transactions()) << input;
+    }
+}
+
+TEST(claims, an_image_is_read_and_written_twice_then_read_twice_then_once)
+{
+    const unsigned side = 96, pixels = side * side;
+    const auto lines = measured_with("I1", "square", pixels).counts,
+               tiles = measured_with("I2", "square", pixels).counts,
+               once = measured_with("I3", "square", pixels).counts;
+    EXPECT_EQ(lines.global_load_accesses, 2 * pixels);
+    EXPECT_EQ(lines.global_store_accesses, 2 * pixels - side); // the first row of the columns' scan stands already
+    EXPECT_GE(tiles.global_load_accesses, 2 * pixels);
+    EXPECT_LT(tiles.global_load_accesses, 2 * pixels + 5 * pixels / 32);
+    EXPECT_LT(tiles.global_store_accesses, pixels + 5 * pixels / 32);
+    EXPECT_LT(once.global_load_accesses, pixels + 2 * pixels / 32);
+    EXPECT_LT(once.global_store_accesses, pixels + 4 * pixels / 32);
+}
+
+TEST(claims, tiles_take_as_many_steps_for_long_columns_as_for_long_rows)
+{
+    const unsigned n = 1 << 14;
+    EXPECT_GE(measured_with("I1", "tall", n).steps, n / 16 - 1);
+    const auto wide = measured_with("I3", "wide", n).steps, tall = measured_with("I3", "tall", n).steps;
+    EXPECT_LT(wide, 64u);
+    EXPECT_LT(tall, 64u);
 }
