@@ -153,7 +153,7 @@ TEST(book, prints_what_the_laboratory_prints)
         else
             EXPECT_EQ(text, fresh) << entry.path();
     }
-    EXPECT_EQ(markers, 14);
+    EXPECT_EQ(markers, 31);
 }
 
 TEST(stored_results, are_right_and_below_the_roof)
