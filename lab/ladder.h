@@ -45,7 +45,7 @@ struct ladder {
     std::vector<input> inputs = {}; // none where one stands for all
 
     // The number of a task's input. Throws std::invalid_argument that tells the names there are.
-    unsigned input_named(const std::string& name) const;
+    unsigned input_named(const std::string& wanted) const;
 };
 
 ladder reduce_ladder();
