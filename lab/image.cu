@@ -94,12 +94,10 @@ rung image_rung(const char* row, const char* name, const char* idea, Runner runn
                   return repeat(what.repetitions, pixels.size(), 2 * pixels.size() * sizeof(int),
                                 [&] { return runner(pixels, shape, what.block, counted<plus<int>>()) == answer; });
               }};
-#if LAB_SIMULATED
-    made.trace = [runner](const task& what) {
+    made.trace = traced([runner](const task& what, auto values_of, auto op) {
         const auto shape = shape_of_image(what);
-        runner(single_elements(shape.rows * shape.columns), shape, what.block, join());
-    };
-#endif
+        runner(values_of(shape.rows * shape.columns), shape, what.block, op);
+    });
     return made;
 }
 

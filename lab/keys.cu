@@ -126,11 +126,9 @@ rung keys_rung(const char* row, const char* name, const char* idea, Runner runne
                   return repeat(what.repetitions, what.n, 2 * (what.n + answer.keys.size()) * sizeof(unsigned),
                                 [&] { return runner(keys, values, what.block, counted<composition>()) == answer; });
               }};
-#if LAB_SIMULATED
-    made.trace = [runner](const task& what) {
-        runner(runs_of_keys(what), single_elements(what.n), what.block, join());
-    };
-#endif
+    made.trace = traced([runner](const task& what, auto values_of, auto op) {
+        runner(runs_of_keys(what), values_of(what.n), what.block, op);
+    });
     return made;
 }
 

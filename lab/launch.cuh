@@ -6,6 +6,7 @@
 
 #include <cuda_runtime.h>
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -139,5 +140,17 @@ inline std::vector<elements> single_elements(unsigned n)
     return all;
 }
 #endif
+
+// The trace of a kernel that run(task, values_of, op) launches: with elements that remember what they were folded from, of which
+// values_of(n) makes n. On a GPU there is none.
+template <class F>
+std::function<void(const task&)> traced([[maybe_unused]] F run)
+{
+#if LAB_SIMULATED
+    return [run](const task& what) { run(what, single_elements, join()); };
+#else
+    return nullptr;
+#endif
+}
 
 } // namespace lab

@@ -190,11 +190,7 @@ double log2_of(double n) { return std::log2(n); }
 double linear(double n) { return n - 1; }
 
 // The runners of a row: for numbers, and for elements that remember the inputs they were folded from.
-#if LAB_SIMULATED
-#define LAB_TRACE(runner) [](const task& what) { runner<elements>(single_elements(what.n), what, join()); }
-#else
-#define LAB_TRACE(runner) nullptr
-#endif
+#define LAB_TRACE(runner) traced([](const task& what, auto values_of, auto op) { runner(values_of(what.n), what, op); })
 #define LAB_RUNG(row, name, idea, runner, steps)                                                                       \
     rung                                                                                                               \
     {                                                                                                                  \

@@ -149,11 +149,8 @@ task one_block(task what, unsigned words_per_thread)
     return {n, what.block};
 }
 
-#if LAB_SIMULATED
-#define LAB_TRACE(runner, fit) [](const task& what) { runner<elements>(single_elements((fit).n), fit, join()); }
-#else
-#define LAB_TRACE(runner, fit) nullptr
-#endif
+#define LAB_TRACE(runner, fit)                                                                                         \
+    traced([](const task& what, auto values_of, auto op) { runner(values_of((fit).n), fit, op); })
 #define LAB_RUNG(row, name, idea, runner, fit, exclusive, ...)                                                         \
     rung                                                                                                               \
     {                                                                                                                  \

@@ -135,13 +135,11 @@ rung segments_rung(const char* row, const char* name, const char* idea, Runner r
                   return repeat(what.repetitions, what.n, (what.n + 2 * offsets.size()) * sizeof(unsigned),
                                 [&] { return runner(array, what.block, counted<composition>()) == answer; });
               }};
-#if LAB_SIMULATED
-    made.trace = [runner](const task& what) {
-        const auto values = single_elements(what.n);
+    made.trace = traced([runner](const task& what, auto values_of, auto op) {
+        const auto values = values_of(what.n);
         const auto offsets = segment_offsets(what);
-        runner(segmented_array<elements>{values, offsets}, what.block, join());
-    };
-#endif
+        runner(segmented_array<typename decltype(values)::value_type>{values, offsets}, what.block, op);
+    });
     return made;
 }
 

@@ -1,14 +1,13 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // Partials on a CPU, and their bytes.
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <span>
 #include <vector>
 
+#include "partial_bytes.hpp"
 #include "partial_cases.hpp"
 
 namespace upsweep::test {
@@ -69,20 +68,6 @@ TEST(partial_bytes, of_another_operator_type_or_version_are_refused)
     expect_refused([&] { (void)partial<float>::from_bytes(bytes); }, "byte 0: not the signature");
 }
 
-// Bytes of totals that are floats, in which NaN has one pattern.
-std::vector<std::byte> with_one_nan(std::vector<std::byte> bytes)
-{
-    constexpr std::size_t header = 24, block = 24, total = 16;
-    for (std::size_t at = header + total; at + sizeof(float) <= bytes.size(); at += block) {
-        float value = 0;
-        std::memcpy(&value, &bytes[at], sizeof value);
-        if (std::isnan(value))
-            value = std::numeric_limits<float>::quiet_NaN();
-        std::memcpy(&bytes[at], &value, sizeof value);
-    }
-    return bytes;
-}
-
 // Whatever one changes, the bytes either are refused, or are those of the partial that is read, but for the pattern of NaN.
 TEST(partial_bytes, are_read_as_they_are_or_refused)
 {
@@ -92,7 +77,7 @@ TEST(partial_bytes, are_read_as_they_are_or_refused)
         std::vector<std::byte> changed = bytes;
         changed[i] ^= static_cast<std::byte>(1 + random() % 255);
         try {
-            EXPECT_EQ(partial<float>::from_bytes(changed).bytes(), with_one_nan(changed));
+            EXPECT_EQ(partial<float>::from_bytes(changed).bytes(), with_one_nan<float>(changed));
             EXPECT_GE(i, 24U) << "a changed header was read";
         } catch (const error& failure) {
             EXPECT_NE(std::string(failure.what()).find("byte "), std::string::npos) << failure.what();

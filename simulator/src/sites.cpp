@@ -112,10 +112,7 @@ symbol symbol_at(std::uintptr_t address)
     Dwfl_Module* module = module_of(address);
     if (module == nullptr)
         return {};
-    auto found = tables.find(module);
-    if (found == tables.end())
-        found = tables.emplace(module, symbol_table(module)).first;
-    return found->second.at(address);
+    return tables.try_emplace(module, module).first->second.at(address);
 }
 
 std::string demangled(const char* name)

@@ -11,3 +11,7 @@ set(gpu_tests reduce.cu reduce_operators.cu reduce_floats.cu scan.cu scan_operat
 # On a GPU alone: in the simulator f32 and u16 stand for what is as wide and no less simple.
 set(gpu_tests_of_more_types matrix_histogram_of_i32_and_bf16.cu)
 set(gpu_tests_of_compilers reduce.cu scan.cu view_reduce.cu bulk_copies.cu) # histograms: tests/runtime, whose bits it compares
+# Those that are compiled alone, where the others are a few at a time.
+set(gpu_tests_that_take_long axis.cu histogram.cu histogram_bins.cu image.cu joint_histogram.cu matrix_histogram.cu
+    matrix_histogram_of_floats.cu matrix_histogram_of_narrow_integers.cu monoids.cu partials.cu recurrence.cu scan.cu
+    scan_operators.cu streaming.cu view_scan.cu weighted_histogram_bins.cu)
