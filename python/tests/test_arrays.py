@@ -155,15 +155,37 @@ def test_threads_of_python():
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_processes_that_fork():
-    """A child has none of its parent's threads, and folds all the same."""
+@pytest.mark.parametrize("busy", (False, True))
+def test_processes_that_fork(busy):
+    """A child has none of its parent's threads, not even those that are folding as it is made, and folds all the same."""
     x = random(1 << 20, "float32")
-    want = us.sum(x), us.cumulative_sum(x)
-    child = os.fork()
-    if child == 0:
-        signal.alarm(60)
-        os._exit(0 if same_bits(us.sum(x), want[0]) and same_bits(us.cumulative_sum(x), want[1]) else 1)
-    assert os.waitpid(child, 0)[1] == 0
+    other = us.monoid("max(a, b)", identity=-np.inf)  # compiled before, or else in a child
+
+    def folds():
+        return us.sum(x), us.cumulative_sum(x), us.histogram(x, 50, (-3, 3))[0]
+
+    want = *folds(), us.max(x)
+    stop = threading.Event()
+
+    def keep_folding():
+        while not stop.is_set():
+            folds()
+
+    threads = [threading.Thread(target=keep_folding) for _ in range(2 if busy else 0)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                got = *folds(), us.reduce(x, other)
+                os._exit(0 if all(same_bits(a, b) for a, b in zip(got, want)) else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
 
 
 def test_functions_go_to_other_processes():

@@ -18,6 +18,8 @@ import numpy.typing as npt
 from upsweep import _core
 from upsweep._interchange import adopt
 
+# A process that is forked from this one has none of the threads in which this one may have folded.
+_PROCESS = os.getpid()
 _RANK = 8
 _MESSAGE_BYTES = 1024
 _C_TYPES = {"bool": "bool", "float32": "float", "float64": "double",
@@ -205,6 +207,11 @@ extern "C" [[gnu::visibility("default")]] int run(const upsweep::python::array* 
 {{
     return upsweep::python::{what}<T, operator_of_user>(in, out, along, identity{pass_on}, message);
 }}
+
+extern "C" [[gnu::visibility("default")]] void threads_are_of(int process)
+{{
+    upsweep::cpu_engine::process_of_scheduler() = process;
+}}
 """
 
 
@@ -213,7 +220,9 @@ def _compiled(what: str, body: str, dtype: np.dtype) -> Any:
     with _lock:
         if key not in _functions:
             # What is loaded stays: threads may be in it.
-            _functions[key] = ctypes.CDLL(os.fspath(_library(_source(what, body, dtype)))).run
+            library = ctypes.CDLL(os.fspath(_library(_source(what, body, dtype))))
+            library.threads_are_of(_PROCESS)
+            _functions[key] = library.run
         return _functions[key]
 
 

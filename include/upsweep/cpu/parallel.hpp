@@ -10,11 +10,39 @@
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
+#include <unistd.h>
 
-#include <upsweep/cpu/thread_sanitizer.hpp>
+#include <upsweep/cpu/plain_threads.hpp>
 #include <upsweep/target.hpp>
 
+#if defined(__SANITIZE_THREAD__)
+#define UPSWEEP_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UPSWEEP_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef UPSWEEP_THREAD_SANITIZER
+#define UPSWEEP_THREAD_SANITIZER 0
+#endif
+
 namespace upsweep::cpu_engine {
+
+// The process in which oneTBB starts its threads: that of the first fold. A shared library with Upsweep in it that is
+// loaded late, when the process may have been forked after a fold by another such library, sets it before it folds.
+inline pid_t& process_of_scheduler()
+{
+    static pid_t process = getpid();
+    return process;
+}
+
+// Whether oneTBB can do work here. A child made by fork() has none of its parent's threads, while oneTBB counts on them
+// and on locks that they held. And ThreadSanitizer cannot see into oneTBB as distributions build it: it would report
+// every task as a race, where every report shall be a mistake of Upsweep or of the user's operator.
+inline bool has_scheduler()
+{
+    return !UPSWEEP_THREAD_SANITIZER && process_of_scheduler() == getpid();
+}
 
 inline int thread_count(const cpu& target)
 {
@@ -54,9 +82,10 @@ private:
 
 inline void run_for_each_index(const cpu& target, std::size_t count, index_work work)
 {
-#if UPSWEEP_THREAD_SANITIZER
-    for_each_index_on_plain_threads(thread_count(target), count, work);
-#else
+    if (!has_scheduler()) {
+        for_each_index_on_plain_threads(thread_count(target), count, work);
+        return;
+    }
     in_arena(target, [&] {
         tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1),
                           [&](const tbb::blocked_range<std::size_t>& range) {
@@ -64,7 +93,6 @@ inline void run_for_each_index(const cpu& target, std::size_t count, index_work 
                                   work(k);
                           });
     });
-#endif
 }
 
 // Calls f(k) for every k < count, in any order.

@@ -1,27 +1,17 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#if defined(__SANITIZE_THREAD__)
-#define UPSWEEP_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#define UPSWEEP_THREAD_SANITIZER __has_feature(thread_sanitizer)
-#else
-#define UPSWEEP_THREAD_SANITIZER 0
-#endif
-
-#if UPSWEEP_THREAD_SANITIZER
 #include <atomic>
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
-// ThreadSanitizer cannot see into oneTBB as distributions build it, and would report every task as a race. In a program
-// that is compiled for ThreadSanitizer plain threads do the work instead, so that every report is a mistake of Upsweep
-// or of the user's operator.
 namespace upsweep::cpu_engine {
 
+// Calls f(k) for every k < count, in any order, in threads that are started for this and end with it.
 template <class F>
 void for_each_index_on_plain_threads(int threads, std::size_t count, F& f)
 {
@@ -39,8 +29,12 @@ void for_each_index_on_plain_threads(int threads, std::size_t count, F& f)
         }
     };
     std::vector<std::thread> team;
-    for (int k = 1; k < threads; ++k)
-        team.emplace_back(work);
+    try {
+        while (team.size() + 1 < count && static_cast<int>(team.size()) + 1 < threads)
+            team.emplace_back(work);
+    } catch (const std::system_error&) {
+        // The system has no more threads; those that there are do the work.
+    }
     work();
     for (std::thread& thread : team)
         thread.join();
@@ -49,4 +43,3 @@ void for_each_index_on_plain_threads(int threads, std::size_t count, F& f)
 }
 
 } // namespace upsweep::cpu_engine
-#endif
