@@ -11,7 +11,20 @@ set(gpu_tests reduce.cu reduce_operators.cu reduce_floats.cu scan.cu scan_operat
 # On a GPU alone: in the simulator f32 and u16 stand for what is as wide and no less simple.
 set(gpu_tests_of_more_types matrix_histogram_of_i32_and_bf16.cu)
 set(gpu_tests_of_compilers reduce.cu scan.cu view_reduce.cu bulk_copies.cu) # histograms: tests/runtime, whose bits it compares
-# Those that are compiled alone, where the others are a few at a time.
-set(gpu_tests_that_take_long axis.cu histogram.cu histogram_bins.cu image.cu joint_histogram.cu matrix_histogram.cu
-    matrix_histogram_of_floats.cu matrix_histogram_of_narrow_integers.cu monoids.cu partials.cu recurrence.cu scan.cu
-    scan_operators.cu streaming.cu view_scan.cu weighted_histogram_bins.cu)
+# In the simulator those are compiled as one that share most: what each of two files instantiates is compiled once, and what both
+# include is parsed once. Those that are named nowhere are compiled alone.
+set(gpu_tests_compiled_together
+    "reduce.cu reduce_operators.cu reduce_floats.cu view_reduce.cu"
+    "scan.cu scan_conversions.cu"
+    "scan_operators.cu view_scan.cu"
+    "argmin.cu by_key.cu segmented.cu"
+    "select.cu simulated_select.cu image.cu"
+    "recurrence.cu monoids.cu"
+    "histogram.cu histogram_bins.cu histogram_tables.cu"
+    "histogram_of_bytes.cu histogram_of_words.cu histogram_of_half_floats.cu histogram_of_floats.cu"
+    "matrix_histogram_of_floats.cu matrix_histogram_of_narrow_integers.cu"
+    "joint_histogram.cu view_histogram.cu view_several.cu"
+    "weighted_histogram.cu weighted_histogram_bins.cu weighted_histogram_of_integers.cu"
+    "weighted_histogram_of_narrow_floats.cu weighted_histogram_of_doubles.cu simulated_weighted_histogram.cu"
+    "simulated.cu bulk_copies.cu"
+    "simulated_histogram.cu simulated_lines.cu simulated_shapes.cu")
