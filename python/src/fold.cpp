@@ -12,6 +12,7 @@
 #include "array.hpp"
 #include "docs.hpp"
 #include "library.hpp"
+#include "recorded.hpp"
 
 namespace upsweep::python {
 
@@ -284,6 +285,8 @@ nb::object mean(nb::handle x, nb::handle axis, bool keeps_dimensions, nb::handle
 {
     if (axis.is_none() && !keeps_dimensions && out.is_none() && comes_in_chunks(x))
         return of_chunks("mean")(x);
+    if (const nb::object op = recorded("mean", x); op.is_valid()) [[unlikely]]
+        return op(x, axis, keeps_dimensions, out);
     operand in("mean", x);
     const upsweep_dtype folded = is_float(in.dtype()) ? reduce_dtype(UPSWEEP_PLUS, in.dtype()) : UPSWEEP_F64;
     const fold_types types{in.dtype(), folded, is_float(in.dtype()) ? in.dtype() : UPSWEEP_F64};
@@ -437,6 +440,8 @@ void def_sum(nb::module_& m, const char* name, const docs::function& doc)
     m.def(
         name,
         [name](nb::handle x, nb::handle axis, nb::handle dtype, bool keepdims, nb::handle out) {
+            if (const nb::object op = recorded(name, x); op.is_valid()) [[unlikely]]
+                return op(x, axis, dtype, keepdims, out);
             return reduce(name, Op, x, axis, dtype_argument(name, dtype), keepdims, out, Py_None);
         },
         nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("dtype") = nb::none(),
@@ -462,6 +467,8 @@ void def_cumulative_sum(nb::module_& m, const char* name, const docs::function& 
     m.def(
         name,
         [name](nb::handle x, nb::handle axis, nb::handle dtype, bool include_initial, nb::handle out) {
+            if (const nb::object op = recorded(name, x); op.is_valid()) [[unlikely]]
+                return op(x, axis, dtype, include_initial, out);
             return scan(name, Op, x, axis, dtype_argument(name, dtype), out, {.includes_initial = include_initial});
         },
         nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("dtype") = nb::none(),
@@ -474,6 +481,8 @@ void def_cummin(nb::module_& m, const char* name, const docs::function& doc)
     m.def(
         name,
         [name](nb::handle x, nb::handle axis, nb::handle out) {
+            if (const nb::object op = recorded(name, x); op.is_valid()) [[unlikely]]
+                return op(x, axis, out);
             return scan(name, Op, x, axis, std::nullopt, out, {});
         },
         nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("out") = nb::none(), nb::sig(doc.signature),

@@ -6,6 +6,7 @@ a fold of floating-point numbers depends on their number and order alone: not on
 threads.
 """
 import copyreg
+import sys
 
 from upsweep._core import (all, any, argmax, argmin, bincount, cummax, cummin, cumulative_prod, cumulative_sum, histogram,
                            integral_image, max, mean, min, partial, partition, prod, reduce, reduce_by_key, run_length_decode,
@@ -41,8 +42,8 @@ _LATER = {"ChunkedArray": "_chunked", "Histogram": "_histogram", "JointHistogram
 def __getattr__(name: str) -> object:
     import importlib
 
-    if name == "dask":
-        return importlib.import_module("upsweep.dask")
+    if name in ("dask", "jax", "torch"):
+        return importlib.import_module(f"upsweep.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'upsweep' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"upsweep.{_LATER[name]}"), name)
@@ -52,3 +53,29 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _WhenTorchCompiles:
+    """Has torch.compile know these functions as soon as it is there: it takes a second to import, and asks no one what it may call."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
+        if name != "torch._dynamo":
+            return None
+        import importlib.util
+
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        load = spec.loader.exec_module
+
+        def load_and_tell(module: object) -> None:
+            load(module)
+            importlib.import_module("upsweep.torch").allow_in_graph()
+
+        spec.loader.exec_module = load_and_tell
+        return spec
+
+
+if "torch._dynamo" in sys.modules:
+    __getattr__("torch").allow_in_graph()
+else:
+    sys.meta_path.insert(0, _WhenTorchCompiles())
