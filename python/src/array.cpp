@@ -118,6 +118,12 @@ std::optional<upsweep_dtype> dtype_argument(const char* call, nb::handle dtype)
     if (dtype.is_none())
         return std::nullopt;
     import_numpy();
+    // PyTorch's types are called as NumPy's: torch.float32.
+    nb::object name;
+    if (nb::hasattr(dtype, "is_floating_point")) [[unlikely]] {
+        name = nb::str(dtype).attr("rpartition")(".")[2];
+        dtype = name;
+    }
     PyArray_Descr* descr = nullptr;
     if (PyArray_DescrConverter(dtype.ptr(), &descr) == NPY_FAIL)
         throw nb::python_error();

@@ -18,33 +18,72 @@ import upsweep as us
 from upsweep import _core
 
 _LIBRARY = torch.library.Library("upsweep", "DEF")
-_OPERATORS = torch.ops.upsweep
+
+# What upsweep/_recorded.py asks about each tensor, too.
+forward_ad = torch.autograd.forward_ad
+has_modes = torch._C._len_torch_dispatch_stack  # torch.utils._python_dispatch: make_fx, FakeTensorMode
+transform = torch._C._functorch.peek_interpreter_stack  # torch.func: vmap, grad
 
 
-# --- how an operator is registered ------------------------------------------------------------------------------------------------
+# --- what an operator is ----------------------------------------------------------------------------------------------------------
 
-def _operator(schema: str, fake: Callable[..., Tensor], *, save: Callable[..., None] | None = None,
-              gradient: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
-    """Registers the function below as the kernel of an operator, for tensors in any memory that the engine reaches.
+class _Operator:
+    """A kernel that is an operator of PyTorch, and is called by the shortest way.
+
+    Between tensors that are nothing but tensors, what PyTorch makes of an operator with a gradient (14 us a call) is left out for its
+    kernel and one torch.autograd.Function (5 us). Compilers see the operator, and transforms of torch.func a function of theirs.
+    """
+
+    def __init__(self, schema: str, kernel: Any, fake: Any, save: Any, gradient: Any):
+        name = schema.partition("(")[0]
+        self.kernel = kernel
+        _LIBRARY.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
+        for key in ("CPU", "CUDA"):
+            _LIBRARY.impl(name, kernel, key)
+        torch.library.register_fake(f"upsweep::{name}", fake, lib=_LIBRARY)
+        torch.library.register_autograd(f"upsweep::{name}", gradient, setup_context=save, lib=_LIBRARY)
+        self.registered = getattr(torch.ops.upsweep, name).default
+
+        def forward(ctx: Any, *args: Any) -> Tensor:
+            output = kernel(*args)
+            save(ctx, args, output)
+            return output
+
+        self.recorded = type(name, (torch.autograd.Function,), {
+            "forward": staticmethod(forward), "backward": staticmethod(gradient)})
+        self.transformed = type(name, (torch.autograd.Function,), {
+            "forward": staticmethod(self.registered), "setup_context": staticmethod(save), "backward": staticmethod(gradient),
+            "generate_vmap_rule": True})
+
+    def __call__(self, *args: Any) -> Tensor:
+        if transform() is not None:
+            return self.transformed.apply(*args)
+        needs_gradient = False
+        for x in args:
+            if isinstance(x, Tensor):
+                if type(x) not in _PLAIN or x.is_neg() or not (x.is_cpu or x.is_cuda):
+                    return self.registered(*args)
+                needs_gradient = needs_gradient or x.requires_grad
+        if has_modes() or forward_ad._current_level >= 0:
+            return self.registered(*args)
+        return self.recorded.apply(*args) if needs_gradient and torch.is_grad_enabled() else self.kernel(*args)
+
+
+_PLAIN = (Tensor, torch.nn.Parameter)
+
+
+def _operator(schema: str, fake: Callable[..., Tensor], save: Callable[..., None],
+              gradient: Callable[..., Any]) -> Callable[[Any], _Operator]:
+    """Makes an operator of the kernel below, for tensors in any memory that the engine reaches.
 
     Parameters
     ----------
     fake : function
         Gives an empty tensor as the kernel's: of its shape, strides and type.
-    save, gradient : function, optional
-        As torch.library.register_autograd has them.
+    save, gradient : function
+        What torch.library.register_autograd calls setup_context and backward.
     """
-    def register(kernel: Any) -> Any:
-        name = schema.partition("(")[0]
-        _LIBRARY.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
-        for key in ("CPU", "CUDA"):
-            _LIBRARY.impl(name, kernel, key)
-        torch.library.register_fake(f"upsweep::{name}", fake, lib=_LIBRARY)
-        if gradient is not None:
-            torch.library.register_autograd(f"upsweep::{name}", gradient, setup_context=save, lib=_LIBRARY)
-        return kernel
-
-    return register
+    return lambda kernel: _Operator(schema, kernel, fake, save, gradient)
 
 
 # --- tensors as arrays of the engine ----------------------------------------------------------------------------------------------
@@ -55,6 +94,21 @@ def _array(x: Tensor) -> Any:
     if x.dtype == torch.bfloat16:  # NumPy has none. Its folds are those of float32, rounded once.
         x = x.float()
     return x.numpy() if x.is_cpu else x
+
+
+def as_numpy(x: Tensor) -> tuple[np.ndarray, Callable[[np.ndarray], Tensor]]:
+    """The elements of a plain tensor in memory of the host, and what makes a tensor of a result."""
+    if x.dtype != torch.bfloat16:
+        return x.numpy(), _from_numpy
+    import ml_dtypes
+
+    return x.view(torch.int16).numpy().view(ml_dtypes.bfloat16), _from_numpy
+
+
+def _from_numpy(result: np.ndarray) -> Tensor:
+    if result.dtype.isbuiltin == 1:
+        return torch.from_numpy(result)
+    return torch.from_numpy(result.view(np.int16)).view(torch.bfloat16)
 
 
 def _tensor(result: Any, dtype: torch.dtype) -> Tensor:
@@ -149,7 +203,7 @@ def _sum_gradient(ctx: Any, g: Tensor) -> Any:
     return _broadcast(g, ctx.shape, ctx.axes, ctx.keepdims).to(ctx.dtype), None, None, None
 
 
-@_operator("sum(Tensor x, int[]? axes, ScalarType? dtype, bool keepdims) -> Tensor", _sum_fake, save=_sum_save, gradient=_sum_gradient)
+@_operator("sum(Tensor x, int[]? axes, ScalarType? dtype, bool keepdims) -> Tensor", _sum_fake, _sum_save, _sum_gradient)
 def _sum(x: Tensor, axes: list[int] | None, dtype: torch.dtype | None, keepdims: bool) -> Tensor:
     axis = None if axes is None else tuple(axes)
     return _tensor(_core.sum(_array(x), axis=axis, dtype=_numpy_dtype(dtype), keepdims=keepdims), dtype or _sum_dtype(x.dtype))
@@ -157,7 +211,7 @@ def _sum(x: Tensor, axes: list[int] | None, dtype: torch.dtype | None, keepdims:
 
 def sum(x: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, out: Any = None) -> Tensor:
     _refuse_out("sum", out)
-    return _OPERATORS.sum(x, _axes("sum", axis, x.dim()), _torch_dtype(dtype), keepdims)
+    return _sum(x, _axes("sum", axis, x.dim()), _torch_dtype(dtype), keepdims)
 
 
 def _mean_fake(x: Tensor, axes: list[int] | None, keepdims: bool) -> Tensor:
@@ -176,7 +230,7 @@ def _mean_gradient(ctx: Any, g: Tensor) -> Any:
     return _broadcast(g / count, ctx.shape, ctx.axes, ctx.keepdims), None, None
 
 
-@_operator("mean(Tensor x, int[]? axes, bool keepdims) -> Tensor", _mean_fake, save=_mean_save, gradient=_mean_gradient)
+@_operator("mean(Tensor x, int[]? axes, bool keepdims) -> Tensor", _mean_fake, _mean_save, _mean_gradient)
 def _mean(x: Tensor, axes: list[int] | None, keepdims: bool) -> Tensor:
     axis = None if axes is None else tuple(axes)
     return _tensor(_core.mean(_array(x), axis=axis, keepdims=keepdims), x.dtype if x.dtype.is_floating_point else torch.float64)
@@ -184,7 +238,7 @@ def _mean(x: Tensor, axes: list[int] | None, keepdims: bool) -> Tensor:
 
 def mean(x: Tensor, axis: Any = None, keepdims: bool = False, out: Any = None) -> Tensor:
     _refuse_out("mean", out)
-    return _OPERATORS.mean(x, _axes("mean", axis, x.dim()), keepdims)
+    return _mean(x, _axes("mean", axis, x.dim()), keepdims)
 
 
 # --- scans ------------------------------------------------------------------------------------------------------------------------
@@ -192,7 +246,7 @@ def mean(x: Tensor, axis: Any = None, keepdims: bool = False, out: Any = None) -
 def _scanned(x: Tensor, dtype: torch.dtype, axis: int, has_initial: bool) -> Tensor:
     if not has_initial:
         return torch.empty_like(x, dtype=dtype)
-    return x.new_empty([extent + (k == axis) for k, extent in enumerate(x.shape)], dtype=dtype)
+    return x.new_empty([extent + 1 if k == axis else extent for k, extent in enumerate(x.shape)], dtype=dtype)
 
 
 def _scan(op: str, x: Tensor, dtype: torch.dtype, axis: int, has_initial: bool, reverse: bool) -> Tensor:
@@ -221,18 +275,18 @@ def _cumulative_sum_save(ctx: Any, inputs: Any, output: Tensor) -> None:
 def _cumulative_sum_gradient(ctx: Any, g: Tensor) -> Any:
     if ctx.has_initial:
         g = g.narrow(ctx.axis, 0 if ctx.reverse else 1, ctx.extent)
-    return _OPERATORS.cumulative_sum(g, ctx.axis, None, False, not ctx.reverse).to(ctx.dtype), None, None, None, None
+    return _cumulative_sum(g, ctx.axis, None, False, not ctx.reverse).to(ctx.dtype), None, None, None, None
 
 
 @_operator("cumulative_sum(Tensor x, int axis, ScalarType? dtype, bool has_initial, bool reverse) -> Tensor", _cumulative_sum_fake,
-           save=_cumulative_sum_save, gradient=_cumulative_sum_gradient)
+           _cumulative_sum_save, _cumulative_sum_gradient)
 def _cumulative_sum(x: Tensor, axis: int, dtype: torch.dtype | None, has_initial: bool, reverse: bool) -> Tensor:
     return _scan("plus", x, dtype or _sum_dtype(x.dtype), axis, has_initial, reverse)
 
 
 def cumulative_sum(x: Tensor, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Any = None) -> Tensor:
     _refuse_out("cumulative_sum", out)
-    return _OPERATORS.cumulative_sum(x, _one_axis("cumulative_sum", axis, x.dim()), _torch_dtype(dtype), include_initial, False)
+    return _cumulative_sum(x, _one_axis("cumulative_sum", axis, x.dim()), _torch_dtype(dtype), include_initial, False)
 
 
 def _cumulative_prod_fake(x: Tensor, axis: int, dtype: torch.dtype | None, has_initial: bool) -> Tensor:
@@ -256,14 +310,14 @@ def _cumulative_prod_gradient(ctx: Any, g: Tensor) -> Any:
 
 
 @_operator("cumulative_prod(Tensor x, int axis, ScalarType? dtype, bool has_initial) -> Tensor", _cumulative_prod_fake,
-           save=_cumulative_prod_save, gradient=_cumulative_prod_gradient)
+           _cumulative_prod_save, _cumulative_prod_gradient)
 def _cumulative_prod(x: Tensor, axis: int, dtype: torch.dtype | None, has_initial: bool) -> Tensor:
     return _scan("multiplies", x, dtype or _sum_dtype(x.dtype), axis, has_initial, False)
 
 
 def cumulative_prod(x: Tensor, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Any = None) -> Tensor:
     _refuse_out("cumulative_prod", out)
-    return _OPERATORS.cumulative_prod(x, _one_axis("cumulative_prod", axis, x.dim()), _torch_dtype(dtype), include_initial)
+    return _cumulative_prod(x, _one_axis("cumulative_prod", axis, x.dim()), _torch_dtype(dtype), include_initial)
 
 
 # --- running maxima ---------------------------------------------------------------------------------------------------------------
@@ -286,28 +340,28 @@ def _extremum_gradient(ctx: Any, g: Tensor) -> Any:
     before = y.narrow(ctx.axis, 0, y.shape[ctx.axis] - 1)
     is_first = torch.cat([torch.ones_like(first, dtype=torch.bool), (rest != before) & ~(rest.isnan() & before.isnan())], ctx.axis)
     position = torch.arange(y.shape[ctx.axis], device=y.device).view([-1 if k == ctx.axis else 1 for k in range(y.dim())])
-    starts = _OPERATORS.cummax(torch.where(is_first, position, 0), ctx.axis)
-    return _OPERATORS.sum_stretches(g, starts, ctx.axis), None
+    starts = _cummax(torch.where(is_first, position, 0), ctx.axis)
+    return _sum_stretches(g, starts, ctx.axis), None
 
 
-@_operator("cummax(Tensor x, int axis) -> Tensor", _extremum_fake, save=_extremum_save, gradient=_extremum_gradient)
+@_operator("cummax(Tensor x, int axis) -> Tensor", _extremum_fake, _extremum_save, _extremum_gradient)
 def _cummax(x: Tensor, axis: int) -> Tensor:
     return _scan("maximum", x, x.dtype, axis, False, False)
 
 
-@_operator("cummin(Tensor x, int axis) -> Tensor", _extremum_fake, save=_extremum_save, gradient=_extremum_gradient)
+@_operator("cummin(Tensor x, int axis) -> Tensor", _extremum_fake, _extremum_save, _extremum_gradient)
 def _cummin(x: Tensor, axis: int) -> Tensor:
     return _scan("minimum", x, x.dtype, axis, False, False)
 
 
 def cummax(x: Tensor, axis: int | None = None, out: Any = None) -> Tensor:
     _refuse_out("cummax", out)
-    return _OPERATORS.cummax(x, _one_axis("cummax", axis, x.dim()))
+    return _cummax(x, _one_axis("cummax", axis, x.dim()))
 
 
 def cummin(x: Tensor, axis: int | None = None, out: Any = None) -> Tensor:
     _refuse_out("cummin", out)
-    return _OPERATORS.cummin(x, _one_axis("cummin", axis, x.dim()))
+    return _cummin(x, _one_axis("cummin", axis, x.dim()))
 
 
 def _sum_stretches_fake(x: Tensor, starts: Tensor, axis: int) -> Tensor:
@@ -324,8 +378,7 @@ def _sum_stretches_gradient(ctx: Any, g: Tensor) -> Any:
     return torch.gather(g, ctx.axis, starts), None, None
 
 
-@_operator("sum_stretches(Tensor x, Tensor starts, int axis) -> Tensor", _sum_stretches_fake, save=_sum_stretches_save,
-           gradient=_sum_stretches_gradient)
+@_operator("sum_stretches(Tensor x, Tensor starts, int axis) -> Tensor", _sum_stretches_fake, _sum_stretches_save, _sum_stretches_gradient)
 def _sum_stretches(x: Tensor, starts: Tensor, axis: int) -> Tensor:
     """Sums over the stretches along an axis that begin at the same position, at that position; zero elsewhere."""
     lines, begin = x.movedim(axis, -1), starts.movedim(axis, -1)
@@ -352,14 +405,14 @@ def _adjoint(a: Tensor, g: Tensor, axis: int, reverse: bool) -> Tensor:
     """The gradients of the states: the recurrence from the other end with the coefficients of the neighbours (docs/fold-order.md)."""
     if _is_half(g.dtype):
         a, g = a.float(), g.float()
-    return _OPERATORS.linear_recurrence(_shifted(a, axis, 1 if reverse else -1, torch.zeros_like), g, None, axis, not reverse)
+    return _linear_recurrence(_shifted(a, axis, 1 if reverse else -1, torch.zeros_like), g, None, axis, not reverse)
 
 
 def _sum_to(x: Tensor, shape: Sequence[int]) -> Tensor:
     """The gradient of what was broadcast from this shape."""
     more = x.dim() - len(shape)
     axes = [k for k in range(x.dim()) if k < more or (shape[k - more] == 1 and x.shape[k] != 1)]
-    return _OPERATORS.sum(x, axes, None, True).reshape(shape) if axes else x
+    return _sum(x, axes, None, True).reshape(shape) if axes else x
 
 
 def _state_dtype(a: Tensor, b: Tensor) -> torch.dtype:
@@ -399,7 +452,7 @@ def _linear_recurrence_gradient(ctx: Any, g: Tensor) -> Any:
 
 
 @_operator("linear_recurrence(Tensor a, Tensor b, Tensor? initial, int axis, bool reverse) -> Tensor", _linear_recurrence_fake,
-           save=_linear_recurrence_save, gradient=_linear_recurrence_gradient)
+           _linear_recurrence_save, _linear_recurrence_gradient)
 def _linear_recurrence(a: Tensor, b: Tensor, initial: Tensor | None, axis: int, reverse: bool) -> Tensor:
     result = _linear_recurrence_fake(a, b, initial, axis, reverse)
     states = None if initial is None else _array(initial)
@@ -421,7 +474,7 @@ def linear_recurrence(a: Any, b: Any, initial: Any = None, axis: int | None = No
                      else torch.full((), x, dtype=number, device=like.device) if isinstance(x, (int, float))
                      else torch.as_tensor(np.asarray(x), device=like.device) for x in (a, b, initial))
     rank = len(torch.broadcast_shapes(a.shape, b.shape))
-    return _OPERATORS.linear_recurrence(a, b, initial, _one_axis("linear_recurrence", axis, rank), reverse)
+    return _linear_recurrence(a, b, initial, _one_axis("linear_recurrence", axis, rank), reverse)
 
 
 # --- segments ---------------------------------------------------------------------------------------------------------------------
@@ -445,18 +498,17 @@ def _segment_reduce_gradient(ctx: Any, g: Tensor) -> Any:
     """That of an extremum is shared by the elements that are equal to it."""
     offsets = ctx.saved_tensors[0]
     if ctx.op == "plus":
-        return _OPERATORS.segment_broadcast(g, offsets, ctx.extent), None, None
+        return _segment_broadcast(g, offsets, ctx.extent), None, None
     if ctx.op not in ("minimum", "maximum"):
         raise RuntimeError(f"segment_reduce: {ctx.op!r} has no gradient here; pass 'plus', 'minimum' or 'maximum', or x.detach()")
     x, y = ctx.saved_tensors[1:]
-    y = _OPERATORS.segment_broadcast(y, offsets, ctx.extent)
+    y = _segment_broadcast(y, offsets, ctx.extent)
     is_extremum = (x == y) | (x.isnan() & y.isnan())
-    share = g / _OPERATORS.segment_reduce(is_extremum.to(g.dtype), offsets, "plus")
-    return torch.where(is_extremum, _OPERATORS.segment_broadcast(share, offsets, ctx.extent), 0), None, None
+    share = g / _segment_reduce(is_extremum.to(g.dtype), offsets, "plus")
+    return torch.where(is_extremum, _segment_broadcast(share, offsets, ctx.extent), 0), None, None
 
 
-@_operator("segment_reduce(Tensor x, Tensor offsets, str op) -> Tensor", _segment_reduce_fake, save=_segment_reduce_save,
-           gradient=_segment_reduce_gradient)
+@_operator("segment_reduce(Tensor x, Tensor offsets, str op) -> Tensor", _segment_reduce_fake, _segment_reduce_save, _segment_reduce_gradient)
 def _segment_reduce(x: Tensor, offsets: Tensor, op: str) -> Tensor:
     return _tensor(_core.segment_reduce(_array(x), _array(offsets), op), _segment_reduce_fake(x, offsets, op).dtype)
 
@@ -466,7 +518,7 @@ def segment_reduce(x: Tensor, offsets: Any, op: Any) -> Tensor:
     op = _WORDS.get(op, op.replace("bitwise_", "bit_"))
     if x.dim() != 1:
         raise ValueError("segment_reduce: x has not one dimension; pass an array of one, as x.ravel()")
-    return _OPERATORS.segment_reduce(x, torch.as_tensor(offsets, device=x.device), op)
+    return _segment_reduce(x, torch.as_tensor(offsets, device=x.device), op)
 
 
 def _segment_broadcast_fake(x: Tensor, offsets: Tensor, extent: int) -> Tensor:
@@ -478,11 +530,11 @@ def _segment_broadcast_save(ctx: Any, inputs: Any, output: Tensor) -> None:
 
 
 def _segment_broadcast_gradient(ctx: Any, g: Tensor) -> Any:
-    return _OPERATORS.segment_reduce(g, ctx.saved_tensors[0], "plus"), None, None
+    return _segment_reduce(g, ctx.saved_tensors[0], "plus"), None, None
 
 
 @_operator("segment_broadcast(Tensor x, Tensor offsets, SymInt extent) -> Tensor", _segment_broadcast_fake,
-           save=_segment_broadcast_save, gradient=_segment_broadcast_gradient)
+           _segment_broadcast_save, _segment_broadcast_gradient)
 def _segment_broadcast(x: Tensor, offsets: Tensor, extent: int) -> Tensor:
     """One element for each segment, in the place of all its elements; zero where there is no segment."""
     values = _tensor(_core.run_length_decode(_array(x), _array(offsets.diff())), x.dtype)
@@ -507,11 +559,10 @@ def _integral_image_save(ctx: Any, inputs: Any, output: Tensor) -> None:
 
 
 def _integral_image_gradient(ctx: Any, g: Tensor) -> Any:
-    return _OPERATORS.integral_image(g, None, not ctx.reverse).to(ctx.dtype), None, None
+    return _integral_image(g, None, not ctx.reverse).to(ctx.dtype), None, None
 
 
-@_operator("integral_image(Tensor x, ScalarType? dtype, bool reverse) -> Tensor", _integral_image_fake, save=_integral_image_save,
-           gradient=_integral_image_gradient)
+@_operator("integral_image(Tensor x, ScalarType? dtype, bool reverse) -> Tensor", _integral_image_fake, _integral_image_save, _integral_image_gradient)
 def _integral_image(x: Tensor, dtype: torch.dtype | None, reverse: bool) -> Tensor:
     """reverse: the sums of what is below and to the right."""
     result = _integral_image_fake(x, dtype, reverse)
@@ -528,7 +579,7 @@ def integral_image(x: Tensor, dtype: Any = None, out: Any = None) -> Tensor:
     _refuse_out("integral_image", out)
     if x.dim() < 2:
         raise ValueError("integral_image: an image has rows and columns; pass an array of two dimensions at least")
-    return _OPERATORS.integral_image(x, _torch_dtype(dtype), False)
+    return _integral_image(x, _torch_dtype(dtype), False)
 
 
 # --- torch.compile ----------------------------------------------------------------------------------------------------------------
