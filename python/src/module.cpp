@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "array.hpp"
+#include "builtins.hpp"
 #include "library.hpp"
 
 NB_MODULE(_core, m)
@@ -30,4 +31,5 @@ NB_MODULE(_core, m)
     bind_histograms(m);
     bind_partials(m);
     bind_shapes(m);
+    m.attr("_builtins") = builtins(m, "upsweep");
 }

@@ -5,15 +5,15 @@ Every function takes NumPy's arrays as they lie in memory, whatever their stride
 a fold of floating-point numbers depends on their number and order alone: not on the machine, the strides or the number of
 threads.
 """
-import copyreg
 import sys
 
+from upsweep import _core
 from upsweep._core import (all, any, argmax, argmin, bincount, cummax, cummin, cumulative_prod, cumulative_sum, histogram,
                            integral_image, max, mean, min, partial, partition, prod, reduce, reduce_by_key, run_length_decode,
                            run_length_encode, scan, scan_by_key, segment_reduce, segment_scan, select, sum, version)
 
-# Functions go to other processes by their names, as those of Python do. nanobind leaves that to its users.
-copyreg.pickle(type(sum), lambda function: function.__name__)
+# The same as built-in functions, which Python pickles by their names, and jax.jit and torch.compile take.
+globals().update({name: function for name, function in _core._builtins.items() if name in globals()})
 
 TYPE_CHECKING = False  # as typing has it, whose import takes as long as that of the library
 if TYPE_CHECKING:

@@ -588,7 +588,4 @@ def allow_in_graph() -> None:
     """Lets torch.compile write calls of upsweep's functions into its graph, which it then traces by the operators above."""
     for name in ("sum", "mean", "cumulative_sum", "cumulative_prod", "cummax", "cummin", "linear_recurrence", "segment_reduce",
                  "integral_image"):
-        try:
-            torch.compiler.allow_in_graph(getattr(us, name))
-        except TypeError:  # It is written down when a weak reference is asked for, which functions of nanobind do not give.
-            pass
+        torch.compiler.allow_in_graph(getattr(us, name))
