@@ -65,17 +65,26 @@ class _WhenTorchCompiles:
 
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
+        if spec is None:
+            return None
         load = spec.loader.exec_module
 
         def load_and_tell(module: object) -> None:
             load(module)
-            importlib.import_module("upsweep.torch").allow_in_graph()
+            _tell_torch_compile()
 
         spec.loader.exec_module = load_and_tell
         return spec
 
 
+def _tell_torch_compile() -> None:
+    try:
+        __getattr__("torch").allow_in_graph()
+    except ImportError:  # A PyTorch that is too old for it.
+        pass
+
+
 if "torch._dynamo" in sys.modules:
-    __getattr__("torch").allow_in_graph()
+    _tell_torch_compile()
 else:
     sys.meta_path.insert(0, _WhenTorchCompiles())

@@ -17,6 +17,9 @@ from torch import Tensor
 import upsweep as us
 from upsweep import _core
 
+if not hasattr(torch.library, "register_autograd"):
+    raise ImportError(f"upsweep takes tensors of PyTorch 2.4 and newer, and this is {torch.__version__}; install a newer one, or pass x.numpy()")
+
 _LIBRARY = torch.library.Library("upsweep", "DEF")
 
 # What upsweep/_recorded.py asks about each tensor, too.
