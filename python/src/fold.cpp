@@ -285,8 +285,6 @@ nb::object mean(nb::handle x, nb::handle axis, bool keeps_dimensions, nb::handle
 {
     if (axis.is_none() && !keeps_dimensions && out.is_none() && comes_in_chunks(x))
         return of_chunks("mean")(x);
-    if (const nb::object op = recorded("mean", x); op.is_valid()) [[unlikely]]
-        return op(x, axis, keeps_dimensions, out);
     operand in("mean", x);
     const upsweep_dtype folded = is_float(in.dtype()) ? reduce_dtype(UPSWEEP_PLUS, in.dtype()) : UPSWEEP_F64;
     const fold_types types{in.dtype(), folded, is_float(in.dtype()) ? in.dtype() : UPSWEEP_F64};
@@ -497,8 +495,15 @@ void bind_folds(nb::module_& m)
     def_minimum<UPSWEEP_MAXIMUM>(m, "max", docs::max);
     def_minimum<UPSWEEP_LOGICAL_AND>(m, "all", docs::all);
     def_minimum<UPSWEEP_LOGICAL_OR>(m, "any", docs::any);
-    m.def("mean", &mean, nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
-          nb::arg("out") = nb::none(), nb::sig(docs::mean.signature), docs::mean.text);
+    m.def(
+        "mean",
+        [](nb::handle x, nb::handle axis, bool keepdims, nb::handle out) {
+            if (const nb::object op = recorded("mean", x); op.is_valid()) [[unlikely]]
+                return op(x, axis, keepdims, out);
+            return mean(x, axis, keepdims, out);
+        },
+        nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
+        nb::arg("out") = nb::none(), nb::sig(docs::mean.signature), docs::mean.text);
     m.def(
         "argmin",
         [](nb::handle x, nb::handle axis, bool keepdims, nb::handle out) {

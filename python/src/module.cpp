@@ -4,8 +4,8 @@
 #include <exception>
 
 #include "array.hpp"
-#include "builtins.hpp"
 #include "library.hpp"
+#include "module_functions.hpp"
 
 NB_MODULE(_core, m)
 {
