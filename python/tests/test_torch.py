@@ -9,6 +9,7 @@ import upsweep as us
 from samples import random, same_bits
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyTorch itself
 F64 = torch.float64
 
 
@@ -279,3 +280,27 @@ def test_refusals():
         us.segment_reduce(x[0], [0, 3, 2], "plus")
     with pytest.raises(RuntimeError, match="multiplies"):
         us.segment_reduce(x[0], [0, 4], "multiplies").backward()
+
+
+# --- GPUs -------------------------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", ["sum", "sum-0", "sum-keepdims", "sum-float64", "mean", "mean-1", "cumulative_sum", "cumulative_sum-0",
+                                  "cumulative_sum-1"])
+def test_gpu(name):
+    """Results and gradients have the bits of the CPU's, and lie on the GPU."""
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    call, shape = FUNCTIONS[name]
+    x = tensor(*(40 * extent for extent in shape), dtype=torch.float32)
+    on_gpu = x.detach().cuda().requires_grad_()
+    try:
+        result = call(on_gpu)
+    except TypeError as refused:
+        pytest.skip(str(refused))
+    assert result.is_cuda and bits(result.cpu(), call(x))
+    g = tensor(*reversed(result.shape), seed=3, gradient=False, dtype=result.dtype).permute(list(reversed(range(result.dim()))))
+    got, = torch.autograd.grad(result, on_gpu, g.cuda())
+    want, = torch.autograd.grad(call(x), x, g)
+    assert got.is_cuda and (bits(got.cpu(), want) or name.startswith("mean") and torch.allclose(got.cpu(), want))
+    compiled = torch.compile(call, fullgraph=True, backend="aot_eager")
+    assert bits(compiled(on_gpu).cpu(), call(x))

@@ -115,16 +115,8 @@ def _from_numpy(result: np.ndarray) -> Tensor:
 
 
 def _tensor(result: Any, dtype: torch.dtype) -> Tensor:
-    return (result if isinstance(result, Tensor) else torch.from_numpy(np.asarray(result))).to(dtype)
-
-
-def _write(result: Tensor, fold: Callable[[Any], Any]) -> Tensor:
-    """Has the fold write to a tensor that is laid out as the fake one: fold(out), where None stands for a new array."""
-    if result.is_cpu and result.dtype != torch.bfloat16:
-        fold(result.numpy())
-        return result
-    made = _tensor(fold(None), result.dtype)
-    return made if made.stride() == result.stride() else result.copy_(made)
+    made = result if isinstance(result, Tensor) else torch.from_numpy(np.asarray(result))
+    return made if made.dtype == dtype else made.to(dtype)
 
 
 def _numpy_dtype(dtype: torch.dtype | None) -> Any:
@@ -254,15 +246,20 @@ def _scanned(x: Tensor, dtype: torch.dtype, axis: int, has_initial: bool) -> Ten
 
 def _scan(op: str, x: Tensor, dtype: torch.dtype, axis: int, has_initial: bool, reverse: bool) -> Tensor:
     """has_initial puts the fold of no elements first: at the end, where the scan begins there."""
+    array = _array(x)
+    made = None
+    if not x.is_cpu or dtype == torch.bfloat16:
+        made = _tensor(_core.scan(array, op, axis=axis, reverse=reverse, dtype=_numpy_dtype(dtype)), dtype)
+        if not has_initial and made.stride() == x.stride():
+            return made
     result = _scanned(x, dtype, axis, has_initial)
     elements = result.narrow(axis, 0 if reverse else 1, x.shape[axis]) if has_initial else result
-    array, wide = _array(x), _numpy_dtype(dtype)
-    made = _write(elements, lambda out: _core.scan(array, op, axis=axis, reverse=reverse, out=out, dtype=wide if out is None else None))
-    if not has_initial:
-        return made
-    if made is not elements:
+    if made is None:
+        _core.scan(array, op, axis=axis, reverse=reverse, out=elements.numpy())
+    else:
         elements.copy_(made)
-    result.select(axis, x.shape[axis] if reverse else 0).fill_(1 if op == "multiplies" else 0)
+    if has_initial:
+        result.select(axis, x.shape[axis] if reverse else 0).fill_(1 if op == "multiplies" else 0)
     return result
 
 
@@ -457,15 +454,9 @@ def _linear_recurrence_gradient(ctx: Any, g: Tensor) -> Any:
 @_operator("linear_recurrence(Tensor a, Tensor b, Tensor? initial, int axis, bool reverse) -> Tensor", _linear_recurrence_fake,
            _linear_recurrence_save, _linear_recurrence_gradient)
 def _linear_recurrence(a: Tensor, b: Tensor, initial: Tensor | None, axis: int, reverse: bool) -> Tensor:
-    result = _linear_recurrence_fake(a, b, initial, axis, reverse)
     states = None if initial is None else _array(initial)
-    return _write(result, lambda out: _recur(_array(a), _array(b), states, axis, reverse, out))
-
-
-def _recur(a: Any, b: Any, initial: Any, axis: int, reverse: bool, out: Any) -> Any:
-    from upsweep._recurrence import linear_recurrence
-
-    return linear_recurrence(a, b, initial=initial, axis=axis, reverse=reverse, out=out)
+    made = us.linear_recurrence(_array(a), _array(b), initial=states, axis=axis, reverse=reverse)
+    return _tensor(made, _state_dtype(a, b)).contiguous()
 
 
 def linear_recurrence(a: Any, b: Any, initial: Any = None, axis: int | None = None, reverse: bool = False, out: Any = None) -> Tensor:
