@@ -1,9 +1,9 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """Folds of PyTorch's tensors as operators of PyTorch, `torch.ops.upsweep`: with gradients, and for torch.compile.
 
-This module is imported when the first tensor comes that takes part in either; the functions of `upsweep` then call those of the same
-name here. Other tensors go straight to the engine. Gradients are folds of Upsweep themselves, in the canonical order, and have
-gradients of their own.
+This module is imported when the first tensor comes, or torch.compile. The functions of `upsweep` call those of the same name here for a tensor
+that takes part in either; other tensors go straight to the engine (_recorded.py). Gradients are folds of Upsweep themselves, in the
+canonical order, and have gradients of their own.
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ transform = torch._C._functorch.peek_interpreter_stack  # torch.func: vmap, grad
 class _Operator:
     """A kernel that is an operator of PyTorch, and is called by the shortest way.
 
-    Between tensors that are nothing but tensors, what PyTorch makes of an operator with a gradient (14 us a call) is left out for its
+    Between tensors that are nothing but tensors, what PyTorch makes of an operator with a gradient (20 us a call) is left out for its
     kernel and one torch.autograd.Function (5 us). Compilers see the operator, and transforms of torch.func a function of theirs.
     """
 
@@ -94,17 +94,17 @@ def _operator(schema: str, fake: Callable[..., Tensor], save: Callable[..., None
 def _array(x: Tensor) -> Any:
     """What the functions of the engine take: a NumPy array of the same memory, or a tensor of a GPU."""
     x = x.detach()
-    if x.dtype == torch.bfloat16:  # NumPy has none. Its folds are those of float32, rounded once.
-        x = x.float()
-    return x.numpy() if x.is_cpu else x
+    return as_numpy(x)[0] if x.is_cpu else x
 
 
 def as_numpy(x: Tensor) -> tuple[np.ndarray, Callable[[np.ndarray], Tensor]]:
     """The elements of a plain tensor in memory of the host, and what makes a tensor of a result."""
     if x.dtype != torch.bfloat16:
         return x.numpy(), _from_numpy
-    import ml_dtypes
-
+    try:
+        import ml_dtypes
+    except ImportError as failure:
+        raise ImportError("tensors of bfloat16 take the package ml_dtypes; install it, or pass x.float()") from failure
     return x.view(torch.int16).numpy().view(ml_dtypes.bfloat16), _from_numpy
 
 
@@ -115,12 +115,8 @@ def _from_numpy(result: np.ndarray) -> Tensor:
 
 
 def _tensor(result: Any, dtype: torch.dtype) -> Tensor:
-    made = result if isinstance(result, Tensor) else torch.from_numpy(np.asarray(result))
+    made = result if isinstance(result, Tensor) else _from_numpy(np.asarray(result))
     return made if made.dtype == dtype else made.to(dtype)
-
-
-def _numpy_dtype(dtype: torch.dtype | None) -> Any:
-    return None if dtype is None else np.float32 if dtype == torch.bfloat16 else np.dtype(str(dtype).removeprefix("torch."))
 
 
 def _torch_dtype(dtype: Any) -> torch.dtype | None:
@@ -201,7 +197,7 @@ def _sum_gradient(ctx: Any, g: Tensor) -> Any:
 @_operator("sum(Tensor x, int[]? axes, ScalarType? dtype, bool keepdims) -> Tensor", _sum_fake, _sum_save, _sum_gradient)
 def _sum(x: Tensor, axes: list[int] | None, dtype: torch.dtype | None, keepdims: bool) -> Tensor:
     axis = None if axes is None else tuple(axes)
-    return _tensor(_core.sum(_array(x), axis=axis, dtype=_numpy_dtype(dtype), keepdims=keepdims), dtype or _sum_dtype(x.dtype))
+    return _tensor(_core.sum(_array(x), axis=axis, dtype=dtype, keepdims=keepdims), dtype or _sum_dtype(x.dtype))
 
 
 def sum(x: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, out: Any = None) -> Tensor:
@@ -246,18 +242,15 @@ def _scanned(x: Tensor, dtype: torch.dtype, axis: int, has_initial: bool) -> Ten
 
 def _scan(op: str, x: Tensor, dtype: torch.dtype, axis: int, has_initial: bool, reverse: bool) -> Tensor:
     """has_initial puts the fold of no elements first: at the end, where the scan begins there."""
-    array = _array(x)
-    made = None
-    if not x.is_cpu or dtype == torch.bfloat16:
-        made = _tensor(_core.scan(array, op, axis=axis, reverse=reverse, dtype=_numpy_dtype(dtype)), dtype)
-        if not has_initial and made.stride() == x.stride():
-            return made
+    if not (x.is_cpu or has_initial):
+        made = _core.scan(_array(x), op, axis=axis, reverse=reverse, dtype=dtype)
+        return made if made.stride() == x.stride() else torch.empty_like(x, dtype=dtype).copy_(made)
     result = _scanned(x, dtype, axis, has_initial)
     elements = result.narrow(axis, 0 if reverse else 1, x.shape[axis]) if has_initial else result
-    if made is None:
-        _core.scan(array, op, axis=axis, reverse=reverse, out=elements.numpy())
+    if x.is_cpu:
+        _core.scan(_array(x), op, axis=axis, reverse=reverse, out=_array(elements))
     else:
-        elements.copy_(made)
+        elements.copy_(_core.scan(_array(x), op, axis=axis, reverse=reverse, dtype=dtype))
     if has_initial:
         result.select(axis, x.shape[axis] if reverse else 0).fill_(1 if op == "multiplies" else 0)
     return result
@@ -454,9 +447,10 @@ def _linear_recurrence_gradient(ctx: Any, g: Tensor) -> Any:
 @_operator("linear_recurrence(Tensor a, Tensor b, Tensor? initial, int axis, bool reverse) -> Tensor", _linear_recurrence_fake,
            _linear_recurrence_save, _linear_recurrence_gradient)
 def _linear_recurrence(a: Tensor, b: Tensor, initial: Tensor | None, axis: int, reverse: bool) -> Tensor:
+    dtype = _state_dtype(a, b)
+    a, b = (_array(x if x.dtype == dtype else x.to(dtype)) for x in (a, b))
     states = None if initial is None else _array(initial)
-    made = us.linear_recurrence(_array(a), _array(b), initial=states, axis=axis, reverse=reverse)
-    return _tensor(made, _state_dtype(a, b)).contiguous()
+    return _tensor(us.linear_recurrence(a, b, initial=states, axis=axis, reverse=reverse), dtype).contiguous()
 
 
 def linear_recurrence(a: Any, b: Any, initial: Any = None, axis: int | None = None, reverse: bool = False, out: Any = None) -> Tensor:
@@ -556,16 +550,16 @@ def _integral_image_gradient(ctx: Any, g: Tensor) -> Any:
     return _integral_image(g, None, not ctx.reverse).to(ctx.dtype), None, None
 
 
-@_operator("integral_image(Tensor x, ScalarType? dtype, bool reverse) -> Tensor", _integral_image_fake, _integral_image_save, _integral_image_gradient)
+@_operator("integral_image(Tensor x, ScalarType? dtype, bool reverse) -> Tensor", _integral_image_fake, _integral_image_save,
+           _integral_image_gradient)
 def _integral_image(x: Tensor, dtype: torch.dtype | None, reverse: bool) -> Tensor:
     """reverse: the sums of what is below and to the right."""
     result = _integral_image_fake(x, dtype, reverse)
-    if result.is_cpu and result.dtype != torch.bfloat16:
+    if result.is_cpu:
         turn = (..., slice(None, None, -1), slice(None, None, -1)) if reverse else ...
-        _core.integral_image(_array(x)[turn], out=result.numpy()[turn])
+        _core.integral_image(_array(x)[turn], out=_array(result)[turn])
         return result
-    sums = _core.integral_image(_array(x.flip(-1, -2) if reverse else x), dtype=_numpy_dtype(result.dtype))
-    sums = _tensor(sums, result.dtype)
+    sums = _core.integral_image(_array(x.flip(-1, -2) if reverse else x), dtype=result.dtype)
     return sums.flip(-1, -2) if reverse else sums
 
 
