@@ -56,7 +56,10 @@ def __dir__() -> list[str]:
 
 
 class _WhenTorchCompiles:
-    """Has torch.compile know these functions as soon as it is there: it takes a second to import, and asks no one what it may call."""
+    """Tells torch.compile of these functions when its front end is imported, which is when something is compiled for the first time.
+
+    It writes into its graphs the functions that it has been told of, and asks no package for more.
+    """
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> object:
         if name != "torch._dynamo":
