@@ -12,6 +12,7 @@
 #include "array.hpp"
 #include "docs.hpp"
 #include "library.hpp"
+#include "recorded.hpp"
 
 namespace upsweep::python {
 
@@ -437,6 +438,8 @@ void def_sum(nb::module_& m, const char* name, const docs::function& doc)
     m.def(
         name,
         [name](nb::handle x, nb::handle axis, nb::handle dtype, bool keepdims, nb::handle out) {
+            if (const nb::object op = recorded(name, x); op.is_valid()) [[unlikely]]
+                return op(x, axis, dtype, keepdims, out);
             return reduce(name, Op, x, axis, dtype_argument(name, dtype), keepdims, out, Py_None);
         },
         nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("dtype") = nb::none(),
@@ -462,6 +465,8 @@ void def_cumulative_sum(nb::module_& m, const char* name, const docs::function& 
     m.def(
         name,
         [name](nb::handle x, nb::handle axis, nb::handle dtype, bool include_initial, nb::handle out) {
+            if (const nb::object op = recorded(name, x); op.is_valid()) [[unlikely]]
+                return op(x, axis, dtype, include_initial, out);
             return scan(name, Op, x, axis, dtype_argument(name, dtype), out, {.includes_initial = include_initial});
         },
         nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("dtype") = nb::none(),
@@ -474,6 +479,8 @@ void def_cummin(nb::module_& m, const char* name, const docs::function& doc)
     m.def(
         name,
         [name](nb::handle x, nb::handle axis, nb::handle out) {
+            if (const nb::object op = recorded(name, x); op.is_valid()) [[unlikely]]
+                return op(x, axis, out);
             return scan(name, Op, x, axis, std::nullopt, out, {});
         },
         nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("out") = nb::none(), nb::sig(doc.signature),
@@ -488,8 +495,15 @@ void bind_folds(nb::module_& m)
     def_minimum<UPSWEEP_MAXIMUM>(m, "max", docs::max);
     def_minimum<UPSWEEP_LOGICAL_AND>(m, "all", docs::all);
     def_minimum<UPSWEEP_LOGICAL_OR>(m, "any", docs::any);
-    m.def("mean", &mean, nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
-          nb::arg("out") = nb::none(), nb::sig(docs::mean.signature), docs::mean.text);
+    m.def(
+        "mean",
+        [](nb::handle x, nb::handle axis, bool keepdims, nb::handle out) {
+            if (const nb::object op = recorded("mean", x); op.is_valid()) [[unlikely]]
+                return op(x, axis, keepdims, out);
+            return mean(x, axis, keepdims, out);
+        },
+        nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
+        nb::arg("out") = nb::none(), nb::sig(docs::mean.signature), docs::mean.text);
     m.def(
         "argmin",
         [](nb::handle x, nb::handle axis, bool keepdims, nb::handle out) {

@@ -5,6 +5,7 @@
 
 #include "array.hpp"
 #include "library.hpp"
+#include "module_functions.hpp"
 
 NB_MODULE(_core, m)
 {
@@ -30,4 +31,5 @@ NB_MODULE(_core, m)
     bind_histograms(m);
     bind_partials(m);
     bind_shapes(m);
+    m.attr("_builtins") = builtins(m, "upsweep");
 }

@@ -9,6 +9,7 @@
 #include "array.hpp"
 #include "docs.hpp"
 #include "library.hpp"
+#include "recorded.hpp"
 
 namespace upsweep::python {
 
@@ -75,6 +76,8 @@ struct segment_bounds : operand {
 nb::object segment_reduce(nb::handle x, nb::handle offsets, nb::handle op_given)
 {
     constexpr const char* call = "segment_reduce";
+    if (const nb::object op = recorded(call, x); op.is_valid()) [[unlikely]]
+        return op(x, offsets, op_given);
     const operand in(call, x);
     check_line(call, "x", in);
     const upsweep_op op = op_argument(call, op_given);
@@ -287,6 +290,8 @@ void recur(nb::handle a_given, nb::handle b_given, nb::handle h0_given, int axis
 nb::object integral_image(nb::handle x, nb::handle dtype, nb::handle out)
 {
     constexpr const char* call = "integral_image";
+    if (const nb::object op = recorded(call, x); op.is_valid()) [[unlikely]]
+        return op(x, dtype, out);
     const operand in(call, x);
     if (in.rank() < 2)
         refuse(PyExc_ValueError, call, "an image has rows and columns", "pass an array of two dimensions at least");

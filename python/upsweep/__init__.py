@@ -5,14 +5,15 @@ Every function takes NumPy's arrays as they lie in memory, whatever their stride
 a fold of floating-point numbers depends on their number and order alone: not on the machine, the strides or the number of
 threads.
 """
-import copyreg
+import sys
 
+from upsweep import _core
 from upsweep._core import (all, any, argmax, argmin, bincount, cummax, cummin, cumulative_prod, cumulative_sum, histogram,
                            integral_image, max, mean, min, partial, partition, prod, reduce, reduce_by_key, run_length_decode,
                            run_length_encode, scan, scan_by_key, segment_reduce, segment_scan, select, sum, version)
 
-# Functions go to other processes by their names, as those of Python do. nanobind leaves that to its users.
-copyreg.pickle(type(sum), lambda function: function.__name__)
+# The same as built-in functions, which Python pickles by their names, and jax.jit and torch.compile take.
+globals().update({name: function for name, function in _core._builtins.items() if name in globals()})
 
 TYPE_CHECKING = False  # as typing has it, whose import takes as long as that of the library
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ _LATER = {"ChunkedArray": "_chunked", "Histogram": "_histogram", "JointHistogram
 def __getattr__(name: str) -> object:
     import importlib
 
-    if name == "dask":
-        return importlib.import_module("upsweep.dask")
+    if name in ("dask", "jax", "torch"):
+        return importlib.import_module(f"upsweep.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'upsweep' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"upsweep.{_LATER[name]}"), name)
@@ -52,3 +53,41 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _WhenTorchCompiles:
+    """Tells torch.compile of these functions when its front end is imported, which is when something is compiled for the first time.
+
+    It writes into its graphs the functions that it has been told of, and asks no package for more.
+    """
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
+        if name != "torch._dynamo":
+            return None
+        import importlib.util
+
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None:
+            return None
+        load = spec.loader.exec_module
+
+        def load_and_tell(module: object) -> None:
+            load(module)
+            _tell_torch_compile()
+
+        spec.loader.exec_module = load_and_tell
+        return spec
+
+
+def _tell_torch_compile() -> None:
+    try:
+        __getattr__("torch").allow_in_graph()
+    except ImportError:  # A PyTorch that is too old for it.
+        pass
+
+
+if "torch._dynamo" in sys.modules:
+    _tell_torch_compile()
+else:
+    sys.meta_path.insert(0, _WhenTorchCompiles())

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from upsweep._recorded import as_numpy
+
 _CPU_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
 
 
@@ -27,6 +29,9 @@ def adopt(call: str, x: Any) -> tuple[Any, Any]:
             raise TypeError(f"{call}: the array comes in chunks, and is taken by sum, prod, min, max, any, all, mean, var, reduce, "
                             "histogram, bincount and partial, of all elements; pass np.asarray(x) if it fits in memory")
         return mapped, None
+    tensor = as_numpy(call, x)
+    if tensor is not None:
+        return tensor
     if hasattr(x, "__dlpack__"):
         device, number = x.__dlpack_device__()
         if device not in _CPU_DEVICES:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from upsweep import _core
 from upsweep._interchange import adopt
 from upsweep._pieces import is_float, is_half
+from upsweep._recorded import operators_of
 
 
 def linear_recurrence(a: npt.ArrayLike, b: npt.ArrayLike, /, *, initial: npt.ArrayLike | None = None, axis: int | None = None,
@@ -46,6 +47,9 @@ def linear_recurrence(a: npt.ArrayLike, b: npt.ArrayLike, /, *, initial: npt.Arr
     array([3., 9.])
     """
     call = "linear_recurrence"
+    operators = next((of for of in map(operators_of, (a, b, initial)) if of is not None), None)
+    if operators is not None:
+        return operators.linear_recurrence(a, b, initial, axis, reverse, out)
     # Numbers of Python take the type of the arrays beside them.
     arrays = [adopt(call, x) if not isinstance(x, (int, float)) else (x, None) for x in (a, b)]
     export = next((of for _, of in arrays if of is not None), None)

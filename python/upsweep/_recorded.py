@@ -1,0 +1,61 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Arrays that stand for a computation: PyTorch's with a gradient, and what torch.compile, jax.jit and their kin pass in."""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+_Tensor: Any = None  # PyTorch's, and what is asked about one, as soon as the first comes
+_has_modes: Any = None
+_transform: Any = None
+_forward_ad: Any = None
+
+
+def operators_of(x: Any) -> Any:
+    """upsweep.torch or upsweep.jax if x takes part in what that library records, and None if x has elements to be read.
+
+    It is asked before every call for an array that is not NumPy's. A plain tensor passes the first two lines, in a quarter of a
+    microsecond.
+    """
+    if type(x) is _Tensor:
+        if not (x.requires_grad or x.is_neg() or _has_modes() or _transform() is not None or _forward_ad._current_level >= 0):
+            return None
+        return sys.modules["upsweep.torch"]
+    torch = sys.modules.get("torch")
+    if isinstance(x, getattr(torch, "Tensor", ())):
+        if _Tensor is None:
+            _meet_tensors()
+            return operators_of(x)
+        return sys.modules["upsweep.torch"]  # A subclass: a parameter, what torch.compile traces with, or a stranger.
+    jax = sys.modules.get("jax")
+    if hasattr(jax, "core") and isinstance(x, jax.core.Tracer):
+        import upsweep.jax
+
+        return upsweep.jax
+    return None
+
+
+def as_numpy(call: str, x: Any) -> tuple[Any, Any] | None:
+    """What _interchange.adopt gives of a tensor in memory of the host, by PyTorch's own short way; None for what is none.
+
+    TypeError if x is recorded: who asks has no operator for it.
+    """
+    operators = operators_of(x)
+    if operators is not None:
+        if operators.__name__ == "upsweep.jax":
+            raise TypeError(f"{call}: the array is traced by JAX, for which this call has no rule; call it outside of what is transformed")
+        if type(x) is not _Tensor or x.requires_grad or _has_modes() or _transform() is not None or _forward_ad._current_level >= 0:
+            raise TypeError(f"{call}: the tensor requires a gradient or is traced, and there is no operator of PyTorch for this call; "
+                            "pass x.detach(), outside of what is compiled")
+        x = x.resolve_neg()  # Its memory holds the negatives.
+    elif type(x) is not _Tensor or not x.is_cpu:
+        return None
+    return sys.modules["upsweep.torch"].as_numpy(x)
+
+
+def _meet_tensors() -> None:
+    global _Tensor, _forward_ad, _has_modes, _transform
+    import upsweep.torch as torch
+
+    _forward_ad, _has_modes, _transform = torch.forward_ad, torch.has_modes, torch.transform
+    _Tensor = torch.Tensor
