@@ -18,6 +18,10 @@ void* map_lazily(std::size_t bytes)
     void* place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (place == MAP_FAILED)
         throw std::bad_alloc();
+    // Most of a large array is accessed sooner or later, and a page fault costs more than to check the accesses to its page.
+    constexpr std::size_t large = std::size_t{4} << 20;
+    if (bytes >= large)
+        madvise(place, bytes, MADV_HUGEPAGE);
     return place;
 }
 
