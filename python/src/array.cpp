@@ -23,6 +23,11 @@ void check(upsweep_status status)
 {
     if (status == UPSWEEP_OK) [[likely]]
         return;
+    throw_status(status, lib().last_error());
+}
+
+void throw_status(upsweep_status status, const char* message)
+{
     PyObject* type = PyExc_RuntimeError;
     if (status == UPSWEEP_INVALID_ARGUMENT || status == UPSWEEP_OVERLAP)
         type = PyExc_ValueError;
@@ -30,7 +35,7 @@ void check(upsweep_status status)
         type = PyExc_TypeError;
     else if (status == UPSWEEP_OUT_OF_MEMORY)
         type = PyExc_MemoryError;
-    PyErr_SetString(type, lib().last_error());
+    PyErr_SetString(type, message);
     throw nb::python_error();
 }
 
@@ -68,6 +73,25 @@ upsweep_dtype unsigned_of(std::size_t bytes)
 }
 
 std::string name_of(PyArray_Descr* descr) { return nb::str(nb::handle(reinterpret_cast<PyObject*>(descr))).c_str(); }
+
+// PyTorch's types are no types of NumPy: torch.float32 is told by its name.
+std::optional<upsweep_dtype> dtype_of_torch(nb::handle dtype)
+{
+    static constexpr std::pair<std::string_view, upsweep_dtype> names[] = {
+        {"bool", UPSWEEP_BOOL},   {"int8", UPSWEEP_I8},     {"int16", UPSWEEP_I16},     {"int32", UPSWEEP_I32},
+        {"int64", UPSWEEP_I64},   {"uint8", UPSWEEP_U8},    {"uint16", UPSWEEP_U16},    {"uint32", UPSWEEP_U32},
+        {"uint64", UPSWEEP_U64},  {"float16", UPSWEEP_F16}, {"bfloat16", UPSWEEP_BF16}, {"float32", UPSWEEP_F32},
+        {"float64", UPSWEEP_F64},
+    };
+    if (!dtype.type().attr("__module__").equal(nb::str("torch")))
+        return std::nullopt;
+    const nb::str text(dtype);
+    const std::string_view name = text.c_str();
+    for (const auto& [of_numpy, number] : names)
+        if (name.substr(name.rfind('.') + 1) == of_numpy)
+            return number;
+    return std::nullopt;
+}
 
 [[noreturn]] void refuse_dtype(const char* call, PyArray_Descr* descr)
 {
@@ -119,6 +143,8 @@ std::optional<upsweep_dtype> dtype_argument(const char* call, nb::handle dtype)
         return std::nullopt;
     import_numpy();
     PyArray_Descr* descr = nullptr;
+    if (const auto named = dtype_of_torch(dtype))
+        return named;
     if (PyArray_DescrConverter(dtype.ptr(), &descr) == NPY_FAIL)
         throw nb::python_error();
     const nb::object owned = nb::steal(reinterpret_cast<PyObject*>(descr));
@@ -132,11 +158,29 @@ std::optional<upsweep_dtype> dtype_argument(const char* call, nb::handle dtype)
 
 void layout::begin(void* data, upsweep_dtype dtype) { array = {data, dtype, UPSWEEP_HOST, 0, 0, shape, strides}; }
 
+void layout::begin(const layout& other)
+{
+    array = other.array;
+    array.shape = shape;
+    array.strides = strides;
+    std::copy_n(other.shape, array.rank, shape);
+    std::copy_n(other.strides, array.rank, strides);
+}
+
 void layout::append(std::int64_t extent, std::int64_t stride)
 {
     shape[array.rank] = extent;
     strides[array.rank] = stride;
     ++array.rank;
+}
+
+void layout::close_gaps()
+{
+    std::int64_t stride = 1;
+    for (int k = array.rank; k-- > 0;) {
+        strides[k] = stride;
+        stride *= shape[k];
+    }
 }
 
 std::int64_t layout::count() const
