@@ -83,6 +83,8 @@ GPU_ROWS = (
     ("cumulative_sum f32", lambda a: us.cumulative_sum(a.f), lambda a: a.torch.cumsum(a.f, 0), lambda a: a.cupy.cumsum(a.fc)),
     ("cumulative_sum f32 into out", lambda a: us.cumulative_sum(a.f, out=a.out), lambda a: a.torch.cumsum(a.f, 0, out=a.out),
      lambda a: a.cupy.cumsum(a.fc, out=a.outc)),
+    ("sum f32 of CuPy", lambda a: us.sum(a.fc), None, lambda a: a.cupy.sum(a.fc)),
+    ("cumulative_sum f32 of CuPy", lambda a: us.cumulative_sum(a.fc), None, lambda a: a.cupy.cumsum(a.fc)),
     ("sum f64", lambda a: us.sum(a.d), lambda a: a.torch.sum(a.d), lambda a: a.cupy.sum(a.dc)),
     ("sum i32", lambda a: us.sum(a.i), lambda a: a.torch.sum(a.i), lambda a: a.cupy.sum(a.ic)),
     ("sum f16", lambda a: us.sum(a.h), lambda a: a.torch.sum(a.h), lambda a: a.cupy.sum(a.hc)),

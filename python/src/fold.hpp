@@ -26,7 +26,7 @@ fold_types types_of_mean(upsweep_dtype elements);
 // The shape that stays when these axes are folded.
 struct reduced_shape {
     int rank = 0;
-    std::int64_t extents[most_dimensions];
+    std::int64_t extents[most_dimensions]{};
 
     reduced_shape(const layout& at, std::uint64_t axes, bool keeps_dimensions);
 };

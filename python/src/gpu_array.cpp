@@ -320,8 +320,8 @@ void gpu_array::describe(const char* call, const nb::tuple& of)
         refuse(PyExc_TypeError, call, "the array has more than 64 dimensions", "reshape it");
     at_.begin(reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::object(of[0]))),
               dtype_named(nb::cast<const char*>(nb::object(of[1]))));
-    at_.array.memory = UPSWEEP_DEVICE;
     at_.array.device = nb::cast<int>(nb::object(of[5]));
+    at_.array.memory = at_.array.device >= 0 ? UPSWEEP_DEVICE : UPSWEEP_MANAGED; // of whatever device the memory tells
     for (std::size_t k = 0; k < nb::len(shape); ++k)
         at_.append(nb::cast<std::int64_t>(nb::object(shape[k])),
                    strides.is_none() ? 1 : nb::cast<std::int64_t>(nb::object(strides[k])));

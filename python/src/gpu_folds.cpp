@@ -152,32 +152,17 @@ nb::object on_gpu_from(const gpu_array& like, const nb::object& array, upsweep_d
     return to.finish();
 }
 
-[[noreturn]] void refuse_axes(const char* call)
+void clear(const gpu_array& in, const layout& at)
 {
-    refuse(PyExc_TypeError, call, "arrays in memory of a GPU are folded as a whole, and not yet along their axes",
-           "leave axis out, or copy the array to memory of the host");
+    check_gpu(gpu_lib()->clear(in.device(), in.stream(), at.array.data,
+                               static_cast<std::uint64_t>(at.count()) * lib().dtype_size(at.array.dtype)));
 }
 
 // --- reduce -------------------------------------------------------------------------------------------------------------------
 
-// The shape of one value: no dimensions, or as many as before.
-struct shape_of_value {
-    int rank;
-    std::int64_t extents[most_dimensions];
-
-    shape_of_value(const char* call, const gpu_array& in, nb::handle axis, bool keeps_dimensions)
-        : rank(keeps_dimensions ? in.rank() : 0)
-    {
-        if (std::popcount(axes_argument(call, axis, in.rank())) != in.rank())
-            refuse_axes(call);
-        std::fill_n(extents, rank, 1);
-    }
-};
-
 // Folds to a value of type `folded`, and writes it as `to` has it: divided by the number of elements for a mean.
-void fold_to(const char* call, upsweep_op op, const gpu_array& in, upsweep_dtype folded, bool divides, const layout& to)
+void fold_to(upsweep_op op, const gpu_array& in, upsweep_dtype folded, bool divides, const layout& to)
 {
-    static_cast<void>(call);
     const bool is_direct = !divides && folded == to.array.dtype;
     std::optional<new_gpu_array> kept;
     if (!is_direct)
@@ -189,6 +174,50 @@ void fold_to(const char* call, upsweep_op op, const gpu_array& in, upsweep_dtype
     if (kept)
         check_gpu(gpu_lib()->convert(in.device(), in.stream(), result.data, folded, divides,
                                      static_cast<std::uint64_t>(in.count()), to.array.data, to.array.dtype));
+}
+
+// Folds along some of the axes, the elements of which lie as those of one, or takes means.
+void fold_axes_to(const char* call, upsweep_op op, const gpu_array& in, std::uint64_t axes, bool means,
+                  bool keeps_dimensions, const layout& to)
+{
+    if (to.count() == 0)
+        return;
+    if (in.count() == 0) {
+        if (op != UPSWEEP_PLUS || means)
+            refuse(PyExc_ValueError, call, "the axis has no elements", "check that the array is not empty");
+        return clear(in, to);
+    }
+    layout lines;
+    layout results;
+    lines.begin(in.at().array.data, in.dtype());
+    results.begin(to.array.data, to.array.dtype);
+    std::int64_t extent = 1;
+    std::int64_t stride = 1;
+    int of_result = 0;
+    for (int k = 0; k < in.rank(); ++k) {
+        if ((axes >> k & 1) == 0) {
+            lines.append(in.at().shape[k], in.at().strides[k]);
+            results.append(to.shape[of_result], to.strides[of_result]);
+        }
+        of_result += (axes >> k & 1) == 0 || keeps_dimensions ? 1 : 0;
+    }
+    for (int k = in.rank(); k-- > 0;) {
+        if ((axes >> k & 1) == 0 || in.at().shape[k] == 1)
+            continue;
+        if (extent != 1 && in.at().strides[k] != extent * stride)
+            refuse(PyExc_TypeError, call, "the elements along these axes do not lie as those of one axis",
+                   "copy the array with these axes side by side");
+        if (extent == 1)
+            stride = in.at().strides[k];
+        extent *= in.at().shape[k];
+    }
+    lines.append(extent, stride);
+    lines.array.memory = results.array.memory = in.at().array.memory;
+    lines.array.device = results.array.device = in.at().array.device;
+    on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
+        return means ? library.mean_axis(context, &lines.array, lines.rank() - 1, &results.array)
+                     : library.reduce_axis(context, op, &lines.array, lines.rank() - 1, &results.array);
+    });
 }
 
 // The least and the greatest element, for which the GPU is waited for.
@@ -221,8 +250,8 @@ public:
         counted_ = value_at(counts_.at(), UPSWEEP_U64);
         counted_.rank = 1;
         counted_.shape = &counted_shape_;
-        clear(counts_.at());
-        clear(outside_.at());
+        clear(in, counts_.at());
+        clear(in, outside_.at());
     }
 
     void add_even(range over)
@@ -247,11 +276,6 @@ public:
 private:
     static constexpr std::int64_t three = 3;
 
-    void clear(const layout& at)
-    {
-        check_gpu(gpu_lib()->clear(in_.device(), in_.stream(), at.array.data,
-                                   static_cast<std::uint64_t>(at.count()) * sizeof(std::int64_t)));
-    }
     upsweep_outside* outside() { return static_cast<upsweep_outside*>(outside_.at().array.data); }
 
     const gpu_array& in_;
@@ -282,13 +306,20 @@ nb::object reduce_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::han
         dtype = dtype_of_output(call, out);
     const fold_types types = types_of_reduction(call, op, in.dtype(), dtype);
     in.convert(call, types.elements);
-    const shape_of_value shape(call, in, axis, keeps_dimensions);
+    const std::uint64_t axes = axes_argument(call, axis, in.rank());
+    const bool is_whole = std::popcount(axes) == in.rank();
+    if (!is_whole && types.folded != types.result)
+        refuse(PyExc_TypeError, call, "results along an axis of an array in memory of a GPU are not converted",
+               "leave dtype out, or convert the array");
+    const reduced_shape shape(in.at(), axes, keeps_dimensions);
     gpu_output to(call, in, shape.rank, shape.extents, types.result, out);
-    if (in.count() == 0 && !identity.is_none()) {
+    if (!is_whole) {
+        fold_axes_to(call, op, in, axes, false, keeps_dimensions, to.at());
+    } else if (in.count() == 0 && !identity.is_none()) {
         const host_value neutral = value_of(call, "identity", identity, types.result);
         write(in, to.at().array.data, neutral.bytes, lib().dtype_size(types.result));
     } else {
-        fold_to(call, op, in, types.folded, false, to.at());
+        fold_to(op, in, types.folded, false, to.at());
     }
     return to.finish();
 }
@@ -296,9 +327,13 @@ nb::object reduce_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::han
 nb::object mean_on_gpu(gpu_array& in, nb::handle axis, bool keeps_dimensions, nb::handle out)
 {
     const fold_types types = types_of_mean(in.dtype());
-    const shape_of_value shape("mean", in, axis, keeps_dimensions);
+    const std::uint64_t axes = axes_argument("mean", axis, in.rank());
+    const reduced_shape shape(in.at(), axes, keeps_dimensions);
     gpu_output to("mean", in, shape.rank, shape.extents, types.result, out);
-    fold_to("mean", UPSWEEP_PLUS, in, reduce_dtype(UPSWEEP_PLUS, in.dtype()), true, to.at());
+    if (std::popcount(axes) == in.rank())
+        fold_to(UPSWEEP_PLUS, in, reduce_dtype(UPSWEEP_PLUS, in.dtype()), true, to.at());
+    else
+        fold_axes_to("mean", UPSWEEP_PLUS, in, axes, true, keeps_dimensions, to.at());
     return to.finish();
 }
 
@@ -306,13 +341,19 @@ nb::object scan_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handl
                        std::optional<upsweep_dtype> dtype, nb::handle out, const scan_options& how)
 {
     const int axis = axis_of_scan(call, axis_given, in.rank());
-    if (in.rank() != 1)
-        refuse_axes(call);
     if (!dtype)
         dtype = dtype_of_output(call, out);
     const upsweep_dtype type = dtype ? *dtype : result_dtype(op, in.dtype());
-    const std::int64_t results = in.count() + (how.includes_initial ? 1 : 0);
-    gpu_output to_all(call, in, 1, &results, type, out);
+    if (in.rank() != 1) {
+        if (how.includes_initial)
+            refuse(PyExc_TypeError, call, "along an axis of an array in memory of a GPU no initial values are written",
+                   "leave include_initial out");
+        in.convert(call, type);
+    }
+    std::int64_t extents[most_dimensions]{};
+    std::copy_n(in.at().shape, in.rank(), extents);
+    extents[axis] += how.includes_initial ? 1 : 0;
+    gpu_output to_all(call, in, in.rank(), extents, type, out);
 
     layout from;
     from.begin(in.at());
@@ -332,8 +373,10 @@ nb::object scan_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handl
     std::optional<host_value> initial;
     if (!how.initial.is_none())
         initial = value_of(call, "initial", how.initial, type);
+    const void* const init = initial ? initial->bytes : nullptr;
     on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-        return library.scan(context, op, how.exclusive, &from.array, &to.array, initial ? initial->bytes : nullptr);
+        return in.rank() == 1 ? library.scan(context, op, how.exclusive, &from.array, &to.array, init)
+                              : library.scan_axis(context, op, how.exclusive, &from.array, axis, &to.array, init);
     });
     return to_all.finish();
 }
@@ -343,7 +386,8 @@ nb::object histogram_on_gpu(gpu_array& in, nb::handle bins, nb::handle range_giv
     if (nb::isinstance<nb::str>(bins))
         refuse(PyExc_TypeError, "histogram", "rules for edges are for arrays in memory of the host",
                "pass the number of bins, or their edges");
-    if (PyIndex_Check(bins.ptr()) == 0 || PyBool_Check(bins.ptr()))
+    const bool is_number = PyLong_Check(bins.ptr()) || PyArray_IsScalar(bins.ptr(), Integer);
+    if (!is_number || PyBool_Check(bins.ptr()))
         return histogram_between_on_gpu(in, bins);
     const nb::object number = nb::steal(PyNumber_Index(bins.ptr()));
     check(number.ptr());

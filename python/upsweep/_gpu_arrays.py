@@ -24,6 +24,12 @@ class _Torch:
     def stream(self, x: Any) -> tuple[int, Any]:
         return sys.modules["torch"].cuda.current_stream(x.device).cuda_stream, None
 
+    def device(self, x: Any) -> int:
+        return x.device.index
+
+    def has_capsule(self, x: Any) -> bool:
+        return True
+
     def empty(self, shape: Sequence[int], dtype: str, device: int) -> tuple[Any, int]:
         torch = sys.modules["torch"]
         array = torch.empty(shape, dtype=getattr(torch, _NAMES[dtype]), device=f"cuda:{device}")
@@ -36,6 +42,12 @@ class _CuPy:
     def stream(self, x: Any) -> tuple[int, Any]:
         stream = sys.modules["cupy"].cuda.get_current_stream(x.device.id)
         return stream.ptr, stream
+
+    def device(self, x: Any) -> int:
+        return x.device.id
+
+    def has_capsule(self, x: Any) -> bool:
+        return min(x.strides, default=0) >= 0  # CuPy 14 divides negative strides as unsigned numbers
 
     def empty(self, shape: Sequence[int], dtype: str, device: int) -> tuple[Any, int]:
         cupy = sys.modules["cupy"]
@@ -57,6 +69,12 @@ class _Importing:
     def stream(self, x: Any) -> tuple[int, Any]:
         return 0, None
 
+    def device(self, x: Any) -> int:
+        return x.__dlpack_device__()[1]
+
+    def has_capsule(self, x: Any) -> bool:
+        return True
+
     def empty(self, shape: Sequence[int], dtype: str, device: int) -> None:
         return None
 
@@ -75,6 +93,12 @@ class _Unknown:
     def stream(self, x: Any) -> tuple[int, Any]:
         interface = getattr(x, "__cuda_array_interface__", None)
         return (interface or {}).get("stream") or 0, None
+
+    def device(self, x: Any) -> int:
+        return -1  # the current one
+
+    def has_capsule(self, x: Any) -> bool:
+        return hasattr(x, "__dlpack__")
 
     def empty(self, shape: Sequence[int], dtype: str, device: int) -> None:
         raise TypeError(f"an array of type {self.name} cannot be made; pass out, or convert it to CuPy or PyTorch")
@@ -106,16 +130,16 @@ def _library_of(x: Any) -> Any:
 
 def opened(call: str, x: Any) -> tuple[Any, int, Any, Any]:
     """(elements, stream, what keeps the stream, library) of an array in memory of a GPU. The elements are a capsule of DLPack, or
-    (address, type, shape, strides in elements or None, whether they are read-only, device or -1)."""
+    (address, type, shape, strides in elements or None, whether they are read-only, device or -1, which is the current one)."""
     library = _library_of(x)
     stream, keeper = library.stream(x)
-    if hasattr(x, "__dlpack__"):
+    if library.has_capsule(x):
         try:
             return _capsule_of(x, stream or 1), stream, keeper, library  # DLPack's number of the default stream
         except BufferError:
             if not hasattr(x, "__cuda_array_interface__"):
                 raise
-    return _described(call, x.__cuda_array_interface__), stream, keeper, library
+    return _described(call, x.__cuda_array_interface__, library.device(x)), stream, keeper, library
 
 
 def _capsule_of(x: Any, stream: int) -> Any:
@@ -125,7 +149,7 @@ def _capsule_of(x: Any, stream: int) -> Any:
         return x.__dlpack__(stream=stream)
 
 
-def _described(call: str, interface: dict[str, Any]) -> tuple[Any, ...]:
+def _described(call: str, interface: dict[str, Any], device: int) -> tuple[Any, ...]:
     if interface.get("mask") is not None:
         raise TypeError(f"{call}: a mask says which elements there are, and would be ignored; pass the elements that count")
     dtype = np.dtype(interface["typestr"])
@@ -139,7 +163,7 @@ def _described(call: str, interface: dict[str, Any]) -> tuple[Any, ...]:
             raise TypeError(f"{call}: strides are no multiples of the size of an element; copy the array")
         strides = tuple(stride // dtype.itemsize for stride in strides)
     address, is_read_only = interface["data"]
-    return address or 0, name, tuple(interface["shape"]), strides, bool(is_read_only), -1
+    return address or 0, name, tuple(interface["shape"]), strides, bool(is_read_only), device
 
 
 def converted(x: Any, dtype: str) -> Any:

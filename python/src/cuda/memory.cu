@@ -18,12 +18,20 @@ using namespace upsweep::runtime;
 
 namespace {
 
+// -1 stands for the current device, as in the C ABI.
+int number_of(int device)
+{
+    if (device < 0)
+        upsweep::gpu::check("cudaGetDevice", cudaGetDevice(&device));
+    return device;
+}
+
 // Calls f, which gives a cudaError_t, with this device as the current one.
 template <class F>
 upsweep_status on(int device, const char* call, F f)
 {
     return guarded([&] {
-        const upsweep::gpu::current_device current(device);
+        const upsweep::gpu::current_device current(number_of(device));
         upsweep::gpu::check(call, f());
     });
 }
@@ -47,7 +55,7 @@ extern "C" {
 upsweep_status upsweep_python_allocate(int32_t device, void* stream, uint64_t bytes, void** memory)
 {
     return guarded([&] {
-        const upsweep::gpu::current_device current(device);
+        const upsweep::gpu::current_device current(number_of(device));
         upsweep::gpu::streaming::check_memory(cudaMallocAsync(memory, bytes, static_cast<cudaStream_t>(stream)),
                                               "the GPU", bytes, "free some of its memory");
     });
