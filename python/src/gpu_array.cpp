@@ -362,6 +362,12 @@ void gpu_array::check_engine(const char* call) const
                "the array lies in memory of a GPU, and this package was built without the engine for GPUs",
                "build it where nvcc is by pip install . --config-settings=cmake.define.UPSWEEP_CUDA=ON, or copy the "
                "array to memory of the host");
+    static bool has_gpu = false; // The GIL protects it.
+    if (!has_gpu && library->gpu_name() == nullptr) {
+        PyErr_SetString(PyExc_RuntimeError, library->last_error());
+        throw nb::python_error();
+    }
+    has_gpu = true;
 }
 
 void gpu_array::close()

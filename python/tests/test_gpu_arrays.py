@@ -40,7 +40,7 @@ def test_arrays_of_a_gpu_without_one():
     """What has no engine for them says what to do; folds of the host alone refuse them always."""
     if not HAS_GPU:
         for wrong in (OnGpu(), OfCuda()):
-            with pytest.raises((TypeError, RuntimeError), match="UPSWEEP_CUDA=ON|GPU has gone|CUDA|device"):
+            with pytest.raises((TypeError, RuntimeError), match="UPSWEEP_CUDA=ON|CUDA|no GPU|device"):
                 us.sum(wrong)
             with pytest.raises((TypeError, RuntimeError)):
                 us.histogram(wrong)
@@ -256,7 +256,7 @@ def test_axes(kind, dtype):
                 agree(kind, lambda x: us.cumulative_sum(x, axis=axis), host, there, (shape, axis))
                 agree(kind, lambda x: us.scan(x, "plus", axis=axis, reverse=True), host, there, (shape, axis))
         if kind.has_views:
-            for view in (lambda x: x.T, lambda x: x[..., ::2], lambda x: x[1:, 1:]):
+            for view in (lambda x: x.swapaxes(0, -1), lambda x: x[..., ::2], lambda x: x[1:, 1:]):
                 agree(kind, lambda x: us.sum(view(x), axis=0), host, there, shape)
                 agree(kind, lambda x: us.cumulative_sum(view(x), axis=-1), host, there, shape)
 
