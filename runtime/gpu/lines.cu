@@ -1,8 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // Which lines along an axis a GPU folds.
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "device.cuh"
 #include "lines.hpp"
