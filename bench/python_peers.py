@@ -2,10 +2,16 @@
 """The Python package beside NumPy: small calls, and large arrays, in interleaved rounds.
 
     python bench/python_peers.py [--elements 67108864] [--only REGEX]
+    python bench/python_peers.py --gpu [--native libnative.so] [--json rows.jsonl]
 
-Each row has the median time of both, and how many times as fast Upsweep is.
+Each row has the median time of both, and how many times as fast Upsweep is. With --gpu the arrays lie in memory of a GPU and the peers
+are PyTorch and CuPy: small calls by the host's time for a call, large ones by the GPU's. --native names a library of bench/gpu/python_native.cu,
+    nvcc -shared -Xcompiler -fPIC -O3 -std=c++20 -arch=native --fmad=false --expt-relaxed-constexpr -I include bench/gpu/python_native.cu -o libnative.so
+which has a bare launch of a kernel and the C++ library.
 """
 import argparse
+import ctypes
+import json
 import re
 import statistics
 import time
@@ -72,12 +78,164 @@ def measure(n, only):
         print(f"{name:36s} {a * 1e6:11.2f} {b * 1e6:10.2f} us {b / a:6.2f}", flush=True)
 
 
+GPU_ROWS = (
+    ("sum f32", lambda a: us.sum(a.f), lambda a: a.torch.sum(a.f), lambda a: a.cupy.sum(a.fc)),
+    ("cumulative_sum f32", lambda a: us.cumulative_sum(a.f), lambda a: a.torch.cumsum(a.f, 0), lambda a: a.cupy.cumsum(a.fc)),
+    ("cumulative_sum f32 into out", lambda a: us.cumulative_sum(a.f, out=a.out), lambda a: a.torch.cumsum(a.f, 0, out=a.out),
+     lambda a: a.cupy.cumsum(a.fc, out=a.outc)),
+    ("sum f32 of CuPy", lambda a: us.sum(a.fc), None, lambda a: a.cupy.sum(a.fc)),
+    ("cumulative_sum f32 of CuPy", lambda a: us.cumulative_sum(a.fc), None, lambda a: a.cupy.cumsum(a.fc)),
+    ("sum f64", lambda a: us.sum(a.d), lambda a: a.torch.sum(a.d), lambda a: a.cupy.sum(a.dc)),
+    ("sum i32", lambda a: us.sum(a.i), lambda a: a.torch.sum(a.i), lambda a: a.cupy.sum(a.ic)),
+    ("sum f16", lambda a: us.sum(a.h), lambda a: a.torch.sum(a.h), lambda a: a.cupy.sum(a.hc)),
+    ("mean f32", lambda a: us.mean(a.f), lambda a: a.torch.mean(a.f), lambda a: a.cupy.mean(a.fc)),
+    ("max f32", lambda a: us.max(a.f), lambda a: a.torch.max(a.f), lambda a: a.cupy.max(a.fc)),
+    ("prod f32", lambda a: us.prod(a.f), lambda a: a.torch.prod(a.f), lambda a: a.cupy.prod(a.fc)),
+    ("any bool, none", lambda a: us.any(a.none), lambda a: a.torch.any(a.none), lambda a: a.cupy.any(a.nonec)),
+    ("cumulative_sum i64", lambda a: us.cumulative_sum(a.l), lambda a: a.torch.cumsum(a.l, 0), lambda a: a.cupy.cumsum(a.lc)),
+    ("cummax f32", lambda a: us.cummax(a.f), lambda a: a.torch.cummax(a.f, 0), None),
+    ("histogram f32, 256 bins in (0, 1)", lambda a: us.histogram(a.f, 256, (0, 1)), lambda a: a.torch.histc(a.f, 256, 0, 1),
+     lambda a: a.cupy.histogram(a.fc, 256, (0, 1))),
+    ("bincount i32", lambda a: us.bincount(a.i), lambda a: a.torch.bincount(a.i), lambda a: a.cupy.bincount(a.ic)),
+)
+GPU_ROWS_OF_AXES = (
+    ("sum f32, axis 0", lambda a: us.sum(a.rows, axis=0), lambda a: a.torch.sum(a.rows, 0), lambda a: a.cupy.sum(a.rowsc, 0)),
+    ("sum f32, axis 1", lambda a: us.sum(a.rows, axis=1), lambda a: a.torch.sum(a.rows, 1), lambda a: a.cupy.sum(a.rowsc, 1)),
+    ("cumulative_sum f32, axis 0", lambda a: us.cumulative_sum(a.rows, axis=0), lambda a: a.torch.cumsum(a.rows, 0),
+     lambda a: a.cupy.cumsum(a.rowsc, 0)),
+    ("cumulative_sum f32, axis 1", lambda a: us.cumulative_sum(a.rows, axis=1), lambda a: a.torch.cumsum(a.rows, 1),
+     lambda a: a.cupy.cumsum(a.rowsc, 1)),
+)
+
+
+class GpuArrays:
+    """The same elements as tensors of PyTorch and as arrays of CuPy, whose names end in c."""
+
+    def __init__(self, n):
+        import cupy
+        import torch
+
+        self.torch, self.cupy = torch, cupy
+        torch.manual_seed(1)
+        self.f = torch.rand(n, device="cuda")
+        self.d = self.f.double()
+        self.h = self.f.half()
+        self.i = torch.randint(0, 256, (n,), device="cuda", dtype=torch.int32)
+        self.l = self.i.long()
+        self.none = torch.zeros(n, dtype=torch.bool, device="cuda")
+        columns = max(n // 1024, 10)
+        self.rows = self.f[:n // columns * columns].reshape(-1, columns)
+        self.out = torch.empty_like(self.f)
+        for name in ("f", "d", "h", "i", "l", "none", "out", "rows"):
+            setattr(self, name + "c", cupy.from_dlpack(getattr(self, name)))
+
+
+def host_seconds(call, arrays, repeats=100):
+    """The host's time for a call, of so few that the GPU's queue has room for all."""
+    arrays.torch.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(repeats):
+        call(arrays)
+    taken = time.perf_counter() - begin
+    arrays.torch.cuda.synchronize()
+    return taken / repeats
+
+
+def gpu_seconds(call, arrays, repeats=10):
+    """The GPU's time for a call; of one that takes a second, say, there is no second one."""
+    begin = time.perf_counter()
+    call(arrays)
+    arrays.torch.cuda.synchronize()
+    if time.perf_counter() - begin > 0.1:
+        return time.perf_counter() - begin
+    event = arrays.torch.cuda.Event
+    begin, end = event(enable_timing=True), event(enable_timing=True)
+    begin.record()
+    for _ in range(repeats):
+        call(arrays)
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / repeats / 1e3
+
+
+def natives(path):
+    """A bare launch, and the C++ library's calls, by the names of the rows."""
+    library = ctypes.CDLL(path)
+    arguments = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p)
+    library.native_sum.argtypes = library.native_cumulative_sum.argtypes = arguments
+    library.bare_launches.argtypes = (ctypes.c_int, ctypes.c_void_p)
+    stream = None
+    return {"bare": lambda count: library.bare_launches(count, stream),
+            "sum f32": lambda a: library.native_sum(a.f.data_ptr(), a.f.numel(), a.out.data_ptr(), stream),
+            "cumulative_sum f32": lambda a: library.native_cumulative_sum(a.f.data_ptr(), a.f.numel(), a.out.data_ptr(), stream)}
+
+
+def measure_on_gpu(n, is_small, options, write):
+    arrays = GpuArrays(n)
+    native = natives(options.native) if options.native else {}
+    seconds_of = host_seconds if is_small else gpu_seconds
+    print(f"\n{n} elements, {'host' if is_small else 'GPU'} time in us{'':12s}Upsweep       C++    PyTorch       CuPy  times")
+    if is_small and native:
+        def bare(_):
+            native["bare"](1)
+        host_seconds(bare, arrays)
+        together = []
+        for _ in range(9):
+            arrays.torch.cuda.synchronize()
+            begin = time.perf_counter()
+            native["bare"](100)
+            together.append((time.perf_counter() - begin) / 100)
+        seconds = statistics.median(together)
+        print(f"{'a bare launch, in C':36s} {seconds * 1e6:11.2f}", flush=True)
+        write({"row": "bare launch", "n": n, "host_us": {"cpp": seconds * 1e6}})
+    for name, *calls in (*GPU_ROWS, *GPU_ROWS_OF_AXES):
+        if not re.search(options.only, name):
+            continue
+        calls.insert(1, native.get(name))
+        try:
+            times = [[], [], [], []]
+            for _ in range(10):  # the first one warms up
+                for column, call in zip(times, calls):
+                    if call is not None and not (column and column[-1] > 0.1):
+                        column.append(seconds_of(call, arrays))
+            ours, *peers = (statistics.median(column[1:] or column) if column else None for column in times)
+        except TypeError as error:
+            print(f"{name:36s} {error}")
+            continue
+        show = "".join(f"{'-':>10s} " if t is None else f"{t * 1e6:10.2f} " for t in peers)
+        best = min(t for t in peers[1:] if t is not None)
+        print(f"{name:36s} {ours * 1e6:11.2f}{show} {best / ours:6.2f}", flush=True)
+        names = ("cpp", "torch", "cupy")
+        write({"row": name, "n": n, ("host_us" if is_small else "gpu_us"):
+               {"upsweep": ours * 1e6, **{k: t * 1e6 for k, t in zip(names, peers) if t is not None}}})
+
+
+def main_on_gpu(options):
+    import cupy
+    import torch
+
+    rows = []
+    about = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "cupy": cupy.__version__, "upsweep": us.__version__}
+    measure_on_gpu(1000, True, options, rows.append)
+    measure_on_gpu(options.elements, False, options, rows.append)
+    if options.json:
+        with open(options.json, "w") as to:
+            for row in rows:
+                print(json.dumps({**row, **about}), file=to)
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--elements", type=int, default=1 << 26)
+    arguments.add_argument("--elements", type=int)
     arguments.add_argument("--only", default="")
+    arguments.add_argument("--gpu", action="store_true")
+    arguments.add_argument("--native")
+    arguments.add_argument("--json")
     options = arguments.parse_args()
+    options.elements = options.elements or (1 << 28 if options.gpu else 1 << 26)
     us.show_targets()
+    if options.gpu:
+        return main_on_gpu(options)
     for n in (1000, options.elements):
         measure(n, options.only)
 

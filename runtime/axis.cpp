@@ -15,6 +15,7 @@
 
 #include "call.hpp"
 #include "fold.hpp"
+#include "gpu/lines.hpp"
 #include "shapes.hpp"
 
 using namespace upsweep;
@@ -170,6 +171,28 @@ const cpu& host_of(const char* call, const execution& where, const arrays& of)
     return host;
 }
 
+// Whether a context of a GPU finds both arrays in its memory. UPSWEEP_UNSUPPORTED where it finds one.
+bool lie_on_gpu(const char* call, const execution& where, const arrays& of)
+{
+    const bool in = where.lies_on_gpu(call, of.in);
+    const bool out = where.lies_on_gpu(call, of.out);
+    if (where.gpu != nullptr && !(in && out))
+        throw refusal(UPSWEEP_UNSUPPORTED, call, "a GPU folds along an axis what lies in its memory alone",
+                      "bring both arrays there, or pass a context of the CPU");
+    return where.gpu != nullptr;
+}
+
+// What a GPU has no kernel for.
+void must_be_done(const char* call, bool is_done)
+{
+    if (!is_done)
+        throw refusal(
+            UPSWEEP_UNSUPPORTED, call,
+            "along an axis a GPU folds i32, i64, f32 and f64 by plus, minimum and maximum, scans them by plus, "
+            "inclusively and without an initial value, and takes up to 3 dimensions that do not lie as fewer",
+            "convert or copy the array, or bring it to the host and pass a context of the CPU");
+}
+
 void check_results(const char* call, const elements& in, const elements& out)
 {
     check_places(call, out);
@@ -263,12 +286,17 @@ upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, cons
         const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where, all);
+        const bool is_on_gpu = lie_on_gpu(call, where, all);
+        const cpu& host = where.host;
         if (all.out.count == 0)
             return;
         if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
             detail::check_fold_exists<minimum>(all.in_dimensions.extents[along]);
         check_results(call, all.in, all.out);
+        if (is_on_gpu) {
+            const line_layout lines = lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1);
+            return must_be_done(call, gpu::reduce_lines(*where.gpu, op, all.in.dtype, lines, false));
+        }
         const bool is_logical = op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
         // Truths of integers are folded as extrema, by vectors: some element is true if the greatest is, all are if the least is.
         const bool by_extrema = is_logical && all.in.dtype < UPSWEEP_F16 && all.in_dimensions.extents[along] != 0;
@@ -303,12 +331,14 @@ upsweep_status upsweep_mean_axis(upsweep_context* context, const upsweep_array* 
         const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where, all);
+        const bool is_on_gpu = lie_on_gpu(call, where, all);
         if (all.out.count == 0)
             return;
         check_results(call, all.in, all.out);
-        make_shape_reducer(UPSWEEP_PLUS, all.in.dtype)
-            ->mean_of_lines(host, lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1));
+        const line_layout lines = lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1);
+        if (is_on_gpu)
+            return must_be_done(call, gpu::reduce_lines(*where.gpu, UPSWEEP_PLUS, all.in.dtype, lines, true));
+        make_shape_reducer(UPSWEEP_PLUS, all.in.dtype)->mean_of_lines(where.host, lines);
     });
 }
 
@@ -323,13 +353,20 @@ upsweep_status upsweep_scan_axis(upsweep_context* context, upsweep_op op, bool e
         (void)strides_of_scan(call, all.in_dimensions, all.out_dimensions);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where, all);
+        const bool is_on_gpu = lie_on_gpu(call, where, all);
         if (all.in.count == 0)
             return;
         check_output(call, all.in, all.out);
+        if (is_on_gpu) {
+            const std::size_t results = all.in_dimensions.extents[along];
+            const line_layout lines =
+                lines_of(call, all.in_dimensions, along, all.from(), all.out_dimensions.strides, all.to(), results);
+            return must_be_done(call, !exclusive && init == nullptr && all.in.dtype == all.out.dtype &&
+                                          gpu::scan_lines(*where.gpu, op, all.in.dtype, lines));
+        }
         const scan_init first(op, all.out.dtype, init);
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
-        scan_along(call, host, op, all, along, {kind, first.get()});
+        scan_along(call, where.host, op, all, along, {kind, first.get()});
     });
 }
 

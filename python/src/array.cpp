@@ -23,6 +23,11 @@ void check(upsweep_status status)
 {
     if (status == UPSWEEP_OK) [[likely]]
         return;
+    throw_status(status, lib().last_error());
+}
+
+void throw_status(upsweep_status status, const char* message)
+{
     PyObject* type = PyExc_RuntimeError;
     if (status == UPSWEEP_INVALID_ARGUMENT || status == UPSWEEP_OVERLAP)
         type = PyExc_ValueError;
@@ -30,7 +35,7 @@ void check(upsweep_status status)
         type = PyExc_TypeError;
     else if (status == UPSWEEP_OUT_OF_MEMORY)
         type = PyExc_MemoryError;
-    PyErr_SetString(type, lib().last_error());
+    PyErr_SetString(type, message);
     throw nb::python_error();
 }
 
@@ -153,11 +158,29 @@ std::optional<upsweep_dtype> dtype_argument(const char* call, nb::handle dtype)
 
 void layout::begin(void* data, upsweep_dtype dtype) { array = {data, dtype, UPSWEEP_HOST, 0, 0, shape, strides}; }
 
+void layout::begin(const layout& other)
+{
+    array = other.array;
+    array.shape = shape;
+    array.strides = strides;
+    std::copy_n(other.shape, array.rank, shape);
+    std::copy_n(other.strides, array.rank, strides);
+}
+
 void layout::append(std::int64_t extent, std::int64_t stride)
 {
     shape[array.rank] = extent;
     strides[array.rank] = stride;
     ++array.rank;
+}
+
+void layout::close_gaps()
+{
+    std::int64_t stride = 1;
+    for (int k = array.rank; k-- > 0;) {
+        strides[k] = stride;
+        stride *= shape[k];
+    }
 }
 
 std::int64_t layout::count() const

@@ -25,6 +25,7 @@ inline constexpr int most_dimensions = 64; // that a NumPy array can have
 
 // Throws what a status of libupsweep is in Python, with its message: ValueError, TypeError, MemoryError or RuntimeError.
 void check(upsweep_status status);
+[[noreturn]] void throw_status(upsweep_status status, const char* message);
 
 // Throws the exception that Python has been told of.
 inline void check(const void* result)
@@ -37,6 +38,12 @@ inline void check(const void* result)
 
 // NumPy is imported when the first array comes, which is when somebody else has imported it already.
 void import_numpy();
+
+inline bool is_of_numpy(nb::handle x)
+{
+    import_numpy();
+    return PyArray_CheckExact(x.ptr());
+}
 
 inline bool is_float(upsweep_dtype dtype) { return dtype >= UPSWEEP_F16; }
 inline bool is_half(upsweep_dtype dtype) { return dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16; }
@@ -64,7 +71,11 @@ struct layout {
 
     // Without dimensions.
     void begin(void* data, upsweep_dtype dtype);
+    // The same as another one.
+    void begin(const layout& other);
     void append(std::int64_t extent, std::int64_t stride);
+    // Sets the strides of an array in C's order.
+    void close_gaps();
     int rank() const { return array.rank; }
     std::int64_t count() const;
     // How many dimensions tell the same: neighbours that lie as one dimension would are one.

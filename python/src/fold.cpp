@@ -11,23 +11,14 @@
 
 #include "array.hpp"
 #include "docs.hpp"
+#include "fold.hpp"
 #include "library.hpp"
 #include "recorded.hpp"
 
 namespace upsweep::python {
 
-namespace {
-
 // --- which type a fold has --------------------------------------------------------------------------------------------------
 
-// A fold in libupsweep's type for it, `folded`, and the type `result` to which it is converted afterwards.
-struct fold_types {
-    upsweep_dtype elements; // to which the elements are converted before they are folded
-    upsweep_dtype folded;
-    upsweep_dtype result;
-};
-
-// Sums and products keep the type of floating-point numbers, and are of 64 bits for integers, as the array API has it.
 fold_types types_of_reduction(const char* call, upsweep_op op, upsweep_dtype elements,
                               std::optional<upsweep_dtype> asked)
 {
@@ -49,6 +40,44 @@ fold_types types_of_reduction(const char* call, upsweep_op op, upsweep_dtype ele
         return {elements, folded, *asked};
     return {*asked, reduce_dtype(op, *asked), *asked};
 }
+
+fold_types types_of_mean(upsweep_dtype elements)
+{
+    if (!is_float(elements))
+        return {elements, UPSWEEP_F64, UPSWEEP_F64};
+    return {elements, reduce_dtype(UPSWEEP_PLUS, elements), elements};
+}
+
+reduced_shape::reduced_shape(const layout& at, std::uint64_t axes, bool keeps_dimensions)
+{
+    for (int k = 0; k < at.rank(); ++k)
+        if ((axes >> k & 1) == 0)
+            extents[rank++] = at.shape[k];
+        else if (keeps_dimensions)
+            extents[rank++] = 1;
+}
+
+int axis_of_scan(const char* call, nb::handle given, int rank)
+{
+    if (rank == 0)
+        refuse(PyExc_ValueError, call, "an array without dimensions has no axis",
+               "pass an array of one dimension at least");
+    if (given.is_none() && rank != 1)
+        refuse(PyExc_ValueError, call, "an array of several dimensions is scanned along one of them", "pass axis");
+    return given.is_none() ? 0 : axis_argument(given, rank);
+}
+
+void turn(layout& at, int axis)
+{
+    if (at.shape[axis] == 0)
+        return;
+    auto* data = static_cast<char*>(at.array.data);
+    at.array.data =
+        data + (at.shape[axis] - 1) * at.strides[axis] * static_cast<std::int64_t>(lib().dtype_size(at.array.dtype));
+    at.strides[axis] = -at.strides[axis];
+}
+
+namespace {
 
 // --- results ----------------------------------------------------------------------------------------------------------------
 
@@ -195,21 +224,6 @@ private:
     layout to_;
 };
 
-// The shape that stays when these axes are folded.
-struct reduced_shape {
-    int rank = 0;
-    std::int64_t extents[most_dimensions];
-
-    reduced_shape(const operand& in, std::uint64_t axes, bool keeps_dimensions)
-    {
-        for (int k = 0; k < in.rank(); ++k)
-            if ((axes >> k & 1) == 0)
-                extents[rank++] = in.at().shape[k];
-            else if (keeps_dimensions)
-                extents[rank++] = 1;
-    }
-};
-
 // Results that lie where the lines that they are of lie, without the axis that was folded and without those of extent 1 that
 // stand for it.
 void describe_results(PyArrayObject* array, upsweep_dtype dtype, std::uint64_t axes, bool keeps_dimensions, layout& to)
@@ -227,7 +241,7 @@ enum class folding { reduce, mean };
 nb::object fold_axes(const char* call, folding what, upsweep_op op, const operand& in, const fold_types& types,
                      std::uint64_t axes, bool keeps_dimensions, nb::handle out, nb::handle identity)
 {
-    const reduced_shape shape(in, axes, keeps_dimensions);
+    const reduced_shape shape(in.at(), axes, keeps_dimensions);
     const results to(call, shape.rank, shape.extents, types, out);
     if (in.count() == 0 && !identity.is_none()) {
         const nb::object filled =
@@ -250,6 +264,9 @@ nb::object fold_axes(const char* call, folding what, upsweep_op op, const operan
 nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis, std::optional<upsweep_dtype> dtype,
                   bool keeps_dimensions, nb::handle out, nb::handle identity)
 {
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open(call, x))
+            return reduce_on_gpu(call, op, on_gpu, axis, dtype, keeps_dimensions, out, identity);
     if (axis.is_none() && !keeps_dimensions && out.is_none() && comes_in_chunks(x)) {
         const nb::object asked =
             dtype ? nb::steal(reinterpret_cast<PyObject*>(descr_of(*dtype))) : nb::object(nb::none());
@@ -283,11 +300,13 @@ nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis
 
 nb::object mean(nb::handle x, nb::handle axis, bool keeps_dimensions, nb::handle out)
 {
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open("mean", x))
+            return mean_on_gpu(on_gpu, axis, keeps_dimensions, out);
     if (axis.is_none() && !keeps_dimensions && out.is_none() && comes_in_chunks(x))
         return of_chunks("mean")(x);
     operand in("mean", x);
-    const upsweep_dtype folded = is_float(in.dtype()) ? reduce_dtype(UPSWEEP_PLUS, in.dtype()) : UPSWEEP_F64;
-    const fold_types types{in.dtype(), folded, is_float(in.dtype()) ? in.dtype() : UPSWEEP_F64};
+    const fold_types types = types_of_mean(in.dtype());
     const std::uint64_t axes = axes_argument("mean", axis, in.rank());
     if (std::popcount(axes) != in.rank())
         return fold_axes("mean", folding::mean, UPSWEEP_PLUS, in, types, axes, keeps_dimensions, out, nb::none());
@@ -320,7 +339,7 @@ nb::object argument(const char* call, decltype(&upsweep_argmin_axis) find, nb::h
     if (!axis.is_none() && nb::isinstance<nb::tuple>(axis))
         refuse(PyExc_TypeError, call, "a position is one along one axis", "pass an integer, or None");
     const std::uint64_t axes = axes_argument(call, axis, in.rank());
-    const reduced_shape shape(in, axes, keeps_dimensions);
+    const reduced_shape shape(in.at(), axes, keeps_dimensions);
     const results to(call, shape.rank, shape.extents, {in.dtype(), UPSWEEP_I64, UPSWEEP_I64}, out);
     const lines from(in, axes);
     layout at;
@@ -336,17 +355,6 @@ nb::object argument(const char* call, decltype(&upsweep_argmin_axis) find, nb::h
 
 // --- scan -------------------------------------------------------------------------------------------------------------------
 
-// What runs from the last element of an axis to the first.
-void turn(layout& at, int axis)
-{
-    if (at.shape[axis] == 0)
-        return;
-    auto* data = static_cast<char*>(at.array.data);
-    at.array.data =
-        data + (at.shape[axis] - 1) * at.strides[axis] * static_cast<std::int64_t>(lib().dtype_size(at.array.dtype));
-    at.strides[axis] = -at.strides[axis];
-}
-
 // array[:, ..., 0] = number, along the axis.
 void set_first(const nb::object& array, int axis, int number)
 {
@@ -357,23 +365,14 @@ void set_first(const nb::object& array, int axis, int number)
     array[nb::tuple(index)] = nb::int_(number);
 }
 
-struct scan_options {
-    bool exclusive = false;
-    bool reverse = false;
-    bool includes_initial = false; // results have one element more, which is the fold of none
-    nb::handle initial = Py_None;
-};
-
 nb::object scan(const char* call, upsweep_op op, nb::handle x, nb::handle axis_given,
                 std::optional<upsweep_dtype> dtype, nb::handle out, const scan_options& how)
 {
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open(call, x))
+            return scan_on_gpu(call, op, on_gpu, axis_given, dtype, out, how);
     operand in(call, x);
-    if (in.rank() == 0)
-        refuse(PyExc_ValueError, call, "an array without dimensions has no axis",
-               "pass an array of one dimension at least");
-    if (axis_given.is_none() && in.rank() != 1)
-        refuse(PyExc_ValueError, call, "an array of several dimensions is scanned along one of them", "pass axis");
-    const int axis = axis_given.is_none() ? 0 : axis_argument(axis_given, in.rank());
+    const int axis = axis_of_scan(call, axis_given, in.rank());
 
     layout from;
     describe(in.numpy(), in.dtype(), from);

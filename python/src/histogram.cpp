@@ -14,58 +14,10 @@
 
 #include "array.hpp"
 #include "docs.hpp"
+#include "fold.hpp"
 #include "library.hpp"
 
 namespace upsweep::python {
-
-namespace {
-
-// A function of upsweep/_histogram.py, found once and kept for ever. No static variable with a guard: whoever imports may let go of
-// the GIL, and another thread would wait for the guard with it.
-nb::handle of_module(nb::handle& kept, const char* name)
-{
-    if (!kept.is_valid())
-        kept = nb::object(nb::module_::import_("upsweep._histogram").attr(name)).release();
-    return kept;
-}
-
-nb::handle make_function;
-nb::handle histogram_function;
-
-struct range {
-    double low;
-    double high;
-};
-
-// The least and the greatest element.
-range range_of(const char* call, const operand& in)
-{
-    if (in.count() == 0)
-        return {0, 1};
-    double ends[2];
-    for (const upsweep_op op : {UPSWEEP_MINIMUM, UPSWEEP_MAXIMUM}) {
-        alignas(8) unsigned char bytes[8];
-        const upsweep_array result{bytes, in.dtype(), UPSWEEP_HOST, 0, 0, nullptr, nullptr};
-        const auto fold = [&] {
-            const gil_released others(in.count());
-            return lib().reduce(nullptr, op, &in.at().array, &result);
-        };
-        check(fold());
-        double& end = ends[op == UPSWEEP_MAXIMUM ? 1 : 0];
-        if (in.dtype() == UPSWEEP_F32) {
-            end = *reinterpret_cast<float*>(bytes);
-        } else if (in.dtype() == UPSWEEP_F64) {
-            end = *reinterpret_cast<double*>(bytes);
-        } else {
-            const nb::object scalar = nb::steal(PyArray_Scalar(bytes, PyArray_DESCR(in.numpy()), nullptr));
-            check(scalar.ptr());
-            end = nb::cast<double>(nb::float_(scalar));
-        }
-    }
-    if (!std::isfinite(ends[0]) || !std::isfinite(ends[1]))
-        refuse(PyExc_ValueError, call, "there are samples that are not finite, and no range", "pass range=(low, high)");
-    return {ends[0], ends[1]};
-}
 
 range range_argument(const char* call, nb::handle of)
 {
@@ -102,6 +54,95 @@ nb::object even_edges(T low, T high, std::int64_t bins, upsweep_dtype dtype)
     else
         write_even_edges(low, high, bins, static_cast<double*>(to));
     return edges;
+}
+
+even_bins even_bins_of(std::int64_t bins, range over, bool was_found, upsweep_dtype samples)
+{
+    if (bins < 1)
+        refuse(PyExc_ValueError, "histogram", "there are no bins", "pass bins=1 or more");
+    if (over.low == over.high) {
+        over.low -= 0.5;
+        over.high += 0.5;
+    }
+    if (was_found && samples == UPSWEEP_F32) {
+        // NumPy computes these edges in the type of the samples.
+        const auto low = static_cast<float>(over.low);
+        const auto high = static_cast<float>(over.high);
+        std::vector<double> between(static_cast<std::size_t>(bins) + 1);
+        write_even_edges(low, high, bins, between.data());
+        return {over, std::move(between), even_edges(low, high, bins, UPSWEEP_F32)};
+    }
+    const bool has_float_edges = samples == UPSWEEP_F32 || is_half(samples);
+    return {over, {}, even_edges(over.low, over.high, bins, has_float_edges ? UPSWEEP_F32 : UPSWEEP_F64)};
+}
+
+void check_numbers_to_count(int rank, upsweep_dtype dtype, std::int64_t minlength)
+{
+    if (rank != 1)
+        refuse(PyExc_ValueError, "bincount", "the array has not one dimension", "pass x.ravel()");
+    if (is_float(dtype))
+        refuse(PyExc_TypeError, "bincount", "the numbers are no integers", "convert them, or use histogram");
+    if (minlength < 0)
+        refuse(PyExc_ValueError, "bincount", "minlength is negative", "pass 0 or more");
+}
+
+std::int64_t bins_up_to(range over)
+{
+    if (over.low < 0)
+        refuse(PyExc_ValueError, "bincount", "there are negative numbers", "use histogram, or subtract the least one");
+    if (over.high >= 0x1p53)
+        refuse(PyExc_ValueError, "bincount", "there are numbers of 2**53 and more", "subtract the least one");
+    return static_cast<std::int64_t>(over.high) + 1;
+}
+
+void check_range_is_finite(const char* call, range over)
+{
+    if (!std::isfinite(over.low) || !std::isfinite(over.high))
+        refuse(PyExc_ValueError, call, "there are samples that are not finite, and no range", "pass range=(low, high)");
+}
+
+namespace {
+
+// A function of upsweep/_histogram.py, found once and kept for ever. No static variable with a guard: whoever imports may let go of
+// the GIL, and another thread would wait for the guard with it.
+nb::handle of_module(nb::handle& kept, const char* name)
+{
+    if (!kept.is_valid())
+        kept = nb::object(nb::module_::import_("upsweep._histogram").attr(name)).release();
+    return kept;
+}
+
+nb::handle make_function;
+nb::handle histogram_function;
+
+// The least and the greatest element.
+range range_of(const char* call, const operand& in)
+{
+    if (in.count() == 0)
+        return {0, 1};
+    double ends[2];
+    for (const upsweep_op op : {UPSWEEP_MINIMUM, UPSWEEP_MAXIMUM}) {
+        alignas(8) unsigned char bytes[8];
+        const upsweep_array result{bytes, in.dtype(), UPSWEEP_HOST, 0, 0, nullptr, nullptr};
+        const auto fold = [&] {
+            const gil_released others(in.count());
+            return lib().reduce(nullptr, op, &in.at().array, &result);
+        };
+        check(fold());
+        double& end = ends[op == UPSWEEP_MAXIMUM ? 1 : 0];
+        if (in.dtype() == UPSWEEP_F32) {
+            end = *reinterpret_cast<float*>(bytes);
+        } else if (in.dtype() == UPSWEEP_F64) {
+            end = *reinterpret_cast<double*>(bytes);
+        } else {
+            const nb::object scalar = nb::steal(PyArray_Scalar(bytes, PyArray_DESCR(in.numpy()), nullptr));
+            check(scalar.ptr());
+            end = nb::cast<double>(nb::float_(scalar));
+        }
+    }
+    const range over{ends[0], ends[1]};
+    check_range_is_finite(call, over);
+    return over;
 }
 
 // The type in which weights are summed.
@@ -193,33 +234,31 @@ private:
     nb::object beside_;
 };
 
-nb::object histogram_even(const operand& in, const operand* weights, std::int64_t bins, nb::handle range_given)
+nb::object histogram_even(const operand& in, const operand* weights, std::int64_t count, nb::handle range_given)
 {
-    if (bins < 1)
+    if (count < 1)
         refuse(PyExc_ValueError, "histogram", "there are no bins", "pass bins=1 or more");
     const bool finds_range = range_given.is_none();
-    range over = finds_range ? range_of("histogram", in) : range_argument("histogram", range_given);
-    if (over.low == over.high) {
-        over.low -= 0.5;
-        over.high += 0.5;
-    }
-    tally to(in, weights, bins);
-    if (finds_range && in.dtype() == UPSWEEP_F32 && in.count() != 0) {
-        // NumPy computes these edges in the type of the samples.
-        const auto low = static_cast<float>(over.low);
-        const auto high = static_cast<float>(over.high);
-        std::vector<double> edges(static_cast<std::size_t>(bins) + 1);
-        write_even_edges(low, high, bins, edges.data());
-        to.add_between(edges);
-        return to.finish(even_edges(low, high, bins, UPSWEEP_F32));
-    }
-    to.add_even(over);
-    const bool has_float_edges = in.dtype() == UPSWEEP_F32 || is_half(in.dtype());
-    return to.finish(even_edges(over.low, over.high, bins, has_float_edges ? UPSWEEP_F32 : UPSWEEP_F64));
+    const range over = finds_range ? range_of("histogram", in) : range_argument("histogram", range_given);
+    const even_bins bins = even_bins_of(count, over, finds_range && in.count() != 0, in.dtype());
+    tally to(in, weights, count);
+    if (bins.between.empty())
+        to.add_even(bins.over);
+    else
+        to.add_between(bins.between);
+    return to.finish(bins.edges);
 }
 
 nb::object histogram(nb::handle x, nb::handle bins, nb::handle range, nb::handle weights, bool density)
 {
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open("histogram", x)) {
+            if (!weights.is_none() || density)
+                refuse(PyExc_TypeError, "histogram",
+                       "weights and densities of an array in memory of a GPU are not summed there",
+                       "copy it to memory of the host, or leave weights and density out");
+            return histogram_on_gpu(on_gpu, bins, range);
+        }
     if (!PyLong_CheckExact(bins.ptr()) || !weights.is_none() || density || comes_in_chunks(x)) {
         return of_module(histogram_function, "histogram")(x, bins, range, weights, density);
     }
@@ -282,25 +321,20 @@ nb::object joint_histogram(nb::list coordinates, nb::list edges)
 
 nb::object bincount(nb::handle x, nb::handle weights, std::int64_t minlength)
 {
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open("bincount", x)) {
+            if (!weights.is_none())
+                refuse(PyExc_TypeError, "bincount", "weights of an array in memory of a GPU are not summed there",
+                       "copy it to memory of the host, or leave weights out");
+            return bincount_on_gpu(on_gpu, minlength);
+        }
     if (comes_in_chunks(x))
         return of_chunks("bincount")(x, weights, minlength);
     const operand in("bincount", x);
-    if (in.rank() != 1)
-        refuse(PyExc_ValueError, "bincount", "the array has not one dimension", "pass x.ravel()");
-    if (is_float(in.dtype()))
-        refuse(PyExc_TypeError, "bincount", "the numbers are no integers", "convert them, or use histogram");
-    if (minlength < 0)
-        refuse(PyExc_ValueError, "bincount", "minlength is negative", "pass 0 or more");
+    check_numbers_to_count(in.rank(), in.dtype(), minlength);
     std::int64_t bins = minlength;
-    if (in.count() != 0) {
-        const range over = range_of("bincount", in);
-        if (over.low < 0)
-            refuse(PyExc_ValueError, "bincount", "there are negative numbers",
-                   "use histogram, or subtract the least one");
-        if (over.high >= 0x1p53)
-            refuse(PyExc_ValueError, "bincount", "there are numbers of 2**53 and more", "subtract the least one");
-        bins = std::max(bins, static_cast<std::int64_t>(over.high) + 1);
-    }
+    if (in.count() != 0)
+        bins = std::max(bins, bins_up_to(range_of("bincount", in)));
     std::optional<operand> each;
     if (!weights.is_none()) {
         each.emplace("bincount", weights);

@@ -69,17 +69,21 @@ void* open_best()
                              "; install the package again");
 }
 
-} // namespace
+// Looks up functions of a library that has been opened.
+struct finder {
+    void* handle;
 
-void open_library()
-{
-    void* handle = open_best();
-    const auto find = [&]<class F>(F*& function, const char* name) {
+    template <class F>
+    void operator()(F*& function, const char* name) const
+    {
         function = reinterpret_cast<F*>(dlsym(handle, name));
         if (function == nullptr)
             throw std::runtime_error(std::string("upsweep: libupsweep lacks ") + name + "; install the package again");
-    };
-    library& to = detail::opened;
+    }
+};
+
+void find_all(const finder& find, library& to)
+{
     find(to.last_error, "upsweep_last_error");
     find(to.version, "upsweep_version");
     find(to.cpu_isa, "upsweep_cpu_isa");
@@ -120,6 +124,38 @@ void open_library()
     find(to.partial_bytes, "upsweep_partial_bytes");
     find(to.partial_of_bytes, "upsweep_partial_of_bytes");
     find(to.partial_destroy, "upsweep_partial_destroy");
+    find(to.context_create, "upsweep_context_create");
+    find(to.context_set_stream, "upsweep_context_set_stream");
+    find(to.context_destroy, "upsweep_context_destroy");
+}
+
+} // namespace
+
+void open_library() { find_all(finder{open_best()}, detail::opened); }
+
+const gpu_library* gpu_lib()
+{
+    static gpu_library opened;
+    static bool is_open = false; // The GIL protects both.
+    if (is_open) [[likely]]
+        return &opened;
+    const std::filesystem::path file = folder() / "libupsweep-cuda.so";
+    if (!std::filesystem::exists(file))
+        return nullptr;
+    void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr)
+        throw std::runtime_error("upsweep: the library for GPUs cannot be opened: " + std::string(dlerror()) +
+                                 "; install the package again");
+    const finder find{handle};
+    find_all(find, opened);
+    find(opened.allocate, "upsweep_python_allocate");
+    find(opened.free, "upsweep_python_free");
+    find(opened.order, "upsweep_python_order");
+    find(opened.write, "upsweep_python_write");
+    find(opened.clear, "upsweep_python_clear");
+    find(opened.convert, "upsweep_python_convert");
+    is_open = true;
+    return &opened;
 }
 
 } // namespace upsweep::python

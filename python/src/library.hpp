@@ -3,6 +3,8 @@
 
 #include <upsweep/runtime.h>
 
+#include "cuda/memory.h"
+
 // libupsweep as it lies beside the module: once for each level of the instruction set, of which the best one that this
 // machine can run is opened.
 namespace upsweep::python {
@@ -49,6 +51,19 @@ struct library {
     decltype(&upsweep_partial_bytes) partial_bytes;
     decltype(&upsweep_partial_of_bytes) partial_of_bytes;
     decltype(&upsweep_partial_destroy) partial_destroy;
+    decltype(&upsweep_context_create) context_create;
+    decltype(&upsweep_context_set_stream) context_set_stream;
+    decltype(&upsweep_context_destroy) context_destroy;
+};
+
+// The same of libupsweep-cuda, which folds arrays of a GPU, and what it has beside the C ABI.
+struct gpu_library : library {
+    decltype(&upsweep_python_allocate) allocate;
+    decltype(&upsweep_python_free) free;
+    decltype(&upsweep_python_order) order;
+    decltype(&upsweep_python_write) write;
+    decltype(&upsweep_python_clear) clear;
+    decltype(&upsweep_python_convert) convert;
 };
 
 namespace detail {
@@ -56,6 +71,10 @@ extern library opened;
 }
 
 inline const library& lib() { return detail::opened; }
+
+// Opens libupsweep-cuda at the first call, with the GIL. Null where the package was built without it. Throws std::runtime_error where it
+// cannot be opened.
+const gpu_library* gpu_lib();
 
 // Opens it, once, before anything is called. UPSWEEP_CPU_LEVEL (x86-64, x86-64-v3, ...) in the environment asks for one level.
 // Throws std::runtime_error.

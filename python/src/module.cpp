@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "array.hpp"
+#include "gpu_array.hpp"
 #include "library.hpp"
 #include "module_functions.hpp"
 
@@ -23,10 +24,20 @@ NB_MODULE(_core, m)
     m.def(
         "cpu_threads", [] { return lib().cpu_threads(); }, "How many threads fold.");
     m.def(
-        "gpu_name", [] { return lib().gpu_name(); }, "The GPU that could fold, or None.",
-        nb::sig("def gpu_name() -> str | None"));
+        "gpu_name",
+        [] {
+            const gpu_library* gpu = gpu_lib();
+            return gpu != nullptr ? gpu->gpu_name() : lib().gpu_name();
+        },
+        "The GPU that could fold, or None.", nb::sig("def gpu_name() -> str | None"));
     m.def(
-        "last_error", [] { return lib().last_error(); }, "What the last call that failed said.");
+        "why_no_gpu",
+        [] {
+            const gpu_library* gpu = gpu_lib();
+            return gpu != nullptr ? gpu->last_error() : lib().last_error();
+        },
+        "What gpu_name said when it found none.");
+    bind_gpu_arrays(m);
     bind_folds(m);
     bind_histograms(m);
     bind_partials(m);

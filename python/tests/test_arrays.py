@@ -116,26 +116,6 @@ def test_bfloat16_of_other_libraries():
         assert isinstance(result, Bfloat16s) and np.array_equal(result.values, want)
 
 
-class OnGpu:
-    """An array that lies in memory of a GPU."""
-
-    def __dlpack__(self, **_):
-        raise AssertionError("it has said where it lies")
-
-    def __dlpack_device__(self):
-        return 2, 0
-
-
-class OfCuda:
-    __cuda_array_interface__ = {"version": 3}
-
-
-def test_arrays_of_a_gpu_are_refused():
-    for wrong in (OnGpu(), OfCuda()):
-        with pytest.raises(TypeError, match="copy it there"):
-            us.sum(wrong)
-
-
 def test_threads_of_python():
     x = random(1 << 17, "float32")
     want = us.sum(x), us.cumulative_sum(x), us.histogram(x, 50, (-3, 3))[0]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from upsweep import _core
+from upsweep._gpu_arrays import to_numpy
 from upsweep._interchange import adopt
 
 
@@ -71,12 +72,13 @@ class Histogram(tuple[Any, Any]):
     1
     """
 
-    _outside: tuple[Any, Any, Any]
+    _outside: Any  # three numbers, or an array of a GPU that has them
     kind = "COUNT"
 
     @property
     def outside(self) -> Outside:
-        return Outside(*self._outside)
+        outside = self._outside
+        return Outside(*(outside if isinstance(outside, tuple) else outside.tolist()))  # a GPU's is waited for
 
     @property
     def edges(self) -> Any:
@@ -84,15 +86,15 @@ class Histogram(tuple[Any, Any]):
 
     @property
     def axes(self) -> tuple[_Bins, ...]:
-        return (_Bins(np.asarray(self[1])),)
+        return (_Bins(to_numpy(self[1])),)
 
     def values(self) -> np.ndarray:
         """The counts, or densities, as float64."""
-        return np.asarray(self[0], dtype=np.float64)
+        return np.asarray(to_numpy(self[0]), dtype=np.float64)
 
     def variances(self) -> np.ndarray | None:
         """Those of counts, which are the counts themselves; None for densities."""
-        return self.values() if np.asarray(self[0]).dtype.kind == "i" else None
+        return self.values() if to_numpy(self[0]).dtype.kind == "i" else None
 
     def counts(self) -> np.ndarray | None:
         """The counts as float64; None for densities."""
@@ -102,7 +104,7 @@ class Histogram(tuple[Any, Any]):
         return f"{type(self).__name__}(counts={self[0]!r}, edges={self[1]!r}, outside={self.outside!r})"
 
     def __reduce__(self) -> Any:
-        return make, (self[0], self[1], *self._outside)
+        return make, (self[0], self[1], *self.outside)
 
     def _repr_html_(self) -> str | None:
         from upsweep._picture import svg_of
@@ -135,6 +137,13 @@ class JointHistogram(Histogram):
 
     def _repr_html_(self) -> None:  # A notebook shows the text.
         return None
+
+
+def make_on_gpu(counts: Any, edges: Any, outside: Any) -> Histogram:
+    """`outside` is an array in memory of the GPU, which is read when somebody asks for it."""
+    result = tuple.__new__(Histogram, (counts, edges))
+    result._outside = outside
+    return result
 
 
 def make_joint(counts: Any, edges: tuple[Any, ...], below: Any, above: Any, nan: Any) -> JointHistogram:

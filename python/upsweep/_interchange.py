@@ -14,6 +14,7 @@ import numpy as np
 from upsweep._recorded import as_numpy
 
 _CPU_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
+_DEVICES = {2: "GPU", 10: "GPU", 13: "GPU"}  # kDLCUDA, kDLROCM, kDLCUDAManaged
 
 
 def adopt(call: str, x: Any) -> tuple[Any, Any]:
@@ -35,16 +36,15 @@ def adopt(call: str, x: Any) -> tuple[Any, Any]:
     if hasattr(x, "__dlpack__"):
         device, number = x.__dlpack_device__()
         if device not in _CPU_DEVICES:
-            raise TypeError(f"{call}: the array lies in memory of device {int(device)}:{number}, and this build reaches that "
-                            "of the host alone; copy it there")
+            raise TypeError(f"{call}: the array lies in memory of {_DEVICES.get(int(device), 'device')} {number}, and this fold is "
+                            "one of the host; copy the array there, by x.cpu() or x.get() for example")
         namespace = _namespace_of(x)
         try:
             return np.from_dlpack(x), lambda result: _exported(result, namespace)
         except (BufferError, RuntimeError):  # NumPy's DLPack has no bfloat16
             return np.asarray(x), lambda result: _exported(result, namespace)
     if hasattr(x, "__cuda_array_interface__"):
-        raise TypeError(f"{call}: the array lies in memory of a GPU, and this build reaches that of the host alone; copy it "
-                        "there")
+        raise TypeError(f"{call}: the array lies in memory of a GPU, and this fold is one of the host; copy the array there")
     return np.asarray(x), None
 
 

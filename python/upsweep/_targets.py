@@ -17,4 +17,4 @@ def show_targets() -> None:
     gpu = _core.gpu_name()
     print(f"upsweep {_core.version()}")
     print(f"cpu   {_core.cpu_isa()}, {_core.cpu_threads()} threads")
-    print(f"cuda  {gpu if gpu is not None else f'none: {_core.last_error()}'}")
+    print(f"cuda  {gpu if gpu is not None else f'none: {_core.why_no_gpu()}'}")

@@ -1,5 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "engine.hpp"
+#include "lines.hpp"
 
 namespace upsweep::runtime::gpu {
 
@@ -41,5 +42,7 @@ bool count_by_type(const counter_request&, const edges&, const elements&, std::s
 {
     throw_none();
 }
+bool reduce_lines(const device&, upsweep_op, upsweep_dtype, const line_layout&, bool) { throw_none(); }
+bool scan_lines(const device&, upsweep_op, upsweep_dtype, const line_layout&) { throw_none(); }
 
 } // namespace upsweep::runtime::gpu

@@ -224,8 +224,9 @@ UPSWEEP_API upsweep_status upsweep_weighted_histogram_edges(upsweep_context* con
 /* --- rows and columns, segments, runs of keys ------------------------------------------------------------------------ */
 
 /* Each line along an axis, each segment and each run is an array of its own: its result has the bits of upsweep_reduce or
- * upsweep_scan over its elements alone (docs/shapes.md). A GPU does not carry these calls out yet: a context of one gives
- * UPSWEEP_UNSUPPORTED. Outputs share no memory with inputs, but that a scan may be in place, nor with one another. */
+ * upsweep_scan over its elements alone (docs/shapes.md). A context of a GPU gives UPSWEEP_UNSUPPORTED, but for sums, means,
+ * minima, maxima, and scans by plus along an axis (docs/c-abi.md). Outputs share no memory with inputs, but that a scan may
+ * be in place, nor with one another. */
 
 /* Folds an array along an axis, numbered from 0. `out` has the shape of `in` without the axis, or with extent 1 there, and
  * the type that upsweep_reduce_dtype tells. An axis without elements gives the operator's identity;

@@ -158,7 +158,7 @@ def refusals(libs, rng):
 
 
 def lines_and_runs(libs, rng):
-    """Rows, columns, segments and runs are refused as long as GPUs do not fold them, and nothing is written."""
+    """Rows, columns, segments and runs in memory of the host are refused as long as GPUs do not fold them, and nothing is written."""
     f32, u64 = DTYPES["f32"], DTYPES["u64"]
     for lib in libs:
         context, c, out = lib.context(cuda(1))[1], lib.c, Guarded("f64", 64)
@@ -351,6 +351,41 @@ def check_histogram_there(lib, rng, simulated, source):
     require(counts.laid.untouched_between() and there.fetch().unchanged(), f"{what}: wrote beside its counts")
 
 
+@case()
+def check_lines_there(lib, rng, simulated, source, axis, out_layout):
+    """Sums, means and scans along an axis where everything lies in memory of the GPU have the bits of the CPU."""
+    context, rest = lib.context(cuda(1))[1], source.shape[:axis] + source.shape[axis + 1:]
+    calls = (("reduce_axis", rest, lambda on, x, to: lib.c.reduce_axis(on, OP_NUMBERS["plus"], x, axis, to)),
+             ("mean_axis", rest, lambda on, x, to: lib.c.mean_axis(on, x, axis, to)),
+             ("scan_axis", source.shape, lambda on, x, to: lib.c.scan_axis(on, OP_NUMBERS["plus"], False, x, axis, to, None)))
+    for name, shape, call in calls:
+        what, there = f"{lib.isa} {name} {axis} of {source.what}", There(simulated, source)
+        expected = arrays.Laid(rng, "f32", shape, "c", True)
+        require(call(None, source.describe(), expected.describe()) == OK, f"{what}: {lib.message()}")
+        out = There(simulated, arrays.Laid(rng, "f32", shape, out_layout, True))
+        require(call(context, there.describe(), out.describe()) == OK, f"{what} on the GPU: {lib.message()}")
+        require(lib.c.context_wait(context) == OK, f"{what} on the GPU: {lib.message()}")
+        same_bits(out.fetch().values(), expected.values(), "f32", f"{what} on the GPU to {out.laid.what}")
+        require(out.laid.untouched_between() and there.fetch().unchanged(), f"{what}: wrote beside its results")
+    refused(lib, "products along an axis", lib.c.reduce_axis(context, OP_NUMBERS["multiplies"], There(simulated, source).describe(), axis,
+                                                             There(simulated, arrays.Laid(rng, "f32", rest, "c", True)).describe()),
+            UNSUPPORTED, Guarded("f32", 1), "along an axis a GPU folds", "context of the CPU")
+
+
+def lines_on_the_gpu(libs, rng):
+    """Lines along an axis in memory of the GPU."""
+    for lib in libs:
+        simulated = Simulated(lib)
+        if not simulated.is_there:
+            continue
+        for shape in ((9, 5), (3, 700), (70, 3, 7)):
+            for layout in rng.choice([layout for layout in arrays.LAYOUTS if layout != "broadcast"], 2, replace=False):
+                values = samples.mixed(rng, "f32", int(np.prod(shape)))
+                source = arrays.Laid(rng, "f32", shape, str(layout), values=values)
+                for axis in range(len(shape)):
+                    check_lines_there(lib, rng, simulated, source, axis, str(rng.choice(arrays.OF_OUTPUTS)))
+
+
 def arrays_on_the_gpu(libs, rng):
     """Arrays with strides in memory of the GPU."""
     for lib in libs:
@@ -378,7 +413,7 @@ def arrays_on_the_gpu(libs, rng):
 
 
 CHECKS = (reducers, scanners, converting_scanners, whole_arrays, histograms_of_few_samples, histograms_in_chunks,
-          refusals, lines_and_runs, too_many_bins, too_much_memory, arrays_of_the_host, arrays_on_the_gpu)
+          refusals, lines_and_runs, too_many_bins, too_much_memory, arrays_of_the_host, arrays_on_the_gpu, lines_on_the_gpu)
 
 
 if __name__ == "__main__":

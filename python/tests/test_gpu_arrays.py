@@ -1,0 +1,472 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Arrays in memory of a GPU: the bits of the CPU, the kind of array that came, its stream, and no copies.
+
+Without a GPU, or without the engine for one, the first test alone is run.
+"""
+import os
+import sys
+import threading
+
+import numpy as np
+import pytest
+import upsweep as us
+from samples import DTYPES, SIZES, random, same_bits
+from upsweep import _core
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+HAS_GPU = _core.gpu_name() is not None
+needs_gpu = pytest.mark.skipif(not HAS_GPU, reason="there is no GPU, or no engine for it")
+
+
+class OnGpu:
+    """An array that lies in memory of a GPU, and cannot be had."""
+
+    def __dlpack__(self, **_):
+        raise RuntimeError("the GPU has gone")
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+
+class OfCuda:
+    """An array that shows where its elements lie, and nothing else."""
+
+    def __init__(self, address=256, shape=(3,), typestr="<f4", is_read_only=False):
+        self.__cuda_array_interface__ = {"version": 3, "shape": shape, "typestr": typestr, "strides": None,
+                                         "data": (address, is_read_only)}
+
+
+def test_arrays_of_a_gpu_without_one():
+    """What has no engine for them says what to do; folds of the host alone refuse them always."""
+    if not HAS_GPU:
+        for wrong in (OnGpu(), OfCuda()):
+            with pytest.raises((TypeError, RuntimeError), match="UPSWEEP_CUDA=ON|CUDA|no GPU|device"):
+                us.sum(wrong)
+            with pytest.raises((TypeError, RuntimeError)):
+                us.histogram(wrong)
+            with pytest.raises((TypeError, RuntimeError)):
+                us.cumulative_sum(wrong)
+    for wrong in (OnGpu(), OfCuda()):
+        with pytest.raises(TypeError, match="one of the host; copy the array there"):
+            us.argmin(wrong)
+
+
+class Torch:
+    name = "torch"
+    has_views = True
+
+    def __init__(self):
+        self.module = pytest.importorskip("torch")
+
+    def put(self, a):
+        if a.dtype.name == "bfloat16":
+            return self.module.from_numpy(a.view(np.uint16)).cuda().view(self.module.bfloat16)
+        return self.module.from_numpy(a).cuda()
+
+    def get(self, x):
+        x = x.cpu()
+        if x.dtype == self.module.bfloat16:
+            import ml_dtypes
+
+            return x.view(self.module.uint16).numpy().view(ml_dtypes.bfloat16)
+        return x.numpy()
+
+    def is_own(self, x):
+        return type(x) is self.module.Tensor and x.is_cuda
+
+    def address(self, x):
+        return x.data_ptr()
+
+
+class CuPy:
+    name = "cupy"
+    has_views = True
+
+    def __init__(self):
+        self.module = pytest.importorskip("cupy")
+
+    def put(self, a):
+        return self.module.asarray(a)
+
+    def get(self, x):
+        return x.get()
+
+    def is_own(self, x):
+        return type(x) is self.module.ndarray
+
+    def address(self, x):
+        return x.data.ptr
+
+
+class Jax:
+    name = "jax"
+    has_views = False
+
+    def __init__(self):
+        jax = pytest.importorskip("jax")
+        jax.config.update("jax_enable_x64", True)
+        self.module = jax
+
+    def put(self, a):
+        return self.module.device_put(a, self.module.devices("gpu")[0])
+
+    def get(self, x):
+        return np.asarray(x)
+
+    def is_own(self, x):
+        return isinstance(x, self.module.Array) and x.device.platform == "gpu"
+
+
+@pytest.fixture(params=(Torch, CuPy, Jax), ids=lambda kind: kind.name, scope="module")
+def kind(request):
+    if not HAS_GPU:
+        pytest.skip("there is no GPU, or no engine for it")
+    return request.param()
+
+
+@pytest.fixture(scope="module")
+def torch():
+    if not HAS_GPU:
+        pytest.skip("there is no GPU, or no engine for it")
+    return pytest.importorskip("torch")
+
+
+REDUCTIONS = (us.sum, us.prod, us.min, us.max, us.any, us.all, us.mean)
+SCANS = (us.cumulative_sum, us.cumulative_prod, us.cummin, us.cummax)
+
+
+def agree(kind, call, host, there, why=""):
+    """The call on both has the same bits, and the same error where there is one."""
+    try:
+        want = call(host)
+    except (TypeError, ValueError) as error:
+        with pytest.raises(type(error)):
+            call(there)
+        return
+    got = call(there)
+    assert kind.is_own(got), (type(got), why)
+    assert same_bits(kind.get(got), want), (kind.get(got), want, why)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_reductions(kind, dtype):
+    for size in SIZES:
+        host = random(size, dtype)
+        there = kind.put(host)
+        for fold in REDUCTIONS:
+            agree(kind, fold, host, there, (fold, size))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_scans(kind, dtype):
+    for size in SIZES:
+        host = random(size, dtype)
+        there = kind.put(host)
+        for fold in SCANS:
+            agree(kind, fold, host, there, (fold, size))
+        for how in ({"exclusive": True}, {"reverse": True}, {"exclusive": True, "reverse": True}, {"initial": 3}):
+            for op in ("plus", "maximum"):
+                agree(kind, lambda x: us.scan(x, op, **how), host, there, (op, how, size))
+        agree(kind, lambda x: us.cumulative_sum(x, include_initial=True), host, there, size)
+
+
+@pytest.mark.parametrize("op", ("bit_and", "bit_or", "bit_xor", "logical_and", "logical_or", "minimum"))
+def test_operators(kind, op):
+    for dtype in ("bool", "int8", "uint32", "int64"):
+        host = random(70001, dtype)
+        there = kind.put(host)
+        agree(kind, lambda x: us.reduce(x, op), host, there, dtype)
+        agree(kind, lambda x: us.scan(x, op), host, there, dtype)
+
+
+@needs_gpu
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for kind in (Torch(), Jax()):
+        for size in (0, 1, 1000, 70001):
+            host = random(size, "float32").astype(ml_dtypes.bfloat16)
+            there = kind.put(host)
+            for fold in (*REDUCTIONS, *SCANS):
+                agree(kind, fold, host, there, (fold, size))
+            agree(kind, lambda x: us.scan(x, "plus", initial=1.5), host, there, size)
+
+
+def test_types_that_are_asked_for(kind):
+    host = random(4097, "int32")
+    there = kind.put(host)
+    for dtype in ("int32", "int64", "float32", "float64", "float16"):
+        agree(kind, lambda x: us.sum(x, dtype=dtype), host, there, dtype)
+        agree(kind, lambda x: us.cumulative_sum(x, dtype=dtype), host, there, dtype)
+    host = random(4097, "float32")
+    agree(kind, lambda x: us.sum(x, dtype="float64"), host, kind.put(host))
+
+
+def test_types_of_torch(torch):
+    x = torch.arange(10, dtype=torch.int32, device="cuda")
+    assert us.sum(x, dtype=torch.float64).dtype == torch.float64
+    assert us.cumulative_sum(x, dtype=torch.bfloat16).dtype == torch.bfloat16
+
+
+def test_shapes(kind):
+    """No dimensions, none of them with elements, and several."""
+    for shape in ((), (0,), (3, 0), (1, 1), (5, 7, 11)):
+        host = random(shape, "float32") if shape else np.float32(1.25).reshape(())
+        there = kind.put(np.ascontiguousarray(host).reshape(shape))
+        for fold in (us.sum, us.mean, us.max):
+            agree(kind, fold, host, there, shape)
+        agree(kind, lambda x: us.sum(x, keepdims=True), host, there, shape)
+    agree(kind, lambda x: us.reduce(x, "minimum", identity=7), np.zeros(0, "int16"), kind.put(np.zeros(0, "int16")))
+
+
+def test_views(kind):
+    """Elements are folded where they lie, whatever their strides."""
+    if not kind.has_views:
+        pytest.skip("its arrays have no views")
+    host = random((300, 301), "float32")
+    there = kind.put(host)
+    views = [lambda x: x.reshape(-1)[1:], lambda x: x.reshape(-1)[3:-2], lambda x: x.T, lambda x: x[1:, ::3], lambda x: x[::2, 5]]
+    if kind.name == "cupy":
+        views.append(lambda x: x[::-1, ::-2])
+    for view in views:
+        for fold in (us.sum, us.prod, us.max, us.mean):
+            agree(kind, lambda x: fold(view(x)), host, there, view)
+    for view in (lambda x: x.reshape(-1)[1:], lambda x: x[:, 7], lambda x: x[5, ::4]):
+        for fold in SCANS:
+            agree(kind, lambda x: fold(view(x)), host, there, view)
+    for dtype in ("int8", "float16", "float64"):
+        host = random(70001, dtype)
+        there = kind.put(host)
+        for begin in (1, 2, 3, 7):
+            agree(kind, lambda x: us.sum(x[begin:]), host, there, (dtype, begin))
+            agree(kind, lambda x: us.cumulative_sum(x[begin:]), host, there, (dtype, begin))
+
+
+@pytest.mark.parametrize("dtype", ("int32", "int64", "float32", "float64"))
+def test_axes(kind, dtype):
+    for shape in ((7, 11), (300, 301), (5, 70, 13), (3, 5000), (5000, 3), (2, 1, 9000), (4, 0), (0, 4)):
+        host = random(shape, dtype)
+        there = kind.put(host)
+        for axis in (*range(len(shape)), -1, *(((0, 1), (1, 2)) if len(shape) == 3 else ())):
+            for fold in (us.sum, us.mean, us.min, us.max):
+                for keepdims in (False, True):
+                    if host.size == 0 and fold is us.mean:
+                        continue
+                    agree(kind, lambda x: fold(x, axis=axis, keepdims=keepdims), host, there, (fold, shape, axis))
+            if isinstance(axis, int):
+                agree(kind, lambda x: us.cumulative_sum(x, axis=axis), host, there, (shape, axis))
+                agree(kind, lambda x: us.scan(x, "plus", axis=axis, reverse=True), host, there, (shape, axis))
+        if kind.has_views:
+            for view in (lambda x: x.swapaxes(0, -1), lambda x: x[..., ::2], lambda x: x[1:, 1:]):
+                agree(kind, lambda x: us.sum(view(x), axis=0), host, there, shape)
+                agree(kind, lambda x: us.cumulative_sum(view(x), axis=-1), host, there, shape)
+
+
+def test_axes_that_have_no_kernel(torch):
+    x = torch.ones((4, 5, 6), device="cuda")
+    for call in (lambda: us.prod(x, axis=0), lambda: us.sum(x.half(), axis=0), lambda: us.cummax(x, axis=0),
+                 lambda: us.scan(x, "plus", axis=0, exclusive=True), lambda: us.sum(x, axis=(0, 2))):
+        with pytest.raises(TypeError, match="axis"):
+            call()
+
+
+def test_broadcast(torch):
+    x = random(1000, "float32")
+    there = torch.from_numpy(x).cuda().expand(5, 1000)
+    assert same_bits(us.sum(there).cpu().numpy(), us.sum(np.broadcast_to(x, (5, 1000))))
+
+
+@pytest.mark.parametrize("dtype", ("uint8", "int32", "float16", "float32", "float64"))
+def test_histograms(kind, dtype):
+    host = np.random.default_rng(3).integers(0, 100, 70001).astype(dtype)
+    there = kind.put(host)
+    for how in ((10,), (64, (5, 50)), ([1, 2, 30, 99],), (np.linspace(0, 60, 31),), (7, (3, 3))):
+        want, got = us.histogram(host, *how), us.histogram(there, *how)
+        for a, b in zip(want, got):
+            assert kind.is_own(b) and same_bits(a, kind.get(b)), how
+        assert want.outside == got.outside
+        assert np.array_equal(want.values(), got.values()) and len(got.axes[0]) == len(want.axes[0])
+    if np.dtype(dtype).kind in "iu":
+        agree(kind, us.bincount, host, there)
+        agree(kind, lambda x: us.bincount(x, minlength=500), host, there)
+    empty = kind.put(host[:0])
+    assert int(us.histogram(empty, 4).values().sum()) == 0
+
+
+def test_no_copies(kind):
+    """Results are written where `out` lies, and a scan may be in place."""
+    if not kind.has_views:
+        pytest.skip("its arrays cannot be written")
+    host = random(70001, "float32")
+    there = kind.put(host)
+    out = kind.put(np.zeros(70000, "float32"))
+    address = kind.address(out)
+    result = us.cumulative_sum(there[1:], out=out)
+    assert result is out and kind.address(out) == address
+    assert same_bits(kind.get(out), us.cumulative_sum(host[1:]))
+    assert same_bits(kind.get(there), host)
+    us.cumulative_sum(there, out=there)
+    assert same_bits(kind.get(there), us.cumulative_sum(host))
+    total = kind.put(np.zeros((), "float32"))
+    assert us.sum(out, out=total) is total and same_bits(kind.get(total), us.sum(us.cumulative_sum(host[1:])))
+    with pytest.raises(ValueError, match="overlap"):
+        us.cumulative_sum(there[1:], out=there[:-1])
+
+
+def test_memory(torch):
+    """A call takes memory for its result alone, and gives it back."""
+    x = torch.ones(1 << 20, device="cuda")
+    us.sum(x)
+    us.cumulative_sum(x)
+    torch.cuda.synchronize()
+    small = x[:1000]
+    before, references = torch.cuda.memory_allocated(), sys.getrefcount(small)
+    torch.cuda.reset_peak_memory_stats()
+    for _ in range(3):
+        us.cumulative_sum(x)
+    assert torch.cuda.max_memory_allocated() - before <= x.nbytes
+    for _ in range(100_000):
+        us.sum(small)
+    for _ in range(10_000):
+        us.cumulative_sum(small)
+    assert torch.cuda.memory_allocated() == before and sys.getrefcount(small) == references
+
+
+def test_streams_of_torch(torch):
+    """Calls are put behind what the current stream has, and are not waited for."""
+    x = torch.zeros(1 << 20, device="cuda")
+    us.sum(x), us.cumulative_sum(x)
+    for stream in (torch.cuda.Stream(), torch.cuda.current_stream(), torch.cuda.Stream()):
+        with torch.cuda.stream(stream):
+            us.sum(x), us.cumulative_sum(x), us.mean(x)  # the workspace of the stream
+            stream.synchronize()
+            torch.cuda._sleep(200_000_000)
+            x.fill_(3)
+            total, sums, mean = us.sum(x), us.cumulative_sum(x), us.mean(x)
+            histogram = us.histogram(x, 4, (0, 4))
+            assert not stream.query(), "the call has waited"
+            assert float(total) == 3 << 20 and float(sums[-1]) == 3 << 20 and float(mean) == 3
+            assert histogram.outside == (0, 0, 0) and int(histogram[0][3]) == 1 << 20
+            x.fill_(0)
+            stream.synchronize()
+
+
+@needs_gpu
+def test_streams_of_cupy():
+    cupy = pytest.importorskip("cupy")
+    x = cupy.zeros(1 << 20, cupy.float32)
+    for _ in range(40):  # more streams than a thread keeps contexts for, each destroyed with its object
+        stream = cupy.cuda.Stream(non_blocking=True)
+        cupy.cuda.get_current_stream().synchronize()
+        with stream:
+            x.fill(2)
+            assert float(us.sum(x)) == 2 << 20
+            x.fill(0)
+            stream.synchronize()
+
+
+def test_graphs_of_torch(torch):
+    """Calls can be captured once the same call has been made."""
+    x = torch.arange(5000, dtype=torch.float64, device="cuda")
+    total, sums = torch.zeros((), dtype=torch.float64, device="cuda"), torch.zeros_like(x)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        us.sum(x, out=total), us.cumulative_sum(x, out=sums)
+    stream.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        us.sum(x, out=total)
+        us.cumulative_sum(x, out=sums)
+    x.fill_(1)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert float(total) == 5000 and float(sums[-1]) == 5000
+
+
+def test_threads(torch):
+    host = random(70001, "float32")
+    there = torch.from_numpy(host).cuda()
+    want, wrong = us.sum(host), []
+
+    def work():
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for _ in range(200):
+                if not same_bits(us.sum(there).cpu().numpy(), want):
+                    wrong.append(1)
+
+    torch.cuda.synchronize()
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_torch_by_the_protocol(torch):
+    """A PyTorch that shows no table of functions."""
+    older = type("Tensor", (torch.Tensor,), {"__module__": "torch.older", "__dlpack_c_exchange_api__": None})
+    host = random(70001, "float32")
+    there = torch.from_numpy(host).cuda().as_subclass(older)
+    for fold in (us.sum, us.cumulative_sum, us.mean):
+        result = fold(there)
+        assert result.is_cuda and same_bits(result.cpu().numpy(), fold(host))
+
+
+def test_other_libraries(torch):
+    """What shows its elements by __cuda_array_interface__ alone is folded to `out`."""
+    host = random(1000, "float32")
+    keeps = torch.from_numpy(host).cuda()
+    there = OfCuda(keeps.data_ptr(), (1000,))
+    out = torch.empty(1000, device="cuda")
+    assert us.cumulative_sum(there, out=out) is out
+    assert same_bits(out.cpu().numpy(), us.cumulative_sum(host))
+    with pytest.raises(TypeError, match="pass out"):
+        us.sum(there)
+    with pytest.raises(ValueError, match="read-only"):
+        us.cumulative_sum(keeps, out=OfCuda(out.data_ptr(), (1000,), is_read_only=True))
+    with pytest.raises(TypeError, match="complex64"):
+        us.sum(OfCuda(keeps.data_ptr(), (500,), "<c8"))
+
+
+@needs_gpu
+def test_arrays_of_jax_stay_as_they_are():
+    kind = Jax()
+    x = kind.put(np.ones(10, "float32"))
+    with pytest.raises(ValueError, match="read-only"):
+        us.cumulative_sum(x, out=x)
+    y = us.sum(x) + 1  # JAX waits for what it is given
+    assert float(y) == 11
+
+
+def test_refusals(torch):
+    x = torch.ones(6, device="cuda")
+    with pytest.raises(TypeError, match="gradients"):
+        us.sum(torch.ones(3, device="cuda", requires_grad=True))
+    with pytest.raises(TypeError, match="DLPack"):
+        us.sum(torch.ones(3, dtype=torch.complex64, device="cuda"))
+    with pytest.raises(TypeError, match="GPU"):
+        us.sum(x, out=np.zeros((), "float32"))
+    with pytest.raises(TypeError, match="not converted"):
+        us.cumulative_sum(x, out=torch.zeros(6, dtype=torch.float64, device="cuda"), dtype="float32")
+    with pytest.raises(ValueError, match="shape"):
+        us.cumulative_sum(x, out=torch.zeros(5, device="cuda"))
+    with pytest.raises(TypeError, match="weights"):
+        us.histogram(x, 3, weights=x)
+    with pytest.raises(TypeError, match="rules"):
+        us.histogram(x, "auto")
+    with pytest.raises(ValueError, match="not finite"):
+        us.histogram(x / 0)
+    with pytest.raises(ValueError, match="negative"):
+        us.bincount(torch.tensor([-1], device="cuda"))
+    with pytest.raises(ValueError):
+        us.max(x[:0])
+    with pytest.raises(TypeError, match="copy the array there"):
+        us.argmax(x)
+    with pytest.raises(ValueError, match="no axis"):
+        us.cumulative_sum(x[0])
+
+
+@needs_gpu
+def test_targets(capsys):
+    us.show_targets()
+    assert _core.gpu_name() in capsys.readouterr().out

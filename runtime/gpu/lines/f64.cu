@@ -1,0 +1,6 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "instantiate.cuh"
+
+UPSWEEP_SUM_LINES(double);
+UPSWEEP_EXTREMA_OF_LINES(double);
+UPSWEEP_SCAN_SUMS_OF_LINES(double);

@@ -1,0 +1,101 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+#include <upsweep/gpu/shapes/axis.cuh>
+#include <upsweep/op.hpp>
+
+#include "lines.hpp"
+
+// The files of this folder include it, and no others.
+namespace upsweep::runtime::gpu {
+
+// The axis, and the last dimensions beside it: those before them have extent 1.
+template <class T, class Out>
+detail::lines<const T, Out, most_line_dimensions> lines_as(const line_layout& of)
+{
+    std::array<std::size_t, most_line_dimensions> extents{of.extents[0]};
+    std::array<std::ptrdiff_t, most_line_dimensions> in_strides{of.in_strides[0]};
+    std::array<std::ptrdiff_t, most_line_dimensions> out_strides{of.out_strides[0]};
+    for (std::size_t k = 1; k < most_line_dimensions; ++k) {
+        const std::size_t of_layout = most_dimensions - most_line_dimensions + k;
+        extents[k] = of.extents[of_layout];
+        in_strides[k] = of.in_strides[of_layout];
+        out_strides[k] = of.out_strides[of_layout];
+    }
+    const view<const T, most_line_dimensions> in(reinterpret_cast<const T*>(of.in), extents, in_strides);
+    extents[0] = of.results;
+    return {in, view<Out, most_line_dimensions>(reinterpret_cast<Out*>(of.out), extents, out_strides)};
+}
+
+// Writes the sum of a line, or its mean if there is a count. The mean of integers, an f64, goes to the place of an integer of 64 bits: one
+// kernel serves both.
+struct sum_or_mean {
+    double count = 0;
+    bool is_signed = false;
+
+    template <class Result, class Acc>
+    UPSWEEP_HOST_DEVICE void operator()(const Acc& fold, Result& result) const
+    {
+        if (count == 0) {
+            result = as_result<Result, plus>(fold);
+        } else if constexpr (std::integral<Acc>) {
+            using signed_acc = std::make_signed_t<Acc>;
+            const double sum =
+                is_signed ? static_cast<double>(static_cast<signed_acc>(fold)) : static_cast<double>(fold);
+            result = std::bit_cast<Result>(sum / count);
+        } else {
+            result = as_result<Result, plus>(fold / static_cast<Acc>(count));
+        }
+    }
+};
+
+template <class T, class Acc, class Op, class Finish>
+void fold_lines(const cuda& target, const line_layout& lines, const Op& op, const Finish& finish)
+{
+    using result = std::conditional_t<detail::is_extremum<Op>, T, Acc>;
+    detail::engine<cuda, detail::verb::reduce_lines>::template fold<Acc>(target, lines_as<T, result>(lines), op,
+                                                                         finish);
+}
+
+template <class T>
+void sum_lines(const cuda& target, const line_layout& lines, bool means, bool is_signed)
+{
+    const sum_or_mean finish{means ? static_cast<double>(lines.length()) : 0, is_signed};
+    fold_lines<T, accumulator_t<plus, T>>(target, lines, plus{}, finish);
+}
+
+template <class T>
+void minimum_of_lines(const cuda& target, const line_layout& lines)
+{
+    fold_lines<T, T>(target, lines, minimum{}, detail::as_results_of<minimum>{});
+}
+
+template <class T>
+void maximum_of_lines(const cuda& target, const line_layout& lines)
+{
+    fold_lines<T, T>(target, lines, maximum{}, detail::as_results_of<maximum>{});
+}
+
+template <class T>
+void scan_sums_of_lines(const cuda& target, const line_layout& lines)
+{
+    using accumulator = scan_accumulator_t<plus, T>;
+    detail::engine<cuda, detail::verb::scan_lines>::template scan<scan_kind::inclusive, accumulator>(
+        target, lines_as<T, T>(lines), plus{}, static_cast<const accumulator*>(nullptr));
+}
+
+} // namespace upsweep::runtime::gpu
+
+#define UPSWEEP_SUM_LINES(T)                                                                                           \
+    template void upsweep::runtime::gpu::sum_lines<T>(const upsweep::cuda&, const line_layout&, bool, bool)
+#define UPSWEEP_EXTREMA_OF_LINES(T)                                                                                    \
+    template void upsweep::runtime::gpu::minimum_of_lines<T>(const upsweep::cuda&, const line_layout&);                \
+    template void upsweep::runtime::gpu::maximum_of_lines<T>(const upsweep::cuda&, const line_layout&)
+#define UPSWEEP_SCAN_SUMS_OF_LINES(T)                                                                                  \
+    template void upsweep::runtime::gpu::scan_sums_of_lines<T>(const upsweep::cuda&, const line_layout&)

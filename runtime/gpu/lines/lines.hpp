@@ -1,0 +1,29 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <upsweep/fold_order.hpp>
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/runtime.h>
+
+#include "../../shapes.hpp"
+
+// Folds of the lines of arrays in memory of the GPU, where they lie, by kernels of their type. Each type is instantiated in a file of its
+// own. Unsigned integers stand for signed ones, too, where sums are concerned.
+namespace upsweep::runtime::gpu {
+
+// A view of more dimensions takes longer to compile, and to find elements in. Arrays of three dimensions have no more, and
+// those without gaps two beside the axis.
+inline constexpr std::size_t most_line_dimensions = 3;
+
+// Writes sums, or means if `means`; those of signed integers are others.
+template <class T>
+void sum_lines(const cuda& target, const line_layout& lines, bool means, bool is_signed);
+template <class T>
+void minimum_of_lines(const cuda& target, const line_layout& lines);
+template <class T>
+void maximum_of_lines(const cuda& target, const line_layout& lines);
+// Writes inclusive scans by plus.
+template <class T>
+void scan_sums_of_lines(const cuda& target, const line_layout& lines);
+
+} // namespace upsweep::runtime::gpu

@@ -1,0 +1,59 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// In the simulator sums and scans of f32 stand for all folds along an axis.
+#include <cstdint>
+#include <type_traits>
+
+#include <gpu/lines/instantiate.cuh>
+
+UPSWEEP_SUM_LINES(float);
+UPSWEEP_SCAN_SUMS_OF_LINES(float);
+
+namespace upsweep::runtime::gpu {
+
+namespace {
+
+[[noreturn]] void throw_left_out()
+{
+    throw error(error_kind::unsupported, "upsweep", "the simulator has no kernel for this type", "take f32");
+}
+
+} // namespace
+
+#define UPSWEEP_LEFT_OUT(T)                                                                                            \
+    template <>                                                                                                        \
+    void sum_lines<T>(const cuda&, const line_layout&, bool, bool)                                                     \
+    {                                                                                                                  \
+        throw_left_out();                                                                                              \
+    }
+UPSWEEP_LEFT_OUT(std::int32_t)
+UPSWEEP_LEFT_OUT(std::uint64_t)
+UPSWEEP_LEFT_OUT(double)
+#undef UPSWEEP_LEFT_OUT
+#define UPSWEEP_LEFT_OUT(T)                                                                                            \
+    template <>                                                                                                        \
+    void minimum_of_lines<T>(const cuda&, const line_layout&)                                                          \
+    {                                                                                                                  \
+        throw_left_out();                                                                                              \
+    }                                                                                                                  \
+    template <>                                                                                                        \
+    void maximum_of_lines<T>(const cuda&, const line_layout&)                                                          \
+    {                                                                                                                  \
+        throw_left_out();                                                                                              \
+    }
+UPSWEEP_LEFT_OUT(std::int32_t)
+UPSWEEP_LEFT_OUT(std::int64_t)
+UPSWEEP_LEFT_OUT(float)
+UPSWEEP_LEFT_OUT(double)
+#undef UPSWEEP_LEFT_OUT
+#define UPSWEEP_LEFT_OUT(T)                                                                                            \
+    template <>                                                                                                        \
+    void scan_sums_of_lines<T>(const cuda&, const line_layout&)                                                        \
+    {                                                                                                                  \
+        throw_left_out();                                                                                              \
+    }
+UPSWEEP_LEFT_OUT(std::uint32_t)
+UPSWEEP_LEFT_OUT(std::uint64_t)
+UPSWEEP_LEFT_OUT(double)
+
+} // namespace upsweep::runtime::gpu
