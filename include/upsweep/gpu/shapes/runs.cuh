@@ -43,6 +43,7 @@ struct tile_heads {
     std::uint64_t at;          // the number of the first one
     std::uint64_t tile;        // its number
     std::uint64_t last_before; // where the head before the first one is, if there is one
+    int after;                 // where in the tile the last run ends, if that is not far behind it, or 0
 
     __device__ std::uint64_t place(int i) const { return tile * head_tile + places[i]; }
     // The number of elements of the run before head i.
@@ -50,8 +51,8 @@ struct tile_heads {
     {
         return i != 0 ? static_cast<std::uint64_t>(places[i] - places[i - 1]) : place(0) - last_before;
     }
-    // How many elements the longest run has that ends in the tile, after the first head.
-    __device__ int longest() const
+    // How many of the runs are complete and have few elements: all of them, or all but the last one, or none if another one has many.
+    __device__ int short_runs() const
     {
         int length = 0;
         for (int i = lane_id() + 1; i < count; i += lanes)
@@ -61,7 +62,9 @@ struct tile_heads {
             const int theirs = shuffle_xor(length, k);
             length = theirs > length ? theirs : length;
         }
-        return length;
+        if (length >= few)
+            return 0;
+        return after != 0 && after - places[count - 1] < few ? count : count - 1;
     }
 };
 
@@ -81,7 +84,7 @@ __device__ void for_each_result(const Out& out, std::uint64_t at, int count, F f
 // What a warp of the kernel has in shared memory: for `Output`, too.
 template <class Output>
 struct emit_memory {
-    std::uint16_t places[head_tile];
+    std::uint16_t places[head_tile + lanes]; // and where the last run ends
     typename Output::memory output;
 };
 struct no_memory {};
@@ -106,6 +109,20 @@ __device__ inline void write_places(std::uint16_t* places, unsigned mine, int to
     }
 }
 
+// What has been found of a tile: the bits of this lane's keys and of the first ones of the next tile, and the heads of the tiles before.
+template <class Index>
+struct tile_bits {
+    unsigned mine;
+    unsigned after;
+    run_heads<Index> before;
+
+    __device__ tile_bits(const unsigned* bits, const run_heads<Index>* heads, std::uint64_t tile)
+        : mine(bits[tile * lanes + static_cast<unsigned>(lane_id())]), after(bits[(tile + 1) * lanes]),
+          before(heads[tile != 0 ? tile - 1 : 0])
+    {
+    }
+};
+
 // Output has
 //
 //     memory                                of a warp, in shared memory
@@ -119,10 +136,16 @@ __global__ void __launch_bounds__(emit_warps* lanes, 8)
     auto& shared = reinterpret_cast<emit_memory<Output>*>(dynamic)[warp_id()];
     const std::uint64_t tiles = head_tiles(count);
     const std::uint64_t warps = std::uint64_t{gridDim.x} * emit_warps;
-    for (std::uint64_t tile = blockIdx.x + static_cast<unsigned>(warp_id()) * std::uint64_t{gridDim.x}; tile < tiles;
-         tile += warps) {
-        const unsigned mine = bits[tile * lanes + static_cast<unsigned>(lane_id())];
-        const run_heads<Index> before = tile != 0 ? heads[tile - 1] : run_heads<Index>{0, 0};
+    std::uint64_t tile = blockIdx.x + static_cast<unsigned>(warp_id()) * std::uint64_t{gridDim.x};
+    if (tile >= tiles)
+        return;
+    // What the next tile needs is on its way while one is written.
+    tile_bits<Index> next(bits, heads, tile);
+    for (; tile < tiles; tile += warps) {
+        const tile_bits<Index> now = next;
+        next = tile_bits<Index>(bits, heads, tile + warps < tiles ? tile + warps : tile);
+        const unsigned mine = now.mine;
+        const run_heads<Index> before = tile != 0 ? now.before : run_heads<Index>{0, 0};
         int end = __popc(mine);
 #pragma unroll
         for (int step = 1; step < lanes; step *= 2) {
@@ -132,8 +155,13 @@ __global__ void __launch_bounds__(emit_warps* lanes, 8)
         __syncwarp(); // others have read what is replaced
         write_places(shared.places, mine, end - __popc(mine), shuffle(end, lanes - 1));
         __syncwarp();
-        output.take(keys, tile_heads{shared.places, shuffle(end, lanes - 1), before.count, tile, before.last},
-                    shared.output);
+        const int all = shuffle(end, lanes - 1);
+        const auto left = static_cast<int>(tile + 1 == tiles ? count - tile * head_tile : 0);
+        const int after = left != 0 ? left : now.after != 0 ? head_tile + __ffs(static_cast<int>(now.after)) - 1 : 0;
+        if (lane_id() == 0)
+            shared.places[all] = static_cast<std::uint16_t>(after);
+        __syncwarp();
+        output.take(keys, tile_heads{shared.places, all, before.count, tile, before.last, after}, shared.output);
         if (tile + 1 == tiles && lane_id() == 0)
             output.end(heads[tile].count, heads[tile].last, count);
     }
@@ -241,15 +269,19 @@ struct write_offsets {
 
 // The same, but where a tile has many heads and no long run, the runs that lie in it are folded there, by Fold, which has
 //
-//     fold(heads, values in a window, place in the window of the first one of the tile)
+//     fold(heads, how many of their runs, values in a window, what is to be added to places in the tile for those there)
 //
-// For the last head of such a tile, whose run may go on, and the first one, before which a run ends, there are offsets, and the tile is
-// marked.
+// For the first head of such a tile, before which a run ends, and for the last one, whose run may be long, there are offsets. The tile is
+// marked, and marked as done if nothing is left: the last run has been folded, and the one that began before has no pieces here.
 inline constexpr std::uint64_t folded_tile = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t done_tile = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t closed_tile = std::uint64_t{1} << 61; // the last run has been folded
+inline constexpr std::uint64_t heads_of_tile = closed_tile - 1;
+inline constexpr int least_piece = 256; // elements of a piece of a run
 
 template <class Offset, class KeysOut, class Runs, class Values, class Fold>
 struct fold_short_runs : write_offsets<Offset, KeysOut, Runs> {
-    using memory = window_memory<std::iter_value_t<Values>, head_tile>;
+    using memory = window_memory<std::iter_value_t<Values>, head_tile + lanes>;
     static constexpr int least_heads = head_tile / 16;
     Values values;
     Fold folds;
@@ -257,20 +289,25 @@ struct fold_short_runs : write_offsets<Offset, KeysOut, Runs> {
     template <class Keys>
     __device__ void take(const Keys& keys, const tile_heads& heads, memory& window) const
     {
-        if (heads.count < least_heads || heads.longest() >= few) {
+        const int runs = heads.count < least_heads ? 0 : heads.short_runs();
+        if (runs == 0) {
             this->keys_out.write(keys, heads);
             return this->write_all(heads);
         }
-        const Values from = values + heads.tile * head_tile;
-        const int first = place_in_vector(from);
-        fill_window(window, from, first, heads.places[heads.count - 1]);
+        // What stands before the first head another warp may be replacing by results.
+        const Values from = values + heads.place(0);
+        const int place = place_in_vector(from);
+        const int first = place - heads.places[0];
+        fill_window(window, from, place, heads.places[runs] - heads.places[0]);
         this->keys_out.write(keys, heads);
-        folds.fold(heads, window, first);
+        folds.fold(heads, runs, window, first);
         if (lane_id() == 0) {
+            const bool is_done = runs == heads.count && (heads.at == 0 || heads.length_before(0) < least_piece);
             this->offsets[heads.at] = static_cast<Offset>(heads.place(0));
             this->offsets[heads.at + static_cast<unsigned>(heads.count - 1)] =
                 static_cast<Offset>(heads.place(heads.count - 1));
-            this->tiles[heads.tile] = heads.at | folded_tile;
+            this->tiles[heads.tile] =
+                heads.at | folded_tile | (is_done ? done_tile : 0) | (runs == heads.count ? closed_tile : 0);
         }
     }
 };
@@ -284,9 +321,9 @@ struct fold_run_of_lane {
     Finish finish;
 
     template <class Window>
-    __device__ void fold(const tile_heads& heads, Window& values, int first) const
+    __device__ void fold(const tile_heads& heads, int runs, Window& values, int first) const
     {
-        for_each_result(out, heads.at, heads.count - 1, [&](int i, std::uint64_t run) {
+        for_each_result(out, heads.at, runs, [&](int i, std::uint64_t run) {
             if (run < room)
                 finish(fold_few(
                            op.template identity<Acc>(), [&](int j) { return convert<Acc>(values[j]); },
@@ -305,11 +342,11 @@ struct scan_run_of_lane {
     scan_start<Acc> start;
 
     template <class Window>
-    __device__ void fold(const tile_heads& heads, Window& values, int first) const
+    __device__ void fold(const tile_heads& heads, int runs, Window& values, int first) const
     {
-        auto& results = reinterpret_cast<window_memory<result, head_tile>&>(values);
+        auto& results = reinterpret_cast<window_memory<result, head_tile + lanes>&>(values);
         static_assert(sizeof(results) == sizeof(values));
-        for (int i = lane_id(); i + 1 < heads.count; i += lanes) {
+        for (int i = lane_id(); i < runs; i += lanes) {
             const int begin = first + heads.places[i];
             const auto put = [&](int j, const Acc& before, const Acc& with) {
                 results[j] = scan_result<result, Kind>(start, before, with, j == begin, op);
@@ -319,7 +356,7 @@ struct scan_run_of_lane {
                 heads.places[i + 1] - heads.places[i], op);
         }
         const int begin = heads.places[0];
-        empty_window(results, out + heads.place(0), first + begin, heads.places[heads.count - 1] - begin);
+        empty_window(results, out + heads.place(0), first + begin, heads.places[runs] - begin);
     }
 };
 
@@ -330,6 +367,7 @@ struct scan_run_of_lane {
 template <class Offset>
 struct found_runs {
     static constexpr bool are_equal = false;
+    static constexpr bool are_found = true;
     static constexpr int own_work = 0;
     const Offset* offsets;
     const std::uint64_t* found;
@@ -337,21 +375,56 @@ struct found_runs {
     std::uint64_t all_tiles;
     std::uint64_t count; // at most
 
-    task_size fitted(const task_size& size) const { return {head_tile, size.piece}; }
+    // A task is a tile, or some where no piece waits for the one before it, no more than a warp has lanes.
+    task_size fitted(const task_size& size) const
+    {
+        const std::uint64_t few_tasks = size.work > size.piece ? all_tiles / 16384 + 1 : 1;
+        const std::uint64_t of_task = few_tasks < lanes ? few_tasks : lanes;
+        return {of_task * head_tile, size.piece};
+    }
     __device__ found_runs in_kernel() const { return {offsets, found, tiles, all_tiles, *found}; }
     __device__ std::uint64_t begin(std::uint64_t run) const { return static_cast<std::uint64_t>(offsets[run]); }
     __device__ std::uint64_t work_before(std::uint64_t run) const { return begin(run); }
     __device__ static std::uint64_t work_at(std::uint64_t, std::uint64_t elements) { return elements; }
-    __device__ std::uint64_t tasks(const task_size&) const { return all_tiles; }
-    __device__ segment_task task(std::uint64_t number, const task_size& size) const
+    __device__ std::uint64_t tasks(const task_size& size) const
     {
-        const std::uint64_t work = number * head_tile;
-        const std::uint64_t before = tiles[number] & ~folded_tile; // runs that began before
-        segment_task task{before, work + head_tile, 0, before - 1};
-        if ((tiles[number] & folded_tile) != 0)
-            task.first = (tiles[number + 1] & ~folded_tile) - 1;
+        const std::uint64_t of_task = size.work / head_tile;
+        return (all_tiles + of_task - 1) / of_task;
+    }
+    // Whether anything is left of a task of one tile.
+    __device__ bool is_left(std::uint64_t number) const { return (tiles[number] & done_tile) == 0; }
+    // Calls f(part) for what is left of the tiles of a task: neighbours of which nothing has been folded are one part.
+    template <class F>
+    __device__ void for_each_part(std::uint64_t number, const task_size& size, F f) const
+    {
+        const std::uint64_t first = number * (size.work / head_tile);
+        const std::uint64_t mine = first + static_cast<unsigned>(lane_id());
+        const bool exists = static_cast<unsigned>(lane_id()) < size.work / head_tile && mine < all_tiles;
+        const std::uint64_t of_tile = tiles[exists ? mine : first];
+        unsigned left = __ballot_sync(all_lanes, exists && (of_tile & done_tile) == 0 ? 1 : 0);
+        const unsigned folded = __ballot_sync(all_lanes, (of_tile & folded_tile) != 0 ? 1 : 0);
+        while (left != 0) {
+            const int lane = __ffs(static_cast<int>(left)) - 1;
+            int end = lane + 1;
+            if ((folded >> lane & 1) == 0)
+                while (end < lanes && ((left & ~folded) >> end & 1) != 0)
+                    ++end;
+            left &= end < lanes ? ~0U << end : 0U;
+            f(part(first + static_cast<unsigned>(lane), first + static_cast<unsigned>(end), shuffle(of_tile, lane),
+                   size));
+        }
+    }
+
+private:
+    __device__ segment_task part(std::uint64_t tile, std::uint64_t end, std::uint64_t of_tile,
+                                 const task_size& size) const
+    {
+        const std::uint64_t before = of_tile & heads_of_tile; // runs that began before
+        segment_task task{before, end * head_tile, 0, before - 1};
+        if ((of_tile & folded_tile) != 0)
+            task.first = (of_tile & closed_tile) != 0 ? count : (tiles[tile + 1] & heads_of_tile) - 1;
         if (before != 0 && before <= count) {
-            const std::uint64_t next = (work - begin(before - 1) + size.piece - 1) / size.piece;
+            const std::uint64_t next = (tile * head_tile - begin(before - 1) + size.piece - 1) / size.piece;
             if (begin(before - 1) + next * size.piece < begin(before))
                 task.piece = next;
         }
@@ -371,7 +444,8 @@ struct runs_memory {
     runs_memory(const cuda& target, std::uint64_t count, bool has_offsets)
     {
         const std::uint64_t all = head_tiles(count);
-        const std::size_t tile_bytes = (all + 2) * (sizeof(*tiles) + sizeof(*heads)) + all * lanes * sizeof(*bits);
+        const std::size_t tile_bytes =
+            (all + 2) * (sizeof(*tiles) + sizeof(*heads)) + (all + 1) * lanes * sizeof(*bits);
         auto* const memory = static_cast<std::byte*>(target.workspace().memory(
             workspace_purpose::offsets, tile_bytes + (has_offsets ? (count + 1) * sizeof(Offset) : 0)));
         found = reinterpret_cast<std::uint64_t*>(memory);

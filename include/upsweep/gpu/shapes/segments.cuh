@@ -51,7 +51,8 @@ struct task_size {
 template <class Offset>
 struct offset_segments {
     static constexpr bool are_equal = false;
-    static constexpr int own_work = 1; // of a segment, in addition to that of its elements
+    static constexpr bool are_found = false; // whether a task has several parts
+    static constexpr int own_work = 1;       // of a segment, in addition to that of its elements
     const Offset* offsets;
     std::uint64_t count;
 
@@ -90,6 +91,7 @@ struct offset_segments {
 // Segments of equal length, one behind the other.
 struct equal_segments {
     static constexpr bool are_equal = true;
+    static constexpr bool are_found = false;
     static constexpr int own_work = 1;
     std::uint64_t length;
     std::uint64_t count;
@@ -415,7 +417,15 @@ public:
 
     __device__ void walk(std::uint64_t number)
     {
-        const segment_task task = segments_.task(number, size_);
+        if constexpr (Segments::are_found)
+            segments_.for_each_part(number, size_, [this](const segment_task& part) { walk(part); });
+        else
+            walk(segments_.task(number, size_));
+    }
+
+private:
+    __device__ void walk(const segment_task& task)
+    {
         for (std::uint64_t segment = task.first; segment < segments_.count;) {
             const int taken = take_window(segment, task.end_of_work);
             segment += static_cast<unsigned>(taken);
@@ -431,7 +441,6 @@ public:
             fold_pieces(task.entered, task.piece, task.end_of_work);
     }
 
-private:
     // Takes the segments from `segment` on that fit into a window, begin in the task and are not long. Returns how many.
     __device__ int take_window(std::uint64_t segment, std::uint64_t end_of_work)
     {
@@ -761,7 +770,12 @@ __global__ void __launch_bounds__(segment_warps* lanes, 6)
     const piece_states<Acc, Op> states(cuts.memory, tasks.epoch(), cuts.slots, op);
     segment_walk<fold_t, Acc, Source, std::remove_const_t<decltype(segments)>, Op, sink_t> walk(
         in, segments, cuts.size, sink, fold, shared.fold, states);
-    tasks.for_each(segments.tasks(cuts.size), [&](std::uint64_t task) { walk.walk(task); });
+    const auto take = [&](std::uint64_t task) { walk.walk(task); };
+    if constexpr (Segments::are_found)
+        tasks.for_each_left(
+            segments.tasks(cuts.size), [&](std::uint64_t task) { return segments.is_left(task); }, take);
+    else
+        tasks.for_each(segments.tasks(cuts.size), take);
 }
 
 // Launches a kernel over so many segments of so many elements at most. Pieces are as large as a window, or smaller where that
