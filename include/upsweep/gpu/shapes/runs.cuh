@@ -375,12 +375,13 @@ struct found_runs {
     std::uint64_t all_tiles;
     std::uint64_t count; // at most
 
-    // A task is a tile, or some where no piece waits for the one before it, no more than a warp has lanes.
-    task_size fitted(const task_size& size) const
+    // A task is a tile, or some where no piece waits for the one before it, no more than a warp has lanes. Pieces are as large as they can be:
+    // one that is not the first of its task would wait for another one there.
+    task_size fitted(const task_size& size, std::uint64_t largest_piece) const
     {
         const std::uint64_t few_tasks = size.work > size.piece ? all_tiles / 16384 + 1 : 1;
         const std::uint64_t of_task = few_tasks < lanes ? few_tasks : lanes;
-        return {of_task * head_tile, size.piece};
+        return {of_task * head_tile, largest_piece < head_tile ? largest_piece : head_tile};
     }
     __device__ found_runs in_kernel() const { return {offsets, found, tiles, all_tiles, *found}; }
     __device__ std::uint64_t begin(std::uint64_t run) const { return static_cast<std::uint64_t>(offsets[run]); }

@@ -56,7 +56,7 @@ struct offset_segments {
     const Offset* offsets;
     std::uint64_t count;
 
-    task_size fitted(const task_size& size) const { return size; }
+    task_size fitted(const task_size& size, std::uint64_t) const { return size; }
     __device__ const offset_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return static_cast<std::uint64_t>(offsets[segment]); }
     __device__ std::uint64_t work_before(std::uint64_t segment) const
@@ -96,7 +96,7 @@ struct equal_segments {
     std::uint64_t length;
     std::uint64_t count;
 
-    task_size fitted(const task_size& size) const { return size; }
+    task_size fitted(const task_size& size, std::uint64_t) const { return size; }
     __device__ const equal_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return segment * length; }
     __device__ std::uint64_t work_before(std::uint64_t segment) const { return segment * (length + 1); }
@@ -791,9 +791,9 @@ void launch_over_segments(const cuda& target, std::string_view call, std::uint64
     const std::uint64_t share = std::bit_floor(work / (blocks * segment_warps) + 1);
     const std::uint64_t piece = share < smallest ? smallest : share > largest ? largest : share;
     const bool are_many = work / (piece * PiecesATask) >= 4 * blocks * segment_warps;
-    const task_size size = segments.fitted({are_many ? piece * PiecesATask : piece, piece});
+    const task_size size = segments.fitted({are_many ? piece * PiecesATask : piece, piece}, largest);
     const std::uint64_t useful = (work / size.work + segment_warps) / segment_warps;
-    const piece_slots slots{elements / piece + 1};
+    const piece_slots slots{elements / size.piece + 1};
     launch(target, call, Kernel, static_cast<unsigned>(useful < blocks ? useful : blocks), segment_warps * lanes,
            sizeof(Memory), arguments...,
            segment_cuts{size, slots, tile_states_of(target, slots.states(), sizeof(Acc))});
