@@ -36,8 +36,8 @@ struct join_heads {
     }
 };
 
-// The bits of a tile of so many keys, all that it can have if it is whole: lane r gets those of keys 32 r to 32 r + 31.
-template <bool IsWhole, class Keys>
+// The bits of a tile: lane r gets those of keys 32 r to 32 r + 31.
+template <class Keys>
 __device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
 {
     using key = std::iter_value_t<Keys>;
@@ -49,7 +49,7 @@ __device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
 #pragma unroll
         for (int r = 0; r < at_once; ++r) {
             const int i = (row + r) * lanes + lane_id();
-            loaded[r] = gather_vector<1>(keys + (first + static_cast<unsigned>(IsWhole || i < count ? i : count - 1)));
+            loaded[r] = gather_vector<1>(keys + (first + static_cast<unsigned>(i < count ? i : count - 1)));
         }
 #pragma unroll
         for (int r = 0; r < at_once; ++r) {
@@ -59,7 +59,7 @@ __device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
             key left = from_left;
             replace_if(lane_id() == 0, left, before);
             before = from_left; // of lane 31, for the next row
-            const unsigned bits = __ballot_sync(all_lanes, (IsWhole || i < count) && !(left == element) ? 1 : 0);
+            const unsigned bits = __ballot_sync(all_lanes, i < count && !(left == element) ? 1 : 0);
             mine = lane_id() == row + r ? bits : mine;
         }
     }
@@ -68,7 +68,7 @@ __device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
 }
 
 template <class Index, class Keys>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 8)
     find_heads_kernel(Keys keys, std::uint64_t count, unsigned* bits, run_heads<Index>* heads)
 {
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes);
@@ -76,8 +76,7 @@ __global__ void __launch_bounds__(256)
          tile < head_tiles(count); tile += warps) {
         const std::uint64_t first = tile * head_tile;
         const std::uint64_t left = count - first;
-        const unsigned mine = left >= head_tile ? head_bits<true>(keys, first, head_tile)
-                                                : head_bits<false>(keys, first, static_cast<int>(left));
+        const unsigned mine = head_bits(keys, first, left < head_tile ? static_cast<int>(left) : head_tile);
         bits[tile * lanes + static_cast<unsigned>(lane_id())] = mine;
         const auto last = first + static_cast<unsigned>(lane_id() * lanes + 31 - __clz(static_cast<int>(mine)));
         run_heads<Index> of_word[1] = {{static_cast<Index>(__popc(mine)), static_cast<Index>(last)}};
