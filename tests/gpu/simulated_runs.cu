@@ -10,8 +10,8 @@
 
 #include "../expected.hpp"
 #include "../samples.hpp"
-#include "../view_shapes.hpp"
 #include "../targets.hpp"
+#include "../view_shapes.hpp"
 #include "schedules.hpp"
 
 namespace up = upsweep;

@@ -68,7 +68,7 @@ __device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
 }
 
 template <class Index, class Keys>
-__global__ void __launch_bounds__(256, 8)
+__global__ void __launch_bounds__(256)
     find_heads_kernel(Keys keys, std::uint64_t count, unsigned* bits, run_heads<Index>* heads)
 {
     const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes);

@@ -463,8 +463,12 @@ void find_runs(const cuda& target, std::string_view call, const Keys& keys, std:
                const runs_memory<Offset>& memory, const Output& output)
 {
     const std::uint64_t tiles = head_tiles(count);
-    launch(target, call, find_heads_kernel<Offset, Keys>, grid_shape{some_blocks(target, (tiles + 7) / 8), 256, 0},
-           keys, count, memory.bits, memory.heads);
+    constexpr auto finder = find_heads_kernel<Offset, Keys>;
+    constexpr int threads = 256;
+    const std::uint64_t finders = resident_blocks<finder>(target, threads, 0); // a second wave would be nearly empty
+    const std::uint64_t busy = (tiles + threads / lanes - 1) / (threads / lanes);
+    launch(target, call, finder, grid_shape{static_cast<unsigned>(busy < finders ? busy : finders), threads, 0}, keys,
+           count, memory.bits, memory.heads);
     detail::engine<cuda, detail::verb::scan>::template scan<scan_kind::inclusive, run_heads<Offset>>(
         target, memory.heads, memory.heads, tiles, join_heads{}, static_cast<const run_heads<Offset>*>(nullptr));
     constexpr std::size_t shared_bytes = emit_warps * sizeof(emit_memory<Output>);
