@@ -1,13 +1,12 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Rows, columns, segments and runs in the simulator: right under every schedule, without a finding, and read once. simulated.cu sets
+// Rows, columns and segments in the simulator: right under every schedule, without a finding, and read once. simulated.cu sets
 // the machine up.
 #include <cstdint>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <upsweep/axis.hpp>
-#include <upsweep/by_key.hpp>
 #include <upsweep/segmented.hpp>
 
 #include "../expected.hpp"
@@ -217,28 +216,6 @@ TEST(simulated_lines, walks_past_all_levels)
         up::gpu::scan_walked<up::scan_kind::inclusive>(up::cuda{}, "scan", scans, up::plus{},
                                                        up::gpu::start_of_scan<float>(up::plus{}, nullptr));
         EXPECT_TRUE(bits_equal(array.to_host(), lines.scans));
-    });
-}
-
-TEST(simulated_lines, runs_under_20_schedules)
-{
-    std::vector<int> keys;
-    for (int run = 0; run < 900; ++run)
-        keys.insert(keys.end(), static_cast<std::size_t>(run == 450 ? 5000 : 1 + run % 13), run % 3);
-    std::vector<int> lengths;
-    for (std::size_t i = 0; i < keys.size(); ++i)
-        if (i == 0 || keys[i] != keys[i - 1])
-            lengths.push_back(1);
-        else
-            ++lengths.back();
-    under_schedules(schedules(20), [&] {
-        const target_array<up::cuda, int> in{std::span<const int>(keys)};
-        target_array<up::cuda, int> values(lengths.size());
-        target_array<up::cuda, int> found(lengths.size());
-        target_array<up::cuda, int> runs(1);
-        up::run_length_encode(up::cuda{}, in.const_span(), values.span(), found.span(), runs.span().data());
-        ASSERT_EQ(runs.to_host()[0], static_cast<int>(lengths.size()));
-        EXPECT_TRUE(bits_equal(found.to_host(), host_array<int>{std::span<const int>(lengths)}));
     });
 }
 

@@ -59,7 +59,8 @@ std::size_t count_of_pairs(std::string_view call, const Keys& keys, const Values
 // are more, the call writes those for which there is room and throws (invalid_argument). On a GPU, whose calls do not wait, *runs
 // lies in its memory and tells how many there are; nothing is thrown.
 //
-// One pass over the input, and one write a run. Temporary memory: some bytes for each 2^10 elements.
+// One pass over the input, and one write a run; a GPU reads the first elements of runs a second time. Temporary memory: on a GPU a bit for
+// each element, and some bytes for each 2^10.
 template <target Target, input_range In, output_range Values, output_range Lengths, std::integral Runs>
 void run_length_encode(const Target& target, In&& in, Values&& values_out, Lengths&& lengths_out, Runs* runs)
 {
@@ -86,7 +87,7 @@ void run_length_decode(const Target& target, Values&& values, Lengths&& lengths,
 // the bits of up::reduce over them alone, and the number of runs to *runs. Room for the outputs as for run_length_encode.
 //
 // One operation a value, one pass over the keys and one over the values. Temporary memory: 8 bytes a run; on a GPU, where nobody knows
-// their number before, 4 bytes a key (8 from 2^32 on), which the target keeps.
+// their number before, 4 bytes and a bit a key (8 from 2^32 on), which the target keeps.
 template <target Target, input_range Keys, input_range Values, output_range KeysOut, output_range Totals,
           std::integral Runs, class Op>
 void reduce_by_key(const Target& target, Keys&& keys, Values&& values, KeysOut&& keys_out, Totals&& totals_out,

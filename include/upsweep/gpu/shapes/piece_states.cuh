@@ -137,7 +137,21 @@ public:
             end_with(take_ticket(header_, warps_), warps_);
     }
 
-    // The same, but all tasks after the first ones by tickets. The next one is drawn while a task is carried out, so that it is on its way
+    // The same for those of them for which is_left(task) holds. Each lane asks for one task.
+    template <class IsLeft, class F>
+    __device__ void for_each_left(std::uint64_t tasks, IsLeft is_left, F f) const
+    {
+        for (std::uint64_t task = first(); task < tasks; task += std::uint64_t{lanes} * warps_) {
+            const std::uint64_t mine = task + static_cast<unsigned>(lane_id()) * std::uint64_t{warps_};
+            for (unsigned left = __ballot_sync(all_lanes, mine < tasks && is_left(mine) ? 1 : 0); left != 0;
+                 left &= left - 1)
+                f(task + static_cast<unsigned>(__ffs(static_cast<int>(left)) - 1) * std::uint64_t{warps_});
+        }
+        if (lane_id() == 0)
+            end_with(take_ticket(header_, warps_), warps_);
+    }
+
+    // The same as for_each, but all tasks after the first ones by tickets. The next one is drawn while a task is carried out, so that it is on its way
     // meanwhile: that is not for tasks that wait long for others, since those behind the next one would wait for this one, too.
     template <class F>
     __device__ void for_each_by_ticket(std::uint64_t tasks, F f) const

@@ -34,12 +34,13 @@ namespace upsweep::gpu {
 
 // --- where segments begin -------------------------------------------------------------------------------------------------
 
-// What one task is: the segments from `first` on that begin in the interval of the work, and the pieces from number `piece` on of the one
-// before, of those in the interval.
+// What one task is: the segments from `first` on that begin in the interval of the work, and the pieces from number `piece` on of one that
+// began before, of those in the interval.
 struct segment_task {
     std::uint64_t first;
     std::uint64_t end_of_work; // of the interval
     std::uint64_t piece;       // 0 if there is none
+    std::uint64_t entered;     // the segment of these pieces
 };
 struct task_size {
     std::uint64_t work;
@@ -50,12 +51,22 @@ struct task_size {
 template <class Offset>
 struct offset_segments {
     static constexpr bool are_equal = false;
+    static constexpr bool are_found = false; // whether a task has several parts
+    static constexpr int own_work = 1;       // of a segment, in addition to that of its elements
     const Offset* offsets;
     std::uint64_t count;
 
+    task_size fitted(const task_size& size, std::uint64_t) const { return size; }
     __device__ const offset_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return static_cast<std::uint64_t>(offsets[segment]); }
-    __device__ std::uint64_t work_before(std::uint64_t segment) const { return begin(segment) - begin(0) + segment; }
+    __device__ std::uint64_t work_before(std::uint64_t segment) const
+    {
+        return work_at(segment, begin(segment) - begin(0));
+    }
+    __device__ static std::uint64_t work_at(std::uint64_t segment, std::uint64_t elements)
+    {
+        return elements + segment;
+    }
     __device__ std::uint64_t tasks(const task_size& size) const
     {
         return count == 0 ? 0 : work_before(count) / size.work + 1;
@@ -67,7 +78,7 @@ struct offset_segments {
         const std::uint64_t work = number * size.work;
         const std::uint64_t low =
             partition_point_of_warp(count, [&](std::uint64_t segment) { return work_before(segment) < work; });
-        segment_task found{low, work + size.work, 0};
+        segment_task found{low, work + size.work, 0, low - 1};
         if (low != 0) {
             const std::uint64_t next = (work - work_before(low - 1) + size.piece - 1) / size.piece;
             if (begin(low - 1) + next * size.piece < begin(low))
@@ -80,18 +91,26 @@ struct offset_segments {
 // Segments of equal length, one behind the other.
 struct equal_segments {
     static constexpr bool are_equal = true;
+    static constexpr bool are_found = false;
+    static constexpr int own_work = 1;
     std::uint64_t length;
     std::uint64_t count;
 
+    task_size fitted(const task_size& size, std::uint64_t) const { return size; }
     __device__ const equal_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return segment * length; }
     __device__ std::uint64_t work_before(std::uint64_t segment) const { return segment * (length + 1); }
+    __device__ static std::uint64_t work_at(std::uint64_t segment, std::uint64_t elements)
+    {
+        return elements + segment;
+    }
     __device__ std::uint64_t tasks(const task_size& size) const { return work_before(count) / size.work + 1; }
     __device__ segment_task task(std::uint64_t number, const task_size& size) const
     {
         const std::uint64_t work = number * size.work;
         const std::uint64_t first = (work + length) / (length + 1);
-        segment_task found{first < count ? first : count, work + size.work, 0};
+        segment_task found{first < count ? first : count, work + size.work, 0, 0};
+        found.entered = found.first - 1;
         if (found.first != 0) {
             const std::uint64_t next = (work - work_before(found.first - 1) + size.piece - 1) / size.piece;
             if (next * size.piece < length)
@@ -398,7 +417,15 @@ public:
 
     __device__ void walk(std::uint64_t number)
     {
-        const segment_task task = segments_.task(number, size_);
+        if constexpr (Segments::are_found)
+            segments_.for_each_part(number, size_, [this](const segment_task& part) { walk(part); });
+        else
+            walk(segments_.task(number, size_));
+    }
+
+private:
+    __device__ void walk(const segment_task& task)
+    {
         for (std::uint64_t segment = task.first; segment < segments_.count;) {
             const int taken = take_window(segment, task.end_of_work);
             segment += static_cast<unsigned>(taken);
@@ -410,16 +437,15 @@ public:
             }
         }
         // What waits for other warps comes last: the end of a long segment would delay the beginning of the next one, and so on.
-        if (task.piece != 0)
-            fold_pieces(task.first - 1, task.piece, task.end_of_work);
+        if (task.piece != 0 && task.entered < segments_.count)
+            fold_pieces(task.entered, task.piece, task.end_of_work);
     }
 
-private:
     // Takes the segments from `segment` on that fit into a window, begin in the task and are not long. Returns how many.
     __device__ int take_window(std::uint64_t segment, std::uint64_t end_of_work)
     {
         const std::uint64_t first = segments_.begin(segment);
-        const std::uint64_t work = first - base_ + segment;
+        const std::uint64_t work = segments_.work_at(segment, first - base_);
         if (work >= end_of_work)
             return 0;
         int taken = 0;
@@ -492,7 +518,8 @@ private:
         for (int i = lane_id(); i < groups * lanes; i += lanes) {
             const int begin = i != 0 ? shared_.ends[i - 1] : 0;
             const int end = shared_.ends[i];
-            const bool fits = end <= capacity && end - begin < static_cast<int>(piece_) && begin + i < work_left;
+            const bool fits =
+                end <= capacity && end - begin < static_cast<int>(piece_) && begin + i * Segments::own_work < work_left;
             const unsigned fitting = __ballot_sync(all_lanes, fits ? 1 : 0);
             if (fitting != all_lanes)
                 return i - lane_id() + __ffs(static_cast<int>(~fitting)) - 1;
@@ -505,7 +532,7 @@ private:
     {
         const std::uint64_t begin = segments_.begin(segment);
         const std::uint64_t length = segments_.begin(segment + 1) - begin;
-        const std::uint64_t work = begin - base_ + segment;
+        const std::uint64_t work = segments_.work_at(segment, begin - base_);
         // A group of pieces is complete when others have published theirs: waiting for them before this task's own pieces are all
         // published would make others wait, and so on.
         const std::uint64_t base = (begin - base_) / piece_;
@@ -586,6 +613,19 @@ struct segment_results {
     __device__ void end_window(std::uint64_t, int, int) {}
 };
 
+// The result at an element, of the folds before it and with it, where it may be the first of its segment.
+template <class Result, scan_kind Kind, class Acc, class Op>
+__device__ Result scan_result(const scan_start<Acc>& start, const Acc& before, const Acc& with, bool is_first,
+                              const Op& op)
+{
+    if constexpr (Kind == scan_kind::inclusive)
+        return as_result<Result, Op>(with);
+    else if (is_first)
+        return as_result<Result, Op>(start.first);
+    else
+        return as_result<Result, Op>(start.has_init ? op(start.first, before) : before);
+}
+
 // Writes one result an element, by way of a window.
 template <scan_kind Kind, class Acc, class Source, class Out, class Op>
 struct segment_scans {
@@ -655,12 +695,7 @@ private:
 
     __device__ result result_of(const Acc& before, const Acc& with, bool is_first) const
     {
-        if constexpr (Kind == scan_kind::inclusive)
-            return as_result<result, Op>(with);
-        else if (is_first)
-            return as_result<result, Op>(start.first);
-        else
-            return as_result<result, Op>(start.has_init ? op(start.first, before) : before);
+        return scan_result<result, Kind>(start, before, with, is_first, op);
     }
 };
 
@@ -720,7 +755,7 @@ struct scan_segments_memory {
 };
 
 template <scan_kind Kind, class Acc, class Source, class Segments, class Out, class Op>
-__global__ void __launch_bounds__(segment_warps* lanes, 4)
+__global__ void __launch_bounds__(segment_warps* lanes, 6)
     scan_segments_kernel(Source in, Segments where, Out out, Op op, scan_start<Acc> start, segment_cuts cuts)
 {
     using fold_t = window_fold<8, Acc, Source, Op>;
@@ -735,25 +770,30 @@ __global__ void __launch_bounds__(segment_warps* lanes, 4)
     const piece_states<Acc, Op> states(cuts.memory, tasks.epoch(), cuts.slots, op);
     segment_walk<fold_t, Acc, Source, std::remove_const_t<decltype(segments)>, Op, sink_t> walk(
         in, segments, cuts.size, sink, fold, shared.fold, states);
-    tasks.for_each(segments.tasks(cuts.size), [&](std::uint64_t task) { walk.walk(task); });
+    const auto take = [&](std::uint64_t task) { walk.walk(task); };
+    if constexpr (Segments::are_found)
+        tasks.for_each_left(
+            segments.tasks(cuts.size), [&](std::uint64_t task) { return segments.is_left(task); }, take);
+    else
+        tasks.for_each(segments.tasks(cuts.size), take);
 }
 
 // Launches a kernel over so many segments of so many elements at most. Pieces are as large as a window, or smaller where that
 // keeps all warps busy.
-template <auto Kernel, int PiecesATask, class Acc, class Source, class Memory, class... Arguments>
-void launch_over_segments(const cuda& target, std::string_view call, std::uint64_t elements, std::uint64_t segments,
+template <auto Kernel, int PiecesATask, class Acc, class Source, class Memory, class Segments, class... Arguments>
+void launch_over_segments(const cuda& target, std::string_view call, std::uint64_t elements, const Segments& segments,
                           const Arguments&... arguments)
 {
     constexpr std::uint64_t largest = window_capacity<Source>;
     constexpr std::uint64_t smallest = largest < 256 ? largest : 256;
     const std::uint64_t blocks = resident_blocks<Kernel>(target, segment_warps * lanes, sizeof(Memory));
-    const std::uint64_t work = elements + segments;
+    const std::uint64_t work = elements + segments.count * Segments::own_work;
     const std::uint64_t share = std::bit_floor(work / (blocks * segment_warps) + 1);
     const std::uint64_t piece = share < smallest ? smallest : share > largest ? largest : share;
     const bool are_many = work / (piece * PiecesATask) >= 4 * blocks * segment_warps;
-    const task_size size{are_many ? piece * PiecesATask : piece, piece};
+    const task_size size = segments.fitted({are_many ? piece * PiecesATask : piece, piece}, largest);
     const std::uint64_t useful = (work / size.work + segment_warps) / segment_warps;
-    const piece_slots slots{elements / piece + 1};
+    const piece_slots slots{elements / size.piece + 1};
     launch(target, call, Kernel, static_cast<unsigned>(useful < blocks ? useful : blocks), segment_warps * lanes,
            sizeof(Memory), arguments...,
            segment_cuts{size, slots, tile_states_of(target, slots.states(), sizeof(Acc))});
@@ -767,8 +807,8 @@ void reduce_segments(const cuda& target, const Source& in, std::uint64_t element
     if (segments.count == 0)
         return;
     launch_over_segments<reduce_segments_kernel<Acc, Source, Segments, Out, Op, Finish>, 4, Acc, Source,
-                         reduce_segments_memory<Acc, Source, Op>>(target, "reduce", elements, segments.count, in,
-                                                                  segments, out, op, fold_of_nothing<Acc>(op), finish);
+                         reduce_segments_memory<Acc, Source, Op>>(target, "reduce", elements, segments, in, segments,
+                                                                  out, op, fold_of_nothing<Acc>(op), finish);
 }
 
 // Writes the results of each segment as a scan of it alone would.
@@ -780,8 +820,8 @@ void scan_segments(const cuda& target, const Source& in, std::uint64_t elements,
         return;
     const scan_start<Acc> start = start_of_scan(op, init);
     launch_over_segments<scan_segments_kernel<Kind, Acc, Source, Segments, Out, Op>, 1, Acc, Source,
-                         scan_segments_memory<Acc, Source, Out, Op>>(target, "scan", elements, segments.count, in,
-                                                                     segments, out, op, start);
+                         scan_segments_memory<Acc, Source, Out, Op>>(target, "scan", elements, segments, in, segments,
+                                                                     out, op, start);
 }
 
 } // namespace upsweep::gpu

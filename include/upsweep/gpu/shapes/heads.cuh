@@ -1,0 +1,89 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+
+#include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/source/array.cuh>
+
+// Where runs of equal keys begin: a bit for each key, and for each tile of 1024 of them how many heads it has and where the last one is.
+// That takes one reading of the keys, in which no warp waits for another. A scan of what the tiles have then tells every warp of later
+// kernels all that it must know of the keys before its own.
+namespace upsweep::gpu {
+
+inline constexpr int head_tile = lanes * lanes; // a word of bits for each lane of a warp
+
+UPSWEEP_HOST_DEVICE inline std::uint64_t head_tiles(std::uint64_t keys) { return (keys + head_tile - 1) / head_tile; }
+
+// The heads among some keys.
+template <class Index>
+struct run_heads {
+    Index count;
+    Index last; // where the last one is, if there is one
+};
+struct join_heads {
+    template <class Index>
+    UPSWEEP_HOST_DEVICE run_heads<Index> operator()(const run_heads<Index>& a, const run_heads<Index>& b) const
+    {
+        return {static_cast<Index>(a.count + b.count), b.count != 0 ? b.last : a.last};
+    }
+    template <class Heads>
+    UPSWEEP_HOST_DEVICE Heads identity() const
+    {
+        return {0, 0};
+    }
+};
+
+// The bits of a tile: lane r gets those of keys 32 r to 32 r + 31.
+template <class Keys>
+__device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
+{
+    using key = std::iter_value_t<Keys>;
+    constexpr int at_once = sizeof(key) <= 8 ? 8 : 1; // rows that are on their way
+    unsigned mine = 0;
+    auto before = gather_vector<1>(keys + (first != 0 ? first - 1 : 0))[0]; // lane 0 needs it
+    for (int row = 0; row < lanes; row += at_once) {
+        lane_vector<key, 1> loaded[at_once];
+#pragma unroll
+        for (int r = 0; r < at_once; ++r) {
+            const int i = (row + r) * lanes + lane_id();
+            loaded[r] = gather_vector<1>(keys + (first + static_cast<unsigned>(i < count ? i : count - 1)));
+        }
+#pragma unroll
+        for (int r = 0; r < at_once; ++r) {
+            const int i = (row + r) * lanes + lane_id();
+            const key element = loaded[r][0];
+            const key from_left = shuffle(element, (lane_id() + lanes - 1) % lanes);
+            key left = from_left;
+            replace_if(lane_id() == 0, left, before);
+            before = from_left; // of lane 31, for the next row
+            const unsigned bits = __ballot_sync(all_lanes, i < count && !(left == element) ? 1 : 0);
+            mine = lane_id() == row + r ? bits : mine;
+        }
+    }
+    // The first key of all is a head, too.
+    return first == 0 && lane_id() == 0 ? mine | 1U : mine;
+}
+
+template <class Index, class Keys>
+__global__ void __launch_bounds__(256)
+    find_heads_kernel(Keys keys, std::uint64_t count, unsigned* bits, run_heads<Index>* heads)
+{
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes);
+    for (std::uint64_t tile = blockIdx.x + static_cast<unsigned>(warp_id()) * std::uint64_t{gridDim.x};
+         tile < head_tiles(count); tile += warps) {
+        const std::uint64_t first = tile * head_tile;
+        const std::uint64_t left = count - first;
+        const unsigned mine = head_bits(keys, first, left < head_tile ? static_cast<int>(left) : head_tile);
+        bits[tile * lanes + static_cast<unsigned>(lane_id())] = mine;
+        const auto last = first + static_cast<unsigned>(lane_id() * lanes + 31 - __clz(static_cast<int>(mine)));
+        run_heads<Index> of_word[1] = {{static_cast<Index>(__popc(mine)), static_cast<Index>(last)}};
+        const run_heads<Index> all = warp_total(of_word, join_heads{});
+        if (lane_id() == 0)
+            heads[tile] = all;
+    }
+}
+
+} // namespace upsweep::gpu
