@@ -103,10 +103,10 @@ public:
     }
 
     // The totals of the same tiles, whose states have been loaded once: it loads them again until all have been
-    // published. Beyond `end` a total is `otherwise`.
+    // published, after a pause of so many nanoseconds each time. Beyond `end` a total is `otherwise`.
     template <reload Again = reload::all, int Rows>
     __device__ void wait_and_read(std::uint64_t first, std::uint64_t end, const T& otherwise, word128 (&states)[Rows],
-                                  T (&totals)[Rows]) const
+                                  T (&totals)[Rows], unsigned pause = 0) const
     {
         const std::uint64_t mine = first + static_cast<unsigned>(lane_id());
         const int left = static_cast<int>(end - first) - lane_id(); // takes fewer registers for many conditions
@@ -118,6 +118,8 @@ public:
                 missing |= exists(r) && states[r].high != epoch_ ? 1U : 0U;
             if (__any_sync(all_lanes, missing != 0) == 0)
                 break;
+            if (pause != 0)
+                __nanosleep(pause);
             if constexpr (Again == reload::all) {
                 load(first, end, states);
             } else {
@@ -352,6 +354,20 @@ public:
             shared_.epoch = load_relaxed(&memory_.header->epoch) + 1;
     }
 
+    // The same, where all blocks look back. The epoch comes first, since the compiler waits for the states at once, and warps before
+    // which there are no tiles load none. (In small sums, of which only the last block looks back, this costs bytes and doubles up to
+    // 5 % and gains floats up to 3 %.)
+    __device__ void prefetch_epoch_first()
+    {
+        std::uint64_t epoch = 0;
+        if (threadIdx.x == 0)
+            epoch = load_relaxed(&memory_.header->epoch);
+        if (const auto first = static_cast<unsigned>(warp_id() * lanes); first < blockIdx.x)
+            tile_states<Acc>(memory_, 0).load(first, blockIdx.x, states_);
+        if (threadIdx.x == 0)
+            shared_.epoch = epoch + 1;
+    }
+
     __device__ void publish(const Acc& total) const
     {
         if (threadIdx.x == 0 && blockIdx.x + 1 < gridDim.x)
@@ -366,9 +382,12 @@ public:
 
         // The binary digits of the number of tiles: those from 32 on are blocks of rows, the others lie in one row.
         const unsigned rows = tile / lanes;
+        // Where many blocks look back, what they ask the second-level cache for delays what others publish.
+        constexpr unsigned many_blocks = 128;
+        const unsigned pause = Again == reload::missing && gridDim.x > many_blocks ? 100 : 0;
         for (unsigned row = static_cast<unsigned>(warp_id()); row <= rows; row += Warps) {
             Acc of_tile[1];
-            states.template wait_and_read<Again>(row * lanes, tile, total, states_, of_tile);
+            states.template wait_and_read<Again>(row * lanes, tile, total, states_, of_tile, pause);
             const warp_tree<Acc> tree(of_tile[0], op_);
             if (lane_id() == 0)
                 shared_.rows[static_cast<int>(row)] = tree.total;

@@ -32,7 +32,8 @@ struct small_scan_shape {
     static constexpr int tile = warp_tile * warps;
 };
 
-template <class Shape, scan_kind Kind, class Acc, class Source, class Out, class Op>
+// An aligned array has a kernel of its own, which has none of the code that shifts vectors.
+template <class Shape, bool Aligned, scan_kind Kind, class Acc, class Source, class Out, class Op>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     small_scan_kernel(Source in, Out out, unsigned count, Op op, scan_start<Acc> start, tile_state_memory memory)
 {
@@ -51,11 +52,12 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     const unsigned warp_tile = tile + static_cast<unsigned>(warp_id() * Shape::warp_tile);
     void* const space_of_warp_tile = &space[rows == 1 ? 0 : warp_id() * lanes * rows];
     const vector_scan<elements, Kind, Acc, Source, Out, Op> vectors{op, start};
-    warp_tile_loader<Source, elements, rows> loader(in, warp_tile, tile, count);
+    constexpr bool may_shift = !Aligned && may_be_shifted<elements, rows, Source>;
+    warp_tile_loader<Source, elements, rows, may_shift> loader(in, warp_tile, tile, count);
     const bool alone = gridDim.x == 1;
     look_back_of_block folds(memory, of_tiles, op);
     if (!alone)
-        folds.prefetch();
+        folds.prefetch_epoch_first();
     from values[rows];
     loader.blocked(values, static_cast<from*>(space_of_warp_tile), in);
 
@@ -90,7 +92,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         results[r] = vectors.results(values[r], before_rows[r], before_rows[r + 1],
                                      r == 0 && blockIdx.x == 0 && threadIdx.x == 0, nan);
     vectors.name_nan(nan, results);
-    store_warp_tile(out, warp_tile, count, results, static_cast<to*>(space_of_warp_tile));
+    store_warp_tile<!Aligned>(out, warp_tile, count, results, static_cast<to*>(space_of_warp_tile));
 }
 
 } // namespace upsweep::gpu

@@ -42,9 +42,12 @@ namespace upsweep::gpu {
 
 struct block_histogram_shape {
     static constexpr int threads = 1024;
-    // How many rows of vectors a warp reads at once. With more, registers run out where bins are computed in doubles.
+    // How many rows of vectors a warp reads at once. With more, registers run out where bins are computed in doubles, and few
+    // warps have a tile of bytes to count at the end.
     template <class Source>
-    static constexpr int rows = sizeof(std::iter_value_t<Source>) < 8 ? 8 : 4;
+    static constexpr bool are_bytes = std::is_pointer_v<Source> && sizeof(std::iter_value_t<Source>) == 1;
+    template <class Source>
+    static constexpr int rows = sizeof(std::iter_value_t<Source>) < 8 && !are_bytes<Source> ? 8 : 4;
 };
 // A lane keeps the channels of its elements in registers, too, which leaves room for four rows.
 template <class T, int Channels>

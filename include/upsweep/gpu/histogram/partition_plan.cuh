@@ -33,7 +33,7 @@ struct partition_shape {
     // What a block does once for each partition takes as long as counting so many vectors.
     static constexpr std::uint32_t worth_of_partition = 14000;
 
-    static constexpr unsigned tiles_of_multiprocessor = 24; // tiles of a pass
+    static constexpr unsigned tiles_of_multiprocessor = 40; // tiles of a pass
     // A partition has at most 2^15 bins: an entry has 16 bits, one of which tells bins from what only fills a list up.
     static constexpr unsigned most_shift = 15;
     static constexpr std::size_t most_bins = std::size_t{1} << 24;

@@ -40,8 +40,8 @@ __device__ void load_striped(Source in, unsigned first, unsigned tile, unsigned 
 // The same, where the lanes get their vectors later, in the blocked arrangement, at the full width of memory. Loading begins when this is
 // constructed; the arrangement is changed by way of shared memory that the warp has for itself. Behind the end of the
 // array there are other elements of it: results do not depend on what follows the end, and operators get only what is in
-// the array.
-template <class Source, int Count, int Rows>
+// the array. An array that is known to be aligned is not shifted.
+template <class Source, int Count, int Rows, bool MayShift = may_be_shifted<Count, Rows, Source>>
 class warp_tile_loader {
     using element = std::iter_value_t<Source>;
     using vector = lane_vector<element, Count>;
@@ -49,7 +49,7 @@ class warp_tile_loader {
 public:
     __device__ warp_tile_loader(Source in, unsigned first, unsigned tile, unsigned count)
     {
-        if constexpr (may_be_shifted<Count, Rows, Source>) {
+        if constexpr (MayShift) {
             const shifted_tile<Count, Rows, Source> shifted(in);
             is_shifted_ = !is_aligned<Count>(in) && shifted.is_possible() && first + Count * Rows * lanes <= count;
             if (is_shifted_) {
@@ -65,7 +65,7 @@ public:
 
     __device__ void blocked(vector (&vectors)[Rows], vector* shared, const Source& in)
     {
-        if constexpr (may_be_shifted<Count, Rows, Source>) {
+        if constexpr (MayShift) {
             if (is_shifted_) {
                 const shifted_tile<Count, Rows, Source> shifted(in);
                 shifted.for_each_word(in, 0, [&](int r, int place, Source) { shared[place] = vectors_[r]; });
@@ -95,12 +95,12 @@ private:
 };
 
 // Stores a warp tile that is in the blocked arrangement, as far as it lies before the end of the array.
-template <class Out, int Count, int Rows>
+template <bool MayShift, class Out, int Count, int Rows>
 __device__ void store_warp_tile(Out out, unsigned first, unsigned count,
                                 lane_vector<std::iter_value_t<Out>, Count> (&vectors)[Rows],
                                 lane_vector<std::iter_value_t<Out>, Count>* shared)
 {
-    if constexpr (may_be_shifted<Count, Rows, Out>) {
+    if constexpr (MayShift && may_be_shifted<Count, Rows, Out>) {
         const shifted_tile<Count, Rows, Out> shifted(out);
         if (shifted.is_possible() && !shifted.begins_at_line() && first + Count * Rows * lanes <= count) {
             shifted.to_words(vectors);
