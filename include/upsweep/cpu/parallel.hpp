@@ -39,10 +39,7 @@ inline pid_t& process_of_scheduler()
 // Whether oneTBB can do work here. A child made by fork() has none of its parent's threads, while oneTBB counts on them
 // and on locks that they held. And ThreadSanitizer cannot see into oneTBB as distributions build it: it would report
 // every task as a race, where every report shall be a mistake of Upsweep or of the user's operator.
-inline bool has_scheduler()
-{
-    return !UPSWEEP_THREAD_SANITIZER && process_of_scheduler() == getpid();
-}
+inline bool has_scheduler() { return !UPSWEEP_THREAD_SANITIZER && process_of_scheduler() == getpid(); }
 
 inline int thread_count(const cpu& target)
 {
