@@ -346,8 +346,8 @@ public:
             return;
         bool known = false;
 #pragma unroll
-        for (int i = 0; i < count; ++i)
-            known |= candidate == bins_[i];
+        for (const bin_index bin : bins_)
+            known |= candidate == bin;
         if (known || __popc(__ballot_sync(all_lanes, k == bins_[count - 1])) >= many / 2)
             return;
         flush(count - 1, table);

@@ -56,7 +56,7 @@ struct offset_segments {
     const Offset* offsets;
     std::uint64_t count;
 
-    task_size fitted(const task_size& size, std::uint64_t) const { return size; }
+    static task_size fitted(const task_size& size, std::uint64_t) { return size; }
     __device__ const offset_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return static_cast<std::uint64_t>(offsets[segment]); }
     __device__ std::uint64_t work_before(std::uint64_t segment) const
@@ -96,7 +96,7 @@ struct equal_segments {
     std::uint64_t length;
     std::uint64_t count;
 
-    task_size fitted(const task_size& size, std::uint64_t) const { return size; }
+    static task_size fitted(const task_size& size, std::uint64_t) { return size; }
     __device__ const equal_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return segment * length; }
     __device__ std::uint64_t work_before(std::uint64_t segment) const { return segment * (length + 1); }
