@@ -20,6 +20,9 @@ ALLOWED = (
     (r"\dblock_histogram_kernel", 416),
     # Elements that are converted where they are read.
     (r"\d(small_)?reduce_kernel.*(typed_input|truth_of_elements)", 40),
+    # Short rows of a view of any strides, whose places a lane finds from three extents; and integers along few columns. Not yet mended.
+    (r"\d(reduce|scan)_segments_kernel.*strided_source", 3200),
+    (r"\dreduce_tiled_kernel", 400),
 )
 
 # A kernel in the output of `ptxas -v`.
