@@ -3,7 +3,6 @@
 // Folds of arrays in memory of a GPU, on the stream of their library. Results are arrays of the same kind.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -17,21 +16,8 @@ namespace {
 
 // --- values of the host -------------------------------------------------------------------------------------------------------
 
-struct host_value {
-    alignas(8) unsigned char bytes[8] = {};
-
-    template <class T>
-    T as() const
-    {
-        T result;
-        std::memcpy(&result, bytes, sizeof result);
-        return result;
-    }
-    upsweep_array array(upsweep_dtype dtype) { return {bytes, dtype, UPSWEEP_HOST, 0, 0, nullptr, nullptr}; }
-};
-
 // bfloat16 is the upper half of a float32, rounded to even, and NumPy need not know it.
-void round_to_bf16(host_value& of)
+void round_to_bf16(value& of)
 {
     const auto bits = of.as<std::uint32_t>();
     const bool is_nan = (bits & 0x7fffffff) > 0x7f800000;
@@ -39,11 +25,11 @@ void round_to_bf16(host_value& of)
     std::memcpy(of.bytes, &rounded, sizeof rounded);
 }
 
-host_value value_of(const char* call, const char* name, nb::handle number, upsweep_dtype dtype)
+value value_of(const char* call, const char* name, nb::handle number, upsweep_dtype dtype)
 {
     const bool is_bf16 = dtype == UPSWEEP_BF16;
     const nb::object array = value_argument(call, name, number, is_bf16 ? UPSWEEP_F32 : dtype);
-    host_value result;
+    value result;
     std::memcpy(result.bytes, PyArray_DATA(as_array(array)),
                 static_cast<std::size_t>(PyArray_ITEMSIZE(as_array(array))));
     if (is_bf16)
@@ -51,7 +37,7 @@ host_value value_of(const char* call, const char* name, nb::handle number, upswe
     return result;
 }
 
-double as_double(const host_value& of, upsweep_dtype dtype)
+double as_double(const value& of, upsweep_dtype dtype)
 {
     switch (dtype) {
     case UPSWEEP_BOOL:
@@ -227,7 +213,7 @@ range range_on_gpu(const char* call, const gpu_array& in)
         return {0, 1};
     double ends[2];
     for (const upsweep_op op : {UPSWEEP_MINIMUM, UPSWEEP_MAXIMUM}) {
-        host_value end;
+        value end;
         const upsweep_array result = end.array(in.dtype());
         on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
             return library.reduce(context, op, &in.at().array, &result);
@@ -316,7 +302,7 @@ nb::object reduce_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::han
     if (!is_whole) {
         fold_axes_to(call, op, in, axes, false, keeps_dimensions, to.at());
     } else if (in.count() == 0 && !identity.is_none()) {
-        const host_value neutral = value_of(call, "identity", identity, types.result);
+        const value neutral = value_of(call, "identity", identity, types.result);
         write(in, to.at().array.data, neutral.bytes, lib().dtype_size(types.result));
     } else {
         fold_to(op, in, types.folded, false, to.at());
@@ -364,13 +350,13 @@ nb::object scan_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handl
         turn(to, axis);
     }
     if (how.includes_initial) {
-        const host_value none = value_of(call, "initial", nb::int_(op == UPSWEEP_MULTIPLIES ? 1 : 0), type);
+        const value none = value_of(call, "initial", nb::int_(op == UPSWEEP_MULTIPLIES ? 1 : 0), type);
         write(in, to.array.data, none.bytes, lib().dtype_size(type));
         to.array.data =
             static_cast<char*>(to.array.data) + to.strides[0] * static_cast<std::int64_t>(lib().dtype_size(type));
         to.shape[0] -= 1;
     }
-    std::optional<host_value> initial;
+    std::optional<value> initial;
     if (!how.initial.is_none())
         initial = value_of(call, "initial", how.initial, type);
     const void* const init = initial ? initial->bytes : nullptr;

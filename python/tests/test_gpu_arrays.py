@@ -51,12 +51,17 @@ def test_arrays_of_a_gpu_without_one():
             us.argmin(wrong)
 
 
-class Torch:
-    name = "torch"
+class Kind:
+    """How arrays of a library are made of NumPy's, and back. `has_views`: they are views of one another, and can be written."""
+
     has_views = True
 
     def __init__(self):
-        self.module = pytest.importorskip("torch")
+        self.module = pytest.importorskip(self.name)
+
+
+class Torch(Kind):
+    name = "torch"
 
     def put(self, a):
         if a.dtype.name == "bfloat16":
@@ -78,12 +83,8 @@ class Torch:
         return x.data_ptr()
 
 
-class CuPy:
+class CuPy(Kind):
     name = "cupy"
-    has_views = True
-
-    def __init__(self):
-        self.module = pytest.importorskip("cupy")
 
     def put(self, a):
         return self.module.asarray(a)
@@ -98,14 +99,13 @@ class CuPy:
         return x.data.ptr
 
 
-class Jax:
+class Jax(Kind):
     name = "jax"
     has_views = False
 
     def __init__(self):
-        jax = pytest.importorskip("jax")
-        jax.config.update("jax_enable_x64", True)
-        self.module = jax
+        super().__init__()
+        self.module.config.update("jax_enable_x64", True)
 
     def put(self, a):
         return self.module.device_put(a, self.module.devices("gpu")[0])

@@ -16,6 +16,7 @@ from torch import Tensor
 
 import upsweep as us
 from upsweep import _core
+from upsweep._recorded import one_axis, refuse_out
 
 if not hasattr(torch.library, "register_autograd"):
     raise ImportError(f"upsweep takes tensors of PyTorch 2.4 and newer, and this is {torch.__version__}; install a newer one, or pass x.numpy()")
@@ -138,31 +139,14 @@ def _sum_dtype(dtype: torch.dtype) -> torch.dtype:
 
 # --- arguments --------------------------------------------------------------------------------------------------------------------
 
-def _one_axis(call: str, axis: int | None, rank: int) -> int:
-    if rank == 0:
-        raise ValueError(f"{call}: an array without dimensions has no axis; pass an array of one dimension at least")
-    if axis is None:
-        if rank != 1:
-            raise ValueError(f"{call}: an array of several dimensions is scanned along one of them; pass axis")
-        return 0
-    if not -rank <= axis < rank:
-        raise np.exceptions.AxisError(axis, rank)
-    return axis % rank
-
-
 def _axes(call: str, axis: int | Sequence[int] | None, rank: int) -> list[int] | None:
     if axis is None:
         return None
     given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    axes = [_one_axis(call, one, rank) for one in given]
+    axes = [one_axis(call, one, rank) for one in given]
     if len(set(axes)) != len(axes):
         raise ValueError(f"{call}: an axis is named twice; name each axis once")
     return axes
-
-
-def _refuse_out(call: str, out: Any) -> None:
-    if out is not None:
-        raise TypeError(f"{call}: what is recorded for a gradient or compiled is not written to out; leave it out")
 
 
 # --- sums and means ---------------------------------------------------------------------------------------------------------------
@@ -201,7 +185,7 @@ def _sum(x: Tensor, axes: list[int] | None, dtype: torch.dtype | None, keepdims:
 
 
 def sum(x: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, out: Any = None) -> Tensor:
-    _refuse_out("sum", out)
+    refuse_out("sum", out)
     return _sum(x, _axes("sum", axis, x.dim()), _torch_dtype(dtype), keepdims)
 
 
@@ -228,7 +212,7 @@ def _mean(x: Tensor, axes: list[int] | None, keepdims: bool) -> Tensor:
 
 
 def mean(x: Tensor, axis: Any = None, keepdims: bool = False, out: Any = None) -> Tensor:
-    _refuse_out("mean", out)
+    refuse_out("mean", out)
     return _mean(x, _axes("mean", axis, x.dim()), keepdims)
 
 
@@ -278,8 +262,8 @@ def _cumulative_sum(x: Tensor, axis: int, dtype: torch.dtype | None, has_initial
 
 
 def cumulative_sum(x: Tensor, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Any = None) -> Tensor:
-    _refuse_out("cumulative_sum", out)
-    return _cumulative_sum(x, _one_axis("cumulative_sum", axis, x.dim()), _torch_dtype(dtype), include_initial, False)
+    refuse_out("cumulative_sum", out)
+    return _cumulative_sum(x, one_axis("cumulative_sum", axis, x.dim()), _torch_dtype(dtype), include_initial, False)
 
 
 def _cumulative_prod_fake(x: Tensor, axis: int, dtype: torch.dtype | None, has_initial: bool) -> Tensor:
@@ -309,8 +293,8 @@ def _cumulative_prod(x: Tensor, axis: int, dtype: torch.dtype | None, has_initia
 
 
 def cumulative_prod(x: Tensor, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Any = None) -> Tensor:
-    _refuse_out("cumulative_prod", out)
-    return _cumulative_prod(x, _one_axis("cumulative_prod", axis, x.dim()), _torch_dtype(dtype), include_initial)
+    refuse_out("cumulative_prod", out)
+    return _cumulative_prod(x, one_axis("cumulative_prod", axis, x.dim()), _torch_dtype(dtype), include_initial)
 
 
 # --- running maxima ---------------------------------------------------------------------------------------------------------------
@@ -348,13 +332,13 @@ def _cummin(x: Tensor, axis: int) -> Tensor:
 
 
 def cummax(x: Tensor, axis: int | None = None, out: Any = None) -> Tensor:
-    _refuse_out("cummax", out)
-    return _cummax(x, _one_axis("cummax", axis, x.dim()))
+    refuse_out("cummax", out)
+    return _cummax(x, one_axis("cummax", axis, x.dim()))
 
 
 def cummin(x: Tensor, axis: int | None = None, out: Any = None) -> Tensor:
-    _refuse_out("cummin", out)
-    return _cummin(x, _one_axis("cummin", axis, x.dim()))
+    refuse_out("cummin", out)
+    return _cummin(x, one_axis("cummin", axis, x.dim()))
 
 
 def _sum_stretches_fake(x: Tensor, starts: Tensor, axis: int) -> Tensor:
@@ -454,7 +438,7 @@ def _linear_recurrence(a: Tensor, b: Tensor, initial: Tensor | None, axis: int, 
 
 
 def linear_recurrence(a: Any, b: Any, initial: Any = None, axis: int | None = None, reverse: bool = False, out: Any = None) -> Tensor:
-    _refuse_out("linear_recurrence", out)
+    refuse_out("linear_recurrence", out)
     like = a if isinstance(a, Tensor) else b if isinstance(b, Tensor) else initial
     # Numbers of Python take the type of the tensors beside them.
     number = like.dtype if like.dtype.is_floating_point else torch.float64
@@ -462,7 +446,7 @@ def linear_recurrence(a: Any, b: Any, initial: Any = None, axis: int | None = No
                      else torch.full((), x, dtype=number, device=like.device) if isinstance(x, (int, float))
                      else torch.as_tensor(np.asarray(x), device=like.device) for x in (a, b, initial))
     rank = len(torch.broadcast_shapes(a.shape, b.shape))
-    return _linear_recurrence(a, b, initial, _one_axis("linear_recurrence", axis, rank), reverse)
+    return _linear_recurrence(a, b, initial, one_axis("linear_recurrence", axis, rank), reverse)
 
 
 # --- segments ---------------------------------------------------------------------------------------------------------------------
@@ -564,7 +548,7 @@ def _integral_image(x: Tensor, dtype: torch.dtype | None, reverse: bool) -> Tens
 
 
 def integral_image(x: Tensor, dtype: Any = None, out: Any = None) -> Tensor:
-    _refuse_out("integral_image", out)
+    refuse_out("integral_image", out)
     if x.dim() < 2:
         raise ValueError("integral_image: an image has rows and columns; pass an array of two dimensions at least")
     return _integral_image(x, _torch_dtype(dtype), False)
