@@ -332,7 +332,8 @@ std::unique_ptr<shape_reducer> make_shape_reducer(upsweep_op op, upsweep_dtype d
         return with_type(dtype, [op]<class T>(std::type_identity<T>) {
             return make_integer_extrema<word_t<T>>(op, std::is_signed_v<T>);
         });
-    const bool widens = op == UPSWEEP_MULTIPLIES && upsweep_dtype_size(dtype) < 8 && dtype != UPSWEEP_F32;
+    const bool widens = (op == UPSWEEP_MULTIPLIES || op == UPSWEEP_LOG_SUM_EXP) && upsweep_dtype_size(dtype) < 8 &&
+                        dtype != UPSWEEP_F32;
     if (widens)
         return std::make_unique<one_by_one_reducer>(op, dtype);
     return with_words(op, dtype, []<class Word>(const word_fold<Word>& of) { return make_word_reducer(of); });
@@ -341,7 +342,8 @@ std::unique_ptr<shape_reducer> make_shape_reducer(upsweep_op op, upsweep_dtype d
 shape_scan make_shape_scanner(upsweep_op op, upsweep_dtype in, upsweep_dtype out)
 {
     const bool takes_elements = in == out && (!is_logical(op) || out == UPSWEEP_BOOL);
-    if (is_half_float(out) && (op == UPSWEEP_MULTIPLIES || (op == UPSWEEP_PLUS && in != out)))
+    const bool widens = op == UPSWEEP_MULTIPLIES || op == UPSWEEP_LOG_SUM_EXP || (op == UPSWEEP_PLUS && in != out);
+    if (is_half_float(out) && widens)
         return {std::make_unique<one_by_one_scanner>(op, in, out), true};
     if (op == UPSWEEP_PLUS && out != UPSWEEP_BOOL)
         return {make_running_sums_of(out), takes_elements};

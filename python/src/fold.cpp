@@ -498,6 +498,7 @@ void bind_folds(nb::module_& m)
     def_cumulative_sum<UPSWEEP_MULTIPLIES>(m, "cumulative_prod", docs::cumulative_prod);
     def_cummin<UPSWEEP_MINIMUM>(m, "cummin", docs::cummin);
     def_cummin<UPSWEEP_MAXIMUM>(m, "cummax", docs::cummax);
+    def_cummin<UPSWEEP_LOG_SUM_EXP>(m, "logcumsumexp", docs::logcumsumexp);
 
     m.def(
         "reduce",

@@ -366,6 +366,40 @@ def _sum_stretches(x: Tensor, starts: Tensor, axis: int) -> Tensor:
     return x.new_empty(x.shape).copy_(sums.view(lines.shape).movedim(-1, axis))
 
 
+# --- running sums of exponentials -------------------------------------------------------------------------------------------------
+
+def _logcumsumexp_fake(x: Tensor, axis: int) -> Tensor:
+    return torch.empty_like(x)
+
+
+def _logcumsumexp_save(ctx: Any, inputs: Any, output: Tensor) -> None:
+    x, ctx.axis = inputs
+    ctx.save_for_backward(x, output)
+
+
+def _logcumsumexp_gradient(ctx: Any, g: Tensor) -> Any:
+    """e^(x[i] - y[i]) r[i], where r[i] = g[i] + e^(y[i] - y[i + 1]) r[i + 1]: no exponent is positive, and so none overflows."""
+    x, y = ctx.saved_tensors
+    if _is_half(x.dtype):
+        x, y = x.float(), y.float()
+    none = y == -torch.inf  # where there is nothing yet
+    after = _shifted(y, ctx.axis, -1, lambda last: torch.full_like(last, torch.inf))
+    decay = torch.where(none, 0, (torch.where(none, 0, y) - after).exp())
+    sums = _linear_recurrence(decay, g.to(y.dtype), None, ctx.axis, True)
+    share = torch.where(x == -torch.inf, 0, (x - torch.where(none, 0, y)).exp())
+    return (share * sums).to(g.dtype), None
+
+
+@_operator("logcumsumexp(Tensor x, int axis) -> Tensor", _logcumsumexp_fake, _logcumsumexp_save, _logcumsumexp_gradient)
+def _logcumsumexp(x: Tensor, axis: int) -> Tensor:
+    return _scan("log_sum_exp", x, x.dtype, axis, False, False)
+
+
+def logcumsumexp(x: Tensor, axis: int | None = None, out: Any = None) -> Tensor:
+    refuse_out("logcumsumexp", out)
+    return _logcumsumexp(x, one_axis("logcumsumexp", axis, x.dim()))
+
+
 # --- linear recurrences -----------------------------------------------------------------------------------------------------------
 
 def _shifted(x: Tensor, axis: int, by: int, end: Callable[[Tensor], Tensor], first: Tensor | None = None) -> Tensor:
@@ -558,6 +592,6 @@ def integral_image(x: Tensor, dtype: Any = None, out: Any = None) -> Tensor:
 
 def allow_in_graph() -> None:
     """Lets torch.compile write calls of upsweep's functions into its graph, which it then traces by the operators above."""
-    for name in ("sum", "mean", "cumulative_sum", "cumulative_prod", "cummax", "cummin", "linear_recurrence", "segment_reduce",
-                 "integral_image"):
+    for name in ("sum", "mean", "cumulative_sum", "cumulative_prod", "cummax", "cummin", "logcumsumexp", "linear_recurrence",
+                 "segment_reduce", "integral_image"):
         torch.compiler.allow_in_graph(getattr(us, name))

@@ -70,7 +70,8 @@ typedef enum upsweep_op UPSWEEP_ENUM_TYPE {
     UPSWEEP_BIT_OR = 5,
     UPSWEEP_BIT_XOR = 6,
     UPSWEEP_LOGICAL_AND = 7, /* all types; nonzero and NaN are true */
-    UPSWEEP_LOGICAL_OR = 8
+    UPSWEEP_LOGICAL_OR = 8,
+    UPSWEEP_LOG_SUM_EXP = 9 /* floating-point numbers: ln(e^a + e^b), which overflows nowhere */
 } upsweep_op;
 
 /* The calling thread's last failure: one line, what failed and the remedy. Valid until its next failing call. */
