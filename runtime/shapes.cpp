@@ -454,4 +454,29 @@ const cpu& host_of(const char* call, const execution& where)
     return where.host;
 }
 
+bool lie_on_gpu(const char* call, const execution& where, std::initializer_list<elements> arrays)
+{
+    std::size_t on_gpu = 0;
+    for (const elements& each : arrays)
+        on_gpu += where.lies_on_gpu(call, each) ? 1 : 0;
+    if (where.gpu != nullptr && on_gpu != arrays.size())
+        throw refusal(UPSWEEP_UNSUPPORTED, call, "a GPU folds rows, columns, segments and runs in its own memory alone",
+                      "bring all arrays there, or pass a context of the CPU");
+    return where.gpu != nullptr;
+}
+
+void must_be_done(const char* call, bool is_done, const char* what_there_is)
+{
+    if (!is_done)
+        throw refusal(UPSWEEP_UNSUPPORTED, call, what_there_is,
+                      "convert or copy the array, or bring it to the host and pass a context of the CPU");
+}
+
+void check_has_no_gaps(const char* call, const elements& out)
+{
+    if (out.count != 0 && !out.is_contiguous())
+        throw refusal(UPSWEEP_UNSUPPORTED, call, "a GPU writes what it finds to arrays without gaps alone",
+                      "pass outputs whose elements lie side by side");
+}
+
 } // namespace upsweep::runtime
