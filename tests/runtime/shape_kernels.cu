@@ -11,8 +11,8 @@ namespace upsweep::runtime::gpu {
 
 const value_kernels* value_kernels_of(upsweep_dtype dtype)
 {
-    static constexpr value_kernels of_f32{reduce_segments_of<float>, scan_segments_of<float>, nullptr, nullptr, nullptr,
-                                          nullptr};
+    static constexpr value_kernels of_f32{
+        reduce_segments_of<float>, scan_segments_of<float>, nullptr, nullptr, nullptr, nullptr};
     return dtype == UPSWEEP_F32 ? &of_f32 : nullptr;
 }
 
