@@ -171,27 +171,12 @@ const cpu& host_of(const char* call, const execution& where, const arrays& of)
     return host;
 }
 
-// Whether a context of a GPU finds both arrays in its memory. UPSWEEP_UNSUPPORTED where it finds one.
-bool lie_on_gpu(const char* call, const execution& where, const arrays& of)
-{
-    const bool in = where.lies_on_gpu(call, of.in);
-    const bool out = where.lies_on_gpu(call, of.out);
-    if (where.gpu != nullptr && !(in && out))
-        throw refusal(UPSWEEP_UNSUPPORTED, call, "a GPU folds along an axis what lies in its memory alone",
-                      "bring both arrays there, or pass a context of the CPU");
-    return where.gpu != nullptr;
-}
+constexpr const char* lines_of_gpu =
+    "along an axis a GPU folds i32, i64, f32 and f64 by plus, minimum and maximum, scans them by plus, inclusively and "
+    "without an initial value, and takes up to 3 dimensions that do not lie as fewer";
 
-// What a GPU has no kernel for.
-void must_be_done(const char* call, bool is_done)
-{
-    if (!is_done)
-        throw refusal(
-            UPSWEEP_UNSUPPORTED, call,
-            "along an axis a GPU folds i32, i64, f32 and f64 by plus, minimum and maximum, scans them by plus, "
-            "inclusively and without an initial value, and takes up to 3 dimensions that do not lie as fewer",
-            "convert or copy the array, or bring it to the host and pass a context of the CPU");
-}
+constexpr const char* images_of_gpu =
+    "a GPU makes integral images of i32, i64, f32 and f64 of the same type, of images that lie as 3 dimensions at most";
 
 void check_results(const char* call, const elements& in, const elements& out)
 {
@@ -213,6 +198,15 @@ void scan_along(const char* call, const cpu& host, upsweep_op op, const arrays& 
     const line_layout in_place = lines_of(call, of.out_dimensions, axis, of.to(), to, of.to(), results);
     convert_for_scan(host, op, of.in, 0, of.in.count, of.out);
     scan.scanner->scan_lines(host, in_place, start);
+}
+
+// Running sums along an axis of arrays of one type in memory of the GPU. Returns false where there is no kernel for them.
+bool scan_on_gpu(const char* call, const gpu::device& gpu, const arrays& of, std::size_t axis)
+{
+    const std::size_t results = of.in_dimensions.extents[axis];
+    return gpu::scan_lines(
+        gpu, UPSWEEP_PLUS, of.in.dtype,
+        lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), results));
 }
 
 upsweep_dtype unsigned_word(std::size_t bytes)
@@ -286,7 +280,7 @@ upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, cons
         const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const bool is_on_gpu = lie_on_gpu(call, where, all);
+        const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
         const cpu& host = where.host;
         if (all.out.count == 0)
             return;
@@ -295,7 +289,7 @@ upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, cons
         check_results(call, all.in, all.out);
         if (is_on_gpu) {
             const line_layout lines = lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1);
-            return must_be_done(call, gpu::reduce_lines(*where.gpu, op, all.in.dtype, lines, false));
+            return must_be_done(call, gpu::reduce_lines(*where.gpu, op, all.in.dtype, lines, false), lines_of_gpu);
         }
         const bool is_logical = op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
         // Truths of integers are folded as extrema, by vectors: some element is true if the greatest is, all are if the least is.
@@ -331,13 +325,14 @@ upsweep_status upsweep_mean_axis(upsweep_context* context, const upsweep_array* 
         const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const bool is_on_gpu = lie_on_gpu(call, where, all);
+        const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
         if (all.out.count == 0)
             return;
         check_results(call, all.in, all.out);
         const line_layout lines = lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1);
         if (is_on_gpu)
-            return must_be_done(call, gpu::reduce_lines(*where.gpu, UPSWEEP_PLUS, all.in.dtype, lines, true));
+            return must_be_done(call, gpu::reduce_lines(*where.gpu, UPSWEEP_PLUS, all.in.dtype, lines, true),
+                                lines_of_gpu);
         make_shape_reducer(UPSWEEP_PLUS, all.in.dtype)->mean_of_lines(where.host, lines);
     });
 }
@@ -353,16 +348,13 @@ upsweep_status upsweep_scan_axis(upsweep_context* context, upsweep_op op, bool e
         (void)strides_of_scan(call, all.in_dimensions, all.out_dimensions);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const bool is_on_gpu = lie_on_gpu(call, where, all);
+        const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
         if (all.in.count == 0)
             return;
         check_output(call, all.in, all.out);
         if (is_on_gpu) {
-            const std::size_t results = all.in_dimensions.extents[along];
-            const line_layout lines =
-                lines_of(call, all.in_dimensions, along, all.from(), all.out_dimensions.strides, all.to(), results);
-            return must_be_done(call, !exclusive && init == nullptr && all.in.dtype == all.out.dtype &&
-                                          gpu::scan_lines(*where.gpu, op, all.in.dtype, lines));
+            const bool is_plain = !exclusive && init == nullptr && op == UPSWEEP_PLUS && all.in.dtype == all.out.dtype;
+            return must_be_done(call, is_plain && scan_on_gpu(call, *where.gpu, all, along), lines_of_gpu);
         }
         const scan_init first(op, all.out.dtype, init);
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
@@ -381,13 +373,18 @@ upsweep_status upsweep_integral_image(upsweep_context* context, const upsweep_ar
         (void)strides_of_scan(call, all.in_dimensions, all.out_dimensions);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where, all);
+        const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
         if (all.in.count == 0)
             return;
         check_output(call, all.in, all.out);
-        scan_along(call, host, UPSWEEP_PLUS, all, rank - 1, {});
         const arrays of_rows(call, out, out);
-        scan_along(call, host, UPSWEEP_PLUS, of_rows, rank - 2, {});
+        if (is_on_gpu) {
+            must_be_done(call, all.in.dtype == all.out.dtype && scan_on_gpu(call, *where.gpu, all, rank - 1),
+                         images_of_gpu);
+            return must_be_done(call, scan_on_gpu(call, *where.gpu, of_rows, rank - 2), images_of_gpu);
+        }
+        scan_along(call, where.host, UPSWEEP_PLUS, all, rank - 1, {});
+        scan_along(call, where.host, UPSWEEP_PLUS, of_rows, rank - 2, {});
     });
 }
 

@@ -16,6 +16,7 @@
 
 #include "call.hpp"
 #include "fold.hpp"
+#include "gpu/shapes.hpp"
 #include "shapes.hpp"
 
 using namespace upsweep;
@@ -127,6 +128,21 @@ void check_lengths(const char* call, const elements& lengths)
                     "give integers of 64 bits");
 }
 
+constexpr const char* folds_by_key_of_gpu =
+    "a GPU folds i32, i64, f32 and f64 by keys that are integers of 32 or 64 bits: reduces them by plus, minimum and "
+    "maximum, and scans them by plus, inclusively and without an initial value, to results of their type";
+constexpr const char* runs_of_gpu = "a GPU finds runs of integers of 32 or 64 bits, of f32 and of f64";
+
+// The number of runs that a GPU has found, and written as far as there is room.
+std::uint64_t found_runs(const char* call, const gpu::found_on_gpu& found, std::uint64_t room,
+                         const char* what_there_is)
+{
+    must_be_done(call, found.is_done, what_there_is);
+    if (found.count > room)
+        detail::refuse_runs(call, found.count, room);
+    return found.count;
+}
+
 // Refuses outputs that have a place for two of their elements, or that share memory with an input or with one another.
 void check_outputs(const char* call, std::span<const elements> inputs, std::span<const elements> outputs)
 {
@@ -160,15 +176,23 @@ upsweep_status upsweep_reduce_by_key(upsweep_context* context, upsweep_op op, co
         check_pairs(call, of_keys, of_values);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where);
-        for (const elements& each : {of_keys, of_values, to_keys, to_totals})
-            where.lies_on_gpu(call, each);
+        const bool is_on_gpu = lie_on_gpu(call, where, {of_keys, of_values, to_keys, to_totals});
+        const cpu& host = where.host;
         check_outputs(call, std::array{of_keys, of_values}, std::array{to_keys, to_totals});
+        const std::uint64_t room = std::min(to_keys.count, to_totals.count);
+        if (is_on_gpu) {
+            check_has_no_gaps(call, to_keys);
+            check_has_no_gaps(call, to_totals);
+            const gpu::without_gaps all_keys(*where.gpu, of_keys);
+            const gpu::without_gaps all_values(*where.gpu, of_values);
+            const auto found = gpu::reduce_by_key(*where.gpu, op, all_keys.get(), all_values.get(), to_keys, to_totals);
+            *runs = found_runs(call, found, room, folds_by_key_of_gpu);
+            return;
+        }
 
         const side_by_side all(host, of_keys);
         const auto offsets = offsets_of_runs(host, of_keys.dtype, all.data(), of_keys.count);
         const std::uint64_t found = offsets.size() - 1;
-        const std::uint64_t room = std::min(to_keys.count, to_totals.count);
         if (found > room)
             detail::refuse_runs(call, found, room);
         if (found != 0) {
@@ -192,13 +216,22 @@ upsweep_status upsweep_scan_by_key(upsweep_context* context, upsweep_op op, bool
         check_count_of_scan(call, of_values, to);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where);
-        for (const elements& each : {of_keys, of_values, to})
-            where.lies_on_gpu(call, each);
+        const bool is_on_gpu = lie_on_gpu(call, where, {of_keys, of_values, to});
+        const cpu& host = where.host;
         check_output(call, of_values, to);
         check_apart(call, of_keys, to);
         if (of_values.count == 0)
             return;
+        if (is_on_gpu) {
+            const gpu::without_gaps all_keys(*where.gpu, of_keys);
+            const gpu::without_gaps all_values(*where.gpu, of_values);
+            const gpu::without_gaps results(*where.gpu, to);
+            must_be_done(call,
+                         !exclusive && init == nullptr &&
+                             gpu::scan_by_key(*where.gpu, op, all_keys.get(), all_values.get(), results.get()),
+                         folds_by_key_of_gpu);
+            return results.write_back();
+        }
         const side_by_side all(host, of_keys);
         const auto offsets = offsets_of_runs(host, of_keys.dtype, all.data(), of_keys.count);
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
@@ -220,13 +253,19 @@ upsweep_status upsweep_run_length_encode(upsweep_context* context, const upsweep
         check_lengths(call, to_lengths);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where);
-        for (const elements& each : {from, to_values, to_lengths})
-            where.lies_on_gpu(call, each);
+        const bool is_on_gpu = lie_on_gpu(call, where, {from, to_values, to_lengths});
+        const cpu& host = where.host;
         check_outputs(call, std::array{from}, std::array{to_values, to_lengths});
+        const std::uint64_t room = std::min(to_values.count, to_lengths.count);
+        if (is_on_gpu) {
+            check_has_no_gaps(call, to_values);
+            check_has_no_gaps(call, to_lengths);
+            const gpu::without_gaps all(*where.gpu, from);
+            *runs = found_runs(call, gpu::encode_runs(*where.gpu, all.get(), to_values, to_lengths), room, runs_of_gpu);
+            return;
+        }
 
         const side_by_side all(host, from);
-        const std::uint64_t room = std::min(to_values.count, to_lengths.count);
         if (room >= from.count && to_values.is_contiguous() && to_lengths.is_contiguous()) {
             *runs = encode(host, from.dtype, all.data(), from.count, to_values.data, to_lengths.data, room);
             return;
@@ -262,10 +301,16 @@ upsweep_status upsweep_run_length_decode(upsweep_context* context, const upsweep
                         "give one length a value");
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where);
-        for (const elements& each : {of_values, of_lengths, to})
-            where.lies_on_gpu(call, each);
+        const bool is_on_gpu = lie_on_gpu(call, where, {of_values, of_lengths, to});
+        const cpu& host = where.host;
         check_outputs(call, std::array{of_values, of_lengths}, std::array{to});
+        if (is_on_gpu) {
+            check_has_no_gaps(call, to);
+            const gpu::without_gaps all_values(*where.gpu, of_values);
+            const gpu::without_gaps all_lengths(*where.gpu, of_lengths);
+            return must_be_done(call, gpu::decode_runs(*where.gpu, all_values.get(), all_lengths.get(), to),
+                                runs_of_gpu);
+        }
 
         const side_by_side from(host, of_values);
         const side_by_side of_runs(host, of_lengths);

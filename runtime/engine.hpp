@@ -94,14 +94,15 @@ auto with_op(upsweep_op op, F f)
     case UPSWEEP_BIT_XOR: return f(bit_xor{});
     case UPSWEEP_LOGICAL_AND: return f(logical_and{});
     case UPSWEEP_LOGICAL_OR: return f(logical_or{});
+    case UPSWEEP_LOG_SUM_EXP: return f(log_sum_exp{});
     }
     throw error(error_kind::invalid_argument, "upsweep",
                 "operator " + std::to_string(static_cast<int>(op)) + " does not exist", "pass one of enum upsweep_op");
 }
 
-// Whether the operator is defined for the type: bit operators are for bool and integers.
+// Whether the operator is defined for the type: bit operators are for bool and integers, logarithms for floating-point numbers.
 template <class Op, class T>
-inline constexpr bool is_defined = std::integral<T> || !detail::is_bitwise<Op>;
+inline constexpr bool is_defined = std::integral<T> ? !std::same_as<Op, log_sum_exp> : !detail::is_bitwise<Op>;
 
 // The dtypes and operators have the numbers that the library itself knows them by.
 static_assert(detail::type_number<bool>() == UPSWEEP_BOOL && detail::type_number<std::int8_t>() == UPSWEEP_I8 &&
@@ -117,7 +118,8 @@ static_assert(detail::operator_number<plus> == UPSWEEP_PLUS &&
               detail::operator_number<bit_or> == UPSWEEP_BIT_OR &&
               detail::operator_number<bit_xor> == UPSWEEP_BIT_XOR &&
               detail::operator_number<logical_and> == UPSWEEP_LOGICAL_AND &&
-              detail::operator_number<logical_or> == UPSWEEP_LOGICAL_OR);
+              detail::operator_number<logical_or> == UPSWEEP_LOGICAL_OR &&
+              detail::operator_number<log_sum_exp> == UPSWEEP_LOG_SUM_EXP);
 
 template <class T>
 inline constexpr auto dtype_of = static_cast<upsweep_dtype>(detail::type_number<T>());

@@ -46,8 +46,8 @@ const char* upsweep_dtype_name(upsweep_dtype dtype)
 
 const char* upsweep_op_name(upsweep_op op)
 {
-    static constexpr const char* names[] = {"plus",   "multiplies", "minimum",     "maximum",   "bit_and",
-                                            "bit_or", "bit_xor",    "logical_and", "logical_or"};
+    static constexpr const char* names[] = {"plus",   "multiplies", "minimum",     "maximum",    "bit_and",
+                                            "bit_or", "bit_xor",    "logical_and", "logical_or", "log_sum_exp"};
     const auto k = static_cast<std::size_t>(op);
     return k < std::size(names) ? names[k] : nullptr;
 }

@@ -269,7 +269,7 @@ upsweep_status upsweep_partial_of_bytes(const void* bytes, uint64_t size, upswee
         require(bytes != nullptr || size == 0, "partial", "the bytes are a null pointer", "pass their address");
         const std::span all(static_cast<const std::byte*>(bytes), size);
         const detail::partial_header header = detail::header_of_bytes(all);
-        if (header.op > UPSWEEP_LOGICAL_OR)
+        if (header.op > UPSWEEP_LOG_SUM_EXP)
             detail::throw_malformed(9, "operator " + std::to_string(header.op) + ", which is not known here");
         if (header.element > UPSWEEP_F64)
             detail::throw_malformed(10, "element type " + std::to_string(header.element) + ", which is not known here");

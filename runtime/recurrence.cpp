@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include <upsweep/recurrence.hpp>
 #include <upsweep/runtime.h>
 
 #include "call.hpp"
 #include "fold.hpp"
+#include "gpu/shapes.hpp"
 #include "shapes.hpp"
 
 using namespace upsweep;
@@ -73,6 +75,86 @@ void run(const cpu& host, const recurrence_arrays& of, std::size_t axis, directi
                       begin);
 }
 
+// A dimension of all arrays of a call. The strides are those of a, b, h0 and out.
+struct shared_dimension {
+    std::size_t extent;
+    std::array<std::ptrdiff_t, 4> strides;
+
+    // Whether it and the one behind it are one dimension.
+    bool continues(const shared_dimension& behind) const
+    {
+        for (std::size_t n = 0; n < strides.size(); ++n)
+            if (strides[n] != static_cast<std::ptrdiff_t>(behind.extent) * behind.strides[n])
+                return false;
+        return true;
+    }
+};
+
+// The axis, and what is left of the other dimensions when those of extent 1 are left out and neighbours are one where they can be.
+std::vector<shared_dimension> dimensions_for_gpu(const recurrence_arrays& of, std::size_t axis)
+{
+    const auto rank = static_cast<std::size_t>(of.a->rank);
+    const auto a = view_of<const char>(*of.a, rank);
+    const auto b = view_of<const char>(*of.b, rank);
+    const auto out = view_of<const char>(*of.out, rank);
+    const bool lacks_axis = of.h0 != nullptr && of.h0->rank < of.a->rank;
+    const auto h0 = of.h0 != nullptr ? view_of<const char>(*of.h0, rank, lacks_axis ? axis : most_dimensions) : a;
+    std::vector<shared_dimension> all{{a.extent(most_dimensions - rank + axis), {}}};
+    for (std::size_t k = most_dimensions - rank; k < most_dimensions; ++k) {
+        const bool is_axis = k == most_dimensions - rank + axis;
+        const shared_dimension next{a.extent(k), {a.stride(k), b.stride(k), is_axis ? 0 : h0.stride(k), out.stride(k)}};
+        if (is_axis)
+            all.front() = next;
+        else if (next.extent != 1 && all.size() > 1 && all.back().continues(next))
+            all.back() = {all.back().extent * next.extent, next.strides};
+        else if (next.extent != 1)
+            all.push_back(next);
+    }
+    return all;
+}
+
+// Refuses arrays whose extents differ: on a CPU the views tell.
+void check_extents(const recurrence_arrays& of, std::size_t axis)
+{
+    bool agree = true;
+    for (std::int32_t k = 0; k < of.a->rank; ++k)
+        agree = agree && of.b->shape[k] == of.a->shape[k] && of.out->shape[k] == of.a->shape[k];
+    if (of.h0 != nullptr)
+        for (std::int32_t k = 0, of_h0 = 0; k < of.a->rank; ++k) {
+            const bool is_axis = static_cast<std::size_t>(k) == axis;
+            if (is_axis && of.h0->rank < of.a->rank)
+                continue;
+            agree = agree && of.h0->shape[of_h0++] == (is_axis ? 1 : of.a->shape[k]);
+        }
+    if (!agree)
+        throw error(error_kind::invalid_argument, call, "the extents of the arrays differ",
+                    "give all arrays the extents of the coefficients, but for the states before the first elements, "
+                    "which lack the axis or have it once");
+}
+
+void run_on_gpu(const gpu::device& gpu, const recurrence_arrays& of, std::size_t axis, bool backward)
+{
+    check_extents(of, axis);
+    const std::vector<shared_dimension> dimensions = dimensions_for_gpu(of, axis);
+    gpu::recurrence_layout layout;
+    constexpr const char* what_there_is =
+        "a GPU has recurrences along an axis of f32 and f64, beside which up to 2 dimensions do not lie as fewer";
+    must_be_done(call, dimensions.size() <= layout.extents.size(), what_there_is);
+    layout.a = of.a->data;
+    layout.b = of.b->data;
+    layout.h0 = of.h0 != nullptr ? of.h0->data : nullptr;
+    layout.out = of.out->data;
+    layout.is_backward = backward;
+    for (std::size_t k = 0; k < dimensions.size(); ++k) {
+        layout.extents[k] = dimensions[k].extent;
+        layout.a_strides[k] = dimensions[k].strides[0];
+        layout.b_strides[k] = dimensions[k].strides[1];
+        layout.h0_strides[k] = dimensions[k].strides[2];
+        layout.out_strides[k] = dimensions[k].strides[3];
+    }
+    must_be_done(call, gpu::linear_recurrence(gpu, of.out->dtype, layout), what_there_is);
+}
+
 } // namespace
 
 extern "C" {
@@ -98,9 +180,7 @@ upsweep_status upsweep_linear_recurrence(upsweep_context* context, const upsweep
         check_rank(*out, a->rank);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where);
-        for (const elements& each : {of_a, of_b, of_out})
-            where.lies_on_gpu(call, each);
+        const bool is_on_gpu = lie_on_gpu(call, where, {of_a, of_b, of_out});
         check_output(call, of_a, of_out);
         check_output(call, of_b, of_out);
         if (h0 != nullptr) {
@@ -108,10 +188,13 @@ upsweep_status upsweep_linear_recurrence(upsweep_context* context, const upsweep
             check_same_dtype(call, of_h0, of_out.dtype);
             if (h0->rank + 1 != a->rank)
                 check_rank(*h0, a->rank);
-            where.lies_on_gpu(call, of_h0);
+            lie_on_gpu(call, where, {of_h0});
             check_apart(call, of_h0, of_out);
         }
         const recurrence_arrays all{a, b, h0, out};
+        if (is_on_gpu)
+            return run_on_gpu(*where.gpu, all, static_cast<std::size_t>(axis), backward);
+        const cpu& host = where.host;
         const direction begin = backward ? direction::backward : direction::forward;
         if (of_out.dtype == UPSWEEP_F32)
             run<float>(host, all, static_cast<std::size_t>(axis), begin);

@@ -27,19 +27,20 @@ namespace {
                   "create a context of the GPU");
 }
 
+bool is_float(upsweep_dtype dtype) { return dtype >= UPSWEEP_F16; }
+
 [[noreturn]] void throw_undefined(upsweep_op op, upsweep_dtype dtype)
 {
     throw error(error_kind::unsupported, upsweep_op_name(op),
                 std::string("not defined for elements of type ") + upsweep_dtype_name(dtype),
-                "bit operators are for bool and integers");
+                is_float(dtype) ? "bit operators are for bool and integers"
+                                : "log_sum_exp is for floating-point numbers");
 }
 
 upsweep_dtype unsigned_word_of(upsweep_dtype dtype)
 {
     return static_cast<upsweep_dtype>(UPSWEEP_U8 + std::countr_zero(upsweep_dtype_size(dtype)));
 }
-
-bool is_float(upsweep_dtype dtype) { return dtype >= UPSWEEP_F16; }
 
 // Logical operators by operators on the bytes of elements, which vectors fold at the speed of memory: some element is true if one of
 // them has a bit, and all are if the least, as an unsigned word, is not zero. Floating-point numbers have two zeros: the one with a sign is

@@ -3,6 +3,7 @@
 // Reduce and scan of segments of an array.
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 
 #include "call.hpp"
 #include "fold.hpp"
+#include "gpu/shapes.hpp"
 #include "shapes.hpp"
 
 using namespace upsweep;
@@ -63,10 +65,8 @@ namespace {
 // Offsets as 64-bit numbers: those of 32 bits are copied.
 class segment_bounds {
 public:
-    segment_bounds(const char* call, const cpu& host, const elements& of) : all_(host, of)
+    segment_bounds(const cpu& host, const elements& of) : all_(host, of)
     {
-        require(of.count != 0, call, "there are no offsets",
-                "give one offset more than there are segments: 0, ..., the number of elements");
         if (of.bytes() == sizeof(std::uint64_t)) {
             bounds_ = {reinterpret_cast<const std::uint64_t*>(all_.data()), of.count};
             return;
@@ -94,6 +94,40 @@ elements checked_bounds(const char* call, const upsweep_array* offsets)
                     std::string("the offsets are of type ") + upsweep_dtype_name(all.dtype),
                     "give integers of 32 or 64 bits");
     return all;
+}
+
+constexpr const char* segments_of_gpu =
+    "a GPU folds segments of i32, i64, f32 and f64 by plus, minimum and maximum, and scans them by plus, inclusively "
+    "and without an initial value, to results of their type";
+
+void check_are_offsets(const char* call, const elements& bounds)
+{
+    require(bounds.count != 0, call, "there are no offsets",
+            "give one offset more than there are segments: 0, ..., the number of elements");
+}
+
+void check_segments(const char* call, const elements& bounds, const elements& out)
+{
+    check_are_offsets(call, bounds);
+    if (out.count != bounds.count - 1)
+        throw error(error_kind::invalid_argument, call,
+                    "the output has " + std::to_string(out.count) + " elements, and there are " +
+                        std::to_string(bounds.count - 1) + " segments",
+                    "make room for one result a segment");
+}
+
+// Calls f(elements, offsets, results), all of them without gaps, in memory of the GPU.
+template <class F>
+bool with_segments_on_gpu(const gpu::device& gpu, const elements& in, const elements& bounds, const elements& out, F f)
+{
+    const gpu::without_gaps from(gpu, in);
+    const gpu::without_gaps offsets(gpu, bounds);
+    const gpu::without_gaps to(gpu, out);
+    const gpu::wide_offsets wide(gpu, offsets.get());
+    if (!f(from.get(), wide.get(), to.get()))
+        return false;
+    to.write_back();
+    return true;
 }
 
 // Refuses bounds by which all segments together lie elsewhere than in the array. What is between the first and the last is taken
@@ -124,21 +158,22 @@ upsweep_status upsweep_segmented_reduce(upsweep_context* context, upsweep_op op,
         check_same_dtype(call, to, result_dtype_of(op, from.dtype));
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where);
-        for (const elements& each : {from, bounds, to})
-            where.lies_on_gpu(call, each);
-        const segment_bounds all(call, host, bounds);
-        if (to.count != bounds.count - 1)
-            throw error(error_kind::invalid_argument, call,
-                        "the output has " + std::to_string(to.count) + " elements, and there are " +
-                            std::to_string(bounds.count - 1) + " segments",
-                        "make room for one result a segment");
-        check_ends(call, all.get(), from.count);
+        const bool is_on_gpu = lie_on_gpu(call, where, {from, bounds, to});
+        check_segments(call, bounds, to);
+        std::optional<segment_bounds> all;
+        if (!is_on_gpu)
+            check_ends(call, all.emplace(where.host, bounds).get(), from.count);
         check_places(call, to);
         check_apart(call, from, to);
         check_apart(call, bounds, to);
+        if (is_on_gpu) {
+            const auto reduce = [&](const elements& in, const elements& offsets, const elements& out) {
+                return gpu::reduce_segments(*where.gpu, op, in, offsets, out);
+            };
+            return must_be_done(call, with_segments_on_gpu(*where.gpu, from, bounds, to, reduce), segments_of_gpu);
+        }
         if (to.count != 0)
-            reduce_segments(host, op, from, all.get(), to);
+            reduce_segments(where.host, op, from, all->get(), to);
     });
 }
 
@@ -153,17 +188,23 @@ upsweep_status upsweep_segmented_scan(upsweep_context* context, upsweep_op op, b
         check_scan_types(op, from.dtype, to.dtype);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where);
-        for (const elements& each : {from, bounds, to})
-            where.lies_on_gpu(call, each);
-        const segment_bounds all(call, host, bounds);
+        const bool is_on_gpu = lie_on_gpu(call, where, {from, bounds, to});
+        check_are_offsets(call, bounds);
         check_count_of_scan(call, from, to);
-        check_ends(call, all.get(), from.count);
+        std::optional<segment_bounds> all;
+        if (!is_on_gpu)
+            check_ends(call, all.emplace(where.host, bounds).get(), from.count);
         check_output(call, from, to);
         check_apart(call, bounds, to);
+        if (is_on_gpu) {
+            const auto scan = [&](const elements& in, const elements& offsets, const elements& out) {
+                return !exclusive && init == nullptr && gpu::scan_segments(*where.gpu, op, in, offsets, out);
+            };
+            return must_be_done(call, with_segments_on_gpu(*where.gpu, from, bounds, to, scan), segments_of_gpu);
+        }
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
         if (from.count != 0)
-            scan_segments(host, op, from, all.get(), to, {kind, init});
+            scan_segments(where.host, op, from, all->get(), to, {kind, init});
     });
 }
 
@@ -174,10 +215,13 @@ upsweep_status upsweep_check_offsets(upsweep_context* context, const upsweep_arr
         const elements bounds = checked_bounds(call, offsets);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where);
-        where.lies_on_gpu(call, bounds);
-        const segment_bounds all(call, host, bounds);
-        check_offsets(host, all.get(), count);
+        const bool is_on_gpu = lie_on_gpu(call, where, {bounds});
+        check_are_offsets(call, bounds);
+        if (is_on_gpu) {
+            const gpu::without_gaps offsets(*where.gpu, bounds);
+            return gpu::check_offsets(*where.gpu, gpu::wide_offsets(*where.gpu, offsets.get()).get(), count);
+        }
+        check_offsets(where.host, segment_bounds(where.host, bounds).get(), count);
     });
 }
 

@@ -10,6 +10,7 @@
 
 #include "call.hpp"
 #include "fold.hpp"
+#include "gpu/shapes.hpp"
 #include "shapes.hpp"
 
 using namespace upsweep;
@@ -28,10 +29,11 @@ void with_word(std::size_t bytes, F f)
     }
 }
 
-// Calls move(host, elements, flags, room for results), spans, which returns how many results there are.
-template <class Move>
+// Calls move(host, elements, flags, room for results), spans, which returns how many results there are, or for memory of a GPU
+// move_on_gpu(device, elements, flags, room for results).
+template <class Move, class MoveOnGpu>
 void move_by_flags(const char* call, upsweep_context* context, const upsweep_array* in, const upsweep_array* flags,
-                   const upsweep_array* out, std::uint64_t* selected, Move move)
+                   const upsweep_array* out, std::uint64_t* selected, Move move, MoveOnGpu move_on_gpu)
 {
     const elements from = checked_elements(call, "the input", in);
     const elements each = checked_elements(call, "the array of flags", flags);
@@ -46,12 +48,22 @@ void move_by_flags(const char* call, upsweep_context* context, const upsweep_arr
                     "give one flag an element");
     const execution where = execution_of(context);
     const in_use taken(where);
-    const cpu& host = host_of(call, where);
-    for (const elements& one : {from, each, to})
-        where.lies_on_gpu(call, one);
+    const bool is_on_gpu = lie_on_gpu(call, where, {from, each, to});
+    const cpu& host = where.host;
     check_places(call, to);
     check_apart(call, from, to);
     check_apart(call, each, to);
+    if (is_on_gpu) {
+        check_has_no_gaps(call, to);
+        const gpu::without_gaps all(*where.gpu, from);
+        const gpu::without_gaps truths(*where.gpu, each);
+        const gpu::found_on_gpu found = move_on_gpu(*where.gpu, all.get(), truths.get(), to);
+        must_be_done(call, found.is_done, "a GPU selects elements, and does not partition them");
+        if (found.count > to.count)
+            detail::refuse_selection(call, "selected", found.count, to.count);
+        *selected = found.count;
+        return;
+    }
     const side_by_side all(host, from);
     const side_by_side truths(host, each);
     results_side_by_side results(host, to, to.count);
@@ -71,11 +83,13 @@ upsweep_status upsweep_select(upsweep_context* context, const upsweep_array* in,
                               const upsweep_array* out, uint64_t* selected)
 {
     return guarded([&] {
-        move_by_flags("select", context, in, flags, out, selected,
-                      [](const cpu& host, auto from, auto truths, auto to, std::uint64_t* count) {
-                          upsweep::select(host, from, truths, to, count);
-                          return *count;
-                      });
+        move_by_flags(
+            "select", context, in, flags, out, selected,
+            [](const cpu& host, auto from, auto truths, auto to, std::uint64_t* count) {
+                upsweep::select(host, from, truths, to, count);
+                return *count;
+            },
+            gpu::select);
     });
 }
 
@@ -83,11 +97,13 @@ upsweep_status upsweep_partition(upsweep_context* context, const upsweep_array* 
                                  const upsweep_array* out, uint64_t* selected)
 {
     return guarded([&] {
-        move_by_flags("partition", context, in, flags, out, selected,
-                      [](const cpu& host, auto from, auto truths, auto to, std::uint64_t* count) {
-                          upsweep::partition(host, from, truths, to, count);
-                          return static_cast<std::uint64_t>(from.size());
-                      });
+        move_by_flags(
+            "partition", context, in, flags, out, selected,
+            [](const cpu& host, auto from, auto truths, auto to, std::uint64_t* count) {
+                upsweep::partition(host, from, truths, to, count);
+                return static_cast<std::uint64_t>(from.size());
+            },
+            [](const auto&...) { return gpu::found_on_gpu{}; });
     });
 }
 

@@ -332,7 +332,8 @@ std::unique_ptr<shape_reducer> make_shape_reducer(upsweep_op op, upsweep_dtype d
         return with_type(dtype, [op]<class T>(std::type_identity<T>) {
             return make_integer_extrema<word_t<T>>(op, std::is_signed_v<T>);
         });
-    const bool widens = op == UPSWEEP_MULTIPLIES && upsweep_dtype_size(dtype) < 8 && dtype != UPSWEEP_F32;
+    const bool widens = (op == UPSWEEP_MULTIPLIES || op == UPSWEEP_LOG_SUM_EXP) && upsweep_dtype_size(dtype) < 8 &&
+                        dtype != UPSWEEP_F32;
     if (widens)
         return std::make_unique<one_by_one_reducer>(op, dtype);
     return with_words(op, dtype, []<class Word>(const word_fold<Word>& of) { return make_word_reducer(of); });
@@ -341,7 +342,8 @@ std::unique_ptr<shape_reducer> make_shape_reducer(upsweep_op op, upsweep_dtype d
 shape_scan make_shape_scanner(upsweep_op op, upsweep_dtype in, upsweep_dtype out)
 {
     const bool takes_elements = in == out && (!is_logical(op) || out == UPSWEEP_BOOL);
-    if (is_half_float(out) && (op == UPSWEEP_MULTIPLIES || (op == UPSWEEP_PLUS && in != out)))
+    const bool widens = op == UPSWEEP_MULTIPLIES || op == UPSWEEP_LOG_SUM_EXP || (op == UPSWEEP_PLUS && in != out);
+    if (is_half_float(out) && widens)
         return {std::make_unique<one_by_one_scanner>(op, in, out), true};
     if (op == UPSWEEP_PLUS && out != UPSWEEP_BOOL)
         return {make_running_sums_of(out), takes_elements};
@@ -450,6 +452,31 @@ const cpu& host_of(const char* call, const execution& where)
         throw refusal(UPSWEEP_UNSUPPORTED, call, "a GPU does not fold rows, columns, segments and runs yet",
                       "pass a context of the CPU, or NULL");
     return where.host;
+}
+
+bool lie_on_gpu(const char* call, const execution& where, std::initializer_list<elements> arrays)
+{
+    std::size_t on_gpu = 0;
+    for (const elements& each : arrays)
+        on_gpu += where.lies_on_gpu(call, each) ? 1 : 0;
+    if (where.gpu != nullptr && on_gpu != arrays.size())
+        throw refusal(UPSWEEP_UNSUPPORTED, call, "a GPU folds rows, columns, segments and runs in its own memory alone",
+                      "bring all arrays there, or pass a context of the CPU");
+    return where.gpu != nullptr;
+}
+
+void must_be_done(const char* call, bool is_done, const char* what_there_is)
+{
+    if (!is_done)
+        throw refusal(UPSWEEP_UNSUPPORTED, call, what_there_is,
+                      "convert or copy the array, or bring it to the host and pass a context of the CPU");
+}
+
+void check_has_no_gaps(const char* call, const elements& out)
+{
+    if (out.count != 0 && !out.is_contiguous())
+        throw refusal(UPSWEEP_UNSUPPORTED, call, "a GPU writes what it finds to arrays without gaps alone",
+                      "pass outputs whose elements lie side by side");
 }
 
 } // namespace upsweep::runtime

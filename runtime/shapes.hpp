@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -141,6 +142,12 @@ void find_arguments(const cpu& host, upsweep_op op, upsweep_dtype dtype, const l
 
 // The CPU of a context, for calls that GPUs do not carry out. This is the one place that refuses those.
 const cpu& host_of(const char* call, const execution& where);
+// Whether the GPU of a context carries out a call, all of whose arrays lie in its memory then: UPSWEEP_UNSUPPORTED where one does not.
+bool lie_on_gpu(const char* call, const execution& where, std::initializer_list<elements> arrays);
+// Refuses a call that the GPU has no kernel for.
+void must_be_done(const char* call, bool is_done, const char* what_there_is);
+// Refuses an output with gaps, of which only the GPU knows how many elements it writes.
+void check_has_no_gaps(const char* call, const elements& out);
 
 // Elements side by side: where they lie, or a copy.
 class side_by_side {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <upsweep/numbers.hpp>
 #include <upsweep/op.hpp>
 #include <upsweep/qualifiers.hpp>
 #include <upsweep/types.hpp>
@@ -74,6 +75,15 @@ struct log_sum_exp {
         return -std::numeric_limits<T>::infinity();
     }
 };
+
+namespace detail {
+
+template <std::floating_point T>
+inline constexpr bool keeps_nan<log_sum_exp, T> = true;
+template <>
+inline constexpr std::uint8_t operator_number<log_sum_exp> = 9;
+
+} // namespace detail
 
 // The number of some elements, their mean, and the sum of the squares of their distances from it. One element is converted to it.
 template <std::floating_point T>

@@ -390,7 +390,9 @@ upsweep_op op_argument(const char* call, nb::handle op)
                                                                         {"logical_and", UPSWEEP_LOGICAL_AND},
                                                                         {"all", UPSWEEP_LOGICAL_AND},
                                                                         {"logical_or", UPSWEEP_LOGICAL_OR},
-                                                                        {"any", UPSWEEP_LOGICAL_OR}};
+                                                                        {"any", UPSWEEP_LOGICAL_OR},
+                                                                        {"log_sum_exp", UPSWEEP_LOG_SUM_EXP},
+                                                                        {"logaddexp", UPSWEEP_LOG_SUM_EXP}};
     const bool is_word = nb::isinstance<nb::str>(op);
     const bool is_ufunc = !is_word && op.type().attr("__name__").equal(nb::str("ufunc"));
     if (is_word || is_ufunc) {
@@ -402,7 +404,7 @@ upsweep_op op_argument(const char* call, nb::handle op)
     refuse(
         is_word ? PyExc_ValueError : PyExc_TypeError, call, "there is no operator " + std::string(nb::repr(op).c_str()),
         "pass 'plus', 'multiplies', 'minimum', 'maximum', 'bit_and', 'bit_or', 'bit_xor', 'logical_and', 'logical_or', "
-        "or the ufunc of NumPy that is the same");
+        "'log_sum_exp', or the ufunc of NumPy that is the same");
 }
 
 // --- the types of folds -----------------------------------------------------------------------------------------------------

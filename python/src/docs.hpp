@@ -283,6 +283,34 @@ Examples
 array([3, 4, 4, 5])
 )"};
 
+inline constexpr function logcumsumexp{
+    "def logcumsumexp(x: numpy.typing.ArrayLike, /, *, axis: int | None = None, out: numpy.ndarray | None = "
+    "None) -> typing.Any",
+    R"(Logarithm of the running sum of the exponentials, along an axis.
+
+It overflows nowhere: each step is the greater of two and ln(1 + e^-d) of their distance d, in float64, rounded once.
+
+Parameters
+----------
+x : array
+    Of floating-point numbers. -inf adds nothing.
+axis, out
+    As for `cummin`.
+
+Returns
+-------
+array
+    Of the type of `x`.
+
+Examples
+--------
+>>> import numpy as np, upsweep as us
+>>> us.logcumsumexp(np.array([1000.0, 1000.0, -np.inf]))
+array([1000.        , 1000.69314718, 1000.69314718])
+>>> us.reduce(np.log(np.array([1.0, 2.0, 3.0])), 'log_sum_exp')
+np.float64(1.791759469228055)
+)"};
+
 inline constexpr function reduce{
     "def reduce(x: numpy.typing.ArrayLike, /, op: str | numpy.ufunc | upsweep._monoid.monoid, *, axis: int | "
     "tuple[int, ...] | "
@@ -294,8 +322,9 @@ Parameters
 ----------
 x : array
 op : str, numpy.ufunc or upsweep.monoid
-    'plus', 'multiplies', 'minimum', 'maximum', 'bit_and', 'bit_or', 'bit_xor', 'logical_and' or 'logical_or'; or the ufunc
-    that is the same, as numpy.add. The operators of bits are for truths and integers.
+    'plus', 'multiplies', 'minimum', 'maximum', 'bit_and', 'bit_or', 'bit_xor', 'logical_and', 'logical_or' or 'log_sum_exp';
+    or the ufunc that is the same, as numpy.add. The operators of bits are for truths and integers, logarithms for
+    floating-point numbers.
 axis : int or tuple of ints, optional
 identity : number, optional
     The fold of no elements, where the operator itself has none: 'minimum' and 'maximum' raise ValueError without it.

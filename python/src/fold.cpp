@@ -3,9 +3,7 @@
 // Reductions and scans, of a whole array and along its axes.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -80,27 +78,6 @@ void turn(layout& at, int axis)
 namespace {
 
 // --- results ----------------------------------------------------------------------------------------------------------------
-
-// One value in memory of the host, of any type.
-struct value {
-    alignas(8) unsigned char bytes[8] = {};
-
-    template <class T>
-    T as() const
-    {
-        T result;
-        std::memcpy(&result, bytes, sizeof result);
-        return result;
-    }
-    template <class T>
-    void set(T number)
-    {
-        if (std::isnan(number)) // The positive one, whatever the processor made of 0 / 0.
-            number = std::numeric_limits<T>::quiet_NaN();
-        std::memcpy(bytes, &number, sizeof number);
-    }
-    upsweep_array array(upsweep_dtype dtype) { return {bytes, dtype, UPSWEEP_HOST, 0, 0, nullptr, nullptr}; }
-};
 
 void copy_into(PyArrayObject* to, const nb::object& from)
 {
@@ -521,6 +498,7 @@ void bind_folds(nb::module_& m)
     def_cumulative_sum<UPSWEEP_MULTIPLIES>(m, "cumulative_prod", docs::cumulative_prod);
     def_cummin<UPSWEEP_MINIMUM>(m, "cummin", docs::cummin);
     def_cummin<UPSWEEP_MAXIMUM>(m, "cummax", docs::cummax);
+    def_cummin<UPSWEEP_LOG_SUM_EXP>(m, "logcumsumexp", docs::logcumsumexp);
 
     m.def(
         "reduce",

@@ -1,7 +1,10 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -22,6 +25,27 @@ struct fold_types {
 fold_types types_of_reduction(const char* call, upsweep_op op, upsweep_dtype elements,
                               std::optional<upsweep_dtype> asked);
 fold_types types_of_mean(upsweep_dtype elements);
+
+// One value in memory of the host, of any type.
+struct value {
+    alignas(8) unsigned char bytes[8] = {};
+
+    template <class T>
+    T as() const
+    {
+        T result;
+        std::memcpy(&result, bytes, sizeof result);
+        return result;
+    }
+    template <class T>
+    void set(T number)
+    {
+        if (std::isnan(number)) // The positive one, whatever the processor made of 0 / 0.
+            number = std::numeric_limits<T>::quiet_NaN();
+        std::memcpy(bytes, &number, sizeof number);
+    }
+    upsweep_array array(upsweep_dtype dtype) { return {bytes, dtype, UPSWEEP_HOST, 0, 0, nullptr, nullptr}; }
+};
 
 // The shape that stays when these axes are folded.
 struct reduced_shape {

@@ -3,13 +3,13 @@
 // Folds of arrays in memory of a GPU, on the stream of their library. Results are arrays of the same kind.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "fold.hpp"
+#include "gpu_output.hpp"
 
 namespace upsweep::python {
 
@@ -17,41 +17,7 @@ namespace {
 
 // --- values of the host -------------------------------------------------------------------------------------------------------
 
-struct host_value {
-    alignas(8) unsigned char bytes[8] = {};
-
-    template <class T>
-    T as() const
-    {
-        T result;
-        std::memcpy(&result, bytes, sizeof result);
-        return result;
-    }
-    upsweep_array array(upsweep_dtype dtype) { return {bytes, dtype, UPSWEEP_HOST, 0, 0, nullptr, nullptr}; }
-};
-
-// bfloat16 is the upper half of a float32, rounded to even, and NumPy need not know it.
-void round_to_bf16(host_value& of)
-{
-    const auto bits = of.as<std::uint32_t>();
-    const bool is_nan = (bits & 0x7fffffff) > 0x7f800000;
-    const auto rounded = static_cast<std::uint16_t>(is_nan ? 0x7fc0 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-    std::memcpy(of.bytes, &rounded, sizeof rounded);
-}
-
-host_value value_of(const char* call, const char* name, nb::handle number, upsweep_dtype dtype)
-{
-    const bool is_bf16 = dtype == UPSWEEP_BF16;
-    const nb::object array = value_argument(call, name, number, is_bf16 ? UPSWEEP_F32 : dtype);
-    host_value result;
-    std::memcpy(result.bytes, PyArray_DATA(as_array(array)),
-                static_cast<std::size_t>(PyArray_ITEMSIZE(as_array(array))));
-    if (is_bf16)
-        round_to_bf16(result);
-    return result;
-}
-
-double as_double(const host_value& of, upsweep_dtype dtype)
+double as_double(const value& of, upsweep_dtype dtype)
 {
     switch (dtype) {
     case UPSWEEP_BOOL:
@@ -78,78 +44,9 @@ double as_double(const host_value& of, upsweep_dtype dtype)
 
 // --- where results go ---------------------------------------------------------------------------------------------------------
 
-// An argument `out`, or a new array of this shape and type.
-class gpu_output {
-public:
-    gpu_output(const char* call, const gpu_array& in, int rank, const std::int64_t* shape, upsweep_dtype dtype,
-               nb::handle out)
-        : in_(in), out_(out)
-    {
-        if (out.is_none()) {
-            made_.emplace(in, rank, shape, dtype);
-            return;
-        }
-        if (!given_.open(call, out))
-            refuse(PyExc_TypeError, call, "out does not lie in memory of a GPU, where the array lies",
-                   "pass an array there that has the shape of the result");
-        if (given_.device() != in.device() && given_.device() >= 0 && in.device() >= 0)
-            refuse(PyExc_ValueError, call, "out lies in memory of another GPU", "pass one on the array's device");
-        if (given_.rank() != rank || !std::equal(shape, shape + rank, given_.at().shape))
-            refuse(PyExc_ValueError, call, "out has not the shape of the result", "pass an array of that shape");
-        if (given_.is_read_only())
-            refuse(PyExc_ValueError, call, "out is read-only", "pass an array that can be written, or leave out out");
-        if (given_.dtype() != dtype)
-            refuse(PyExc_TypeError, call,
-                   std::string("results of type ") + lib().dtype_name(dtype) + " are not converted to out, of type " +
-                       lib().dtype_name(given_.dtype()),
-                   "pass an array of that type");
-        if (given_.stream() != in.stream())
-            check_gpu(gpu_lib()->order(in.device(), given_.stream(), in.stream()));
-    }
-
-    const layout& at() const { return made_ ? made_->at() : given_.at(); }
-    nb::object finish()
-    {
-        if (made_)
-            return made_->finish();
-        if (given_.stream() != in_.stream())
-            check_gpu(gpu_lib()->order(in_.device(), in_.stream(), given_.stream()));
-        return nb::borrow(out_);
-    }
-
-private:
-    const gpu_array& in_;
-    nb::handle out_;
-    gpu_array given_;
-    std::optional<new_gpu_array> made_;
-};
-
-// The type of an argument `out`, if it is one.
-std::optional<upsweep_dtype> dtype_of_output(const char* call, nb::handle out)
-{
-    if (gpu_array given; !out.is_none() && given.open(call, out))
-        return given.dtype();
-    return std::nullopt;
-}
-
 upsweep_array value_at(const layout& of, upsweep_dtype dtype)
 {
     return {of.array.data, dtype, of.array.memory, of.array.device, 0, nullptr, nullptr};
-}
-
-void write(const gpu_array& in, void* to, const void* from, std::uint64_t bytes)
-{
-    check_gpu(gpu_lib()->write(in.device(), in.stream(), to, from, bytes));
-}
-
-// A NumPy array without gaps as an array in memory of the GPU.
-nb::object on_gpu_from(const gpu_array& like, const nb::object& array, upsweep_dtype dtype)
-{
-    layout at;
-    describe(as_array(array), dtype, at);
-    new_gpu_array to(like, at.rank(), at.shape, dtype);
-    write(like, to.at().array.data, at.array.data, static_cast<std::uint64_t>(PyArray_NBYTES(as_array(array))));
-    return to.finish();
 }
 
 void clear(const gpu_array& in, const layout& at)
@@ -227,7 +124,7 @@ range range_on_gpu(const char* call, const gpu_array& in)
         return {0, 1};
     double ends[2];
     for (const upsweep_op op : {UPSWEEP_MINIMUM, UPSWEEP_MAXIMUM}) {
-        host_value end;
+        value end;
         const upsweep_array result = end.array(in.dtype());
         on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
             return library.reduce(context, op, &in.at().array, &result);
@@ -316,7 +213,7 @@ nb::object reduce_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::han
     if (!is_whole) {
         fold_axes_to(call, op, in, axes, false, keeps_dimensions, to.at());
     } else if (in.count() == 0 && !identity.is_none()) {
-        const host_value neutral = value_of(call, "identity", identity, types.result);
+        const value neutral = value_of(call, "identity", identity, types.result);
         write(in, to.at().array.data, neutral.bytes, lib().dtype_size(types.result));
     } else {
         fold_to(op, in, types.folded, false, to.at());
@@ -364,13 +261,13 @@ nb::object scan_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handl
         turn(to, axis);
     }
     if (how.includes_initial) {
-        const host_value none = value_of(call, "initial", nb::int_(op == UPSWEEP_MULTIPLIES ? 1 : 0), type);
+        const value none = value_of(call, "initial", nb::int_(op == UPSWEEP_MULTIPLIES ? 1 : 0), type);
         write(in, to.array.data, none.bytes, lib().dtype_size(type));
         to.array.data =
             static_cast<char*>(to.array.data) + to.strides[0] * static_cast<std::int64_t>(lib().dtype_size(type));
         to.shape[0] -= 1;
     }
-    std::optional<host_value> initial;
+    std::optional<value> initial;
     if (!how.initial.is_none())
         initial = value_of(call, "initial", how.initial, type);
     const void* const init = initial ? initial->bytes : nullptr;

@@ -8,6 +8,7 @@
 
 #include "array.hpp"
 #include "docs.hpp"
+#include "gpu_shapes.hpp"
 #include "library.hpp"
 #include "recorded.hpp"
 
@@ -78,6 +79,9 @@ nb::object segment_reduce(nb::handle x, nb::handle offsets, nb::handle op_given)
     constexpr const char* call = "segment_reduce";
     if (const nb::object op = recorded(call, x); op.is_valid()) [[unlikely]]
         return op(x, offsets, op_given);
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open(call, x))
+            return segment_reduce_on_gpu(on_gpu, offsets, op_argument(call, op_given));
     const operand in(call, x);
     check_line(call, "x", in);
     const upsweep_op op = op_argument(call, op_given);
@@ -127,6 +131,9 @@ nb::object segment_scan(nb::handle x, nb::handle offsets, nb::handle op_given, b
                         nb::handle dtype, nb::handle out)
 {
     constexpr const char* call = "segment_scan";
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open(call, x))
+            return segment_scan_on_gpu(on_gpu, offsets, op_argument(call, op_given), {exclusive, initial, dtype, out});
     const operand in(call, x);
     check_line(call, "x", in);
     const upsweep_op op = op_argument(call, op_given);
@@ -143,6 +150,9 @@ nb::object segment_scan(nb::handle x, nb::handle offsets, nb::handle op_given, b
 nb::object reduce_by_key(nb::handle keys_given, nb::handle values_given, nb::handle op_given)
 {
     constexpr const char* call = "reduce_by_key";
+    if (!is_of_numpy(keys_given)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open(call, keys_given))
+            return reduce_by_key_on_gpu(on_gpu, values_given, op_argument(call, op_given));
     const operand keys(call, keys_given);
     const operand values(call, values_given);
     check_line(call, "keys", keys);
@@ -165,6 +175,10 @@ nb::object scan_by_key(nb::handle keys_given, nb::handle values_given, nb::handl
                        nb::handle initial, nb::handle dtype, nb::handle out)
 {
     constexpr const char* call = "scan_by_key";
+    if (!is_of_numpy(keys_given)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open(call, keys_given))
+            return scan_by_key_on_gpu(on_gpu, values_given, op_argument(call, op_given),
+                                      {exclusive, initial, dtype, out});
     const operand keys(call, keys_given);
     const operand values(call, values_given);
     check_line(call, "keys", keys);
@@ -182,6 +196,9 @@ nb::object scan_by_key(nb::handle keys_given, nb::handle values_given, nb::handl
 nb::object run_length_encode(nb::handle x)
 {
     constexpr const char* call = "run_length_encode";
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open(call, x))
+            return run_length_encode_on_gpu(on_gpu);
     const operand in(call, x);
     check_line(call, "x", in);
     const output values(in.count(), in.dtype());
@@ -198,6 +215,9 @@ nb::object run_length_encode(nb::handle x)
 nb::object run_length_decode(nb::handle values_given, nb::handle lengths_given)
 {
     constexpr const char* call = "run_length_decode";
+    if (!is_of_numpy(values_given)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open(call, values_given))
+            return run_length_decode_on_gpu(on_gpu, lengths_given);
     const operand values(call, values_given);
     operand lengths(call, lengths_given);
     check_line(call, "values", values);
@@ -234,7 +254,11 @@ struct flagged {
 
 nb::object select(nb::handle x, nb::handle mask)
 {
-    const flagged all("select", x, mask);
+    constexpr const char* call = "select";
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open(call, x))
+            return select_on_gpu(on_gpu, mask);
+    const flagged all(call, x, mask);
     std::uint64_t truths = 0;
     {
         const upsweep_array number{&truths, UPSWEEP_I64, UPSWEEP_HOST, 0, 0, nullptr, nullptr};
@@ -292,6 +316,9 @@ nb::object integral_image(nb::handle x, nb::handle dtype, nb::handle out)
     constexpr const char* call = "integral_image";
     if (const nb::object op = recorded(call, x); op.is_valid()) [[unlikely]]
         return op(x, dtype, out);
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open(call, x))
+            return integral_image_on_gpu(on_gpu, dtype, out);
     const operand in(call, x);
     if (in.rank() < 2)
         refuse(PyExc_ValueError, call, "an image has rows and columns", "pass an array of two dimensions at least");
@@ -340,6 +367,11 @@ void bind_shapes(nb::module_& m)
               "def recur(a: numpy.ndarray, b: numpy.ndarray, h0: numpy.ndarray | None, axis: int, reverse: bool, out: "
               "numpy.ndarray, /) -> None"),
           "Write the states of a linear recurrence.");
+    m.def("recur_on_gpu", &recurrence_on_gpu, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(),
+          nb::arg().none(),
+          nb::sig("def recur_on_gpu(a: typing.Any, b: typing.Any, initial: typing.Any, axis: int | None, reverse: "
+                  "bool, out: typing.Any, /) -> typing.Any"),
+          "The states of a linear recurrence of arrays in memory of a GPU; None where there is none.");
     m.def("integral_image", &integral_image, nb::arg(), nb::kw_only(), nb::arg("dtype") = nb::none(),
           nb::arg("out") = nb::none(), nb::sig(docs::integral_image.signature), docs::integral_image.text);
 }

@@ -51,12 +51,17 @@ def test_arrays_of_a_gpu_without_one():
             us.argmin(wrong)
 
 
-class Torch:
-    name = "torch"
+class Kind:
+    """How arrays of a library are made of NumPy's, and back. `has_views`: they are views of one another, and can be written."""
+
     has_views = True
 
     def __init__(self):
-        self.module = pytest.importorskip("torch")
+        self.module = pytest.importorskip(self.name)
+
+
+class Torch(Kind):
+    name = "torch"
 
     def put(self, a):
         if a.dtype.name == "bfloat16":
@@ -78,12 +83,8 @@ class Torch:
         return x.data_ptr()
 
 
-class CuPy:
+class CuPy(Kind):
     name = "cupy"
-    has_views = True
-
-    def __init__(self):
-        self.module = pytest.importorskip("cupy")
 
     def put(self, a):
         return self.module.asarray(a)
@@ -98,14 +99,13 @@ class CuPy:
         return x.data.ptr
 
 
-class Jax:
+class Jax(Kind):
     name = "jax"
     has_views = False
 
     def __init__(self):
-        jax = pytest.importorskip("jax")
-        jax.config.update("jax_enable_x64", True)
-        self.module = jax
+        super().__init__()
+        self.module.config.update("jax_enable_x64", True)
 
     def put(self, a):
         return self.module.device_put(a, self.module.devices("gpu")[0])
@@ -132,7 +132,7 @@ def torch():
 
 
 REDUCTIONS = (us.sum, us.prod, us.min, us.max, us.any, us.all, us.mean)
-SCANS = (us.cumulative_sum, us.cumulative_prod, us.cummin, us.cummax)
+SCANS = (us.cumulative_sum, us.cumulative_prod, us.cummin, us.cummax, us.logcumsumexp)
 
 
 def agree(kind, call, host, there, why=""):
@@ -261,6 +261,127 @@ def test_axes(kind, dtype):
                 agree(kind, lambda x: us.cumulative_sum(view(x), axis=-1), host, there, shape)
 
 
+# --- segments, runs, selections, recurrences ----------------------------------------------------------------------------------------
+
+def all_of(kind, call, *hosts):
+    """The call on arrays there, each of which results has the bits of the one on arrays here."""
+    want, got = call(*hosts), call(*map(kind.put, hosts))
+    for one, other in zip(want if isinstance(want, tuple) else (want,), got if isinstance(got, tuple) else (got,)):
+        assert kind.is_own(other) and same_bits(kind.get(other), one), (kind.get(other), one)
+
+
+VALUES = ("int32", "int64", "float32", "float64")
+
+
+@pytest.mark.parametrize("dtype", VALUES)
+def test_segments(kind, dtype):
+    for size, segments in ((0, 3), (1, 1), (1000, 300), (70001, 9), (300_000, 40_000), (300_000, 1)):
+        host = random(size, dtype)
+        rng = np.random.default_rng(size)
+        offsets = np.sort(rng.integers(0, size + 1, segments + 1))
+        for op in ("plus", "minimum", "maximum"):
+            all_of(kind, lambda x, at: us.segment_reduce(x, at, op), host, offsets)
+        all_of(kind, lambda x, at: us.segment_reduce(x, at, "plus"), host, offsets.astype("int32"))
+        agree(kind, lambda x: us.segment_reduce(x, offsets.tolist(), "plus"), host, kind.put(host))
+        all_of(kind, lambda x, at: us.segment_scan(x, at, "plus", dtype=dtype), host, offsets)
+
+
+def keys_of(size, run, dtype="int64"):
+    """Runs of as many keys in the mean."""
+    return np.cumsum(np.random.default_rng(size).random(size) < 1 / run).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", VALUES)
+def test_keys(kind, dtype):
+    for size, run in ((0, 1), (1, 1), (1000, 3), (70001, 1), (70001, 20), (300_000, 5000)):
+        values = random(size, dtype)
+        for kind_of_key in ("int32", "int64"):
+            keys = keys_of(size, run, kind_of_key)
+            for op in ("plus", "minimum", "maximum"):
+                all_of(kind, lambda k, x: us.reduce_by_key(k, x, op), keys, values)
+            all_of(kind, lambda k, x: us.scan_by_key(k, x, "plus", dtype=dtype), keys, values)
+        keys = keys_of(size, run, dtype)
+        if size:
+            keys[-1] = keys[0]
+        all_of(kind, us.run_length_encode, keys)
+        all_of(kind, lambda k: us.run_length_decode(*us.run_length_encode(k)), keys)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_selections(kind, dtype):
+    for shape in ((0,), (1,), (70001,), (300, 301)):
+        host = random(shape, dtype)
+        for share in (0, 0.01, 0.5, 1):
+            mask = np.random.default_rng(1).random(shape) < share
+            all_of(kind, us.select, host, mask)
+
+
+@pytest.mark.parametrize("dtype", (*VALUES, "uint8", "float16"))
+def test_images_and_differences(kind, dtype):
+    all_of(kind, us.integral_image, np.zeros((0, 5), dtype))
+    for shape in ((4, 3), (70, 301), (3, 64, 65)):
+        host = random(shape, dtype)
+        all_of(kind, us.integral_image, host)
+        for how in ({}, {"axis": 0}, {"n": 2}, {"prepend": 0}, {"axis": 0, "append": 3}):
+            all_of(kind, lambda x: us.diff(x, **how), host)
+    all_of(kind, lambda x: us.integral_image(x, dtype="float64"), random((9, 9), "float32"))
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "float16"))
+def test_recurrences(kind, dtype):
+    for shape, axis in (((0,), 0), ((1,), 0), ((70001,), 0), ((3, 5000), 1), ((5000, 3), 0), ((4, 300, 5), 1), ((2, 3, 4, 50), -1)):
+        a, b = (random(shape, dtype, k).clip(-1, 1) for k in (1, 2))
+        lines = np.asarray(random(tuple(np.delete(shape, axis)), dtype, 3))
+        for reverse in (False, True):
+            for initial in (None, 0.5):
+                all_of(kind, lambda a, b: us.linear_recurrence(a, b, initial=initial, axis=axis, reverse=reverse), a, b)
+            all_of(kind, lambda a, b, h: us.linear_recurrence(a, b, initial=h, axis=axis, reverse=reverse), a, b, lines)
+        all_of(kind, lambda b: us.linear_recurrence(0.5, b, axis=axis), b)
+    all_of(kind, lambda a, b: us.linear_recurrence(a, b, axis=1), random((300, 1), dtype).clip(-1, 1), random((300, 200), dtype))
+    a, b = (random((70, 300), dtype, k).clip(-1, 1) for k in (1, 2))
+    all_of(kind, lambda a, b: us.linear_recurrence(a.T, b.T, axis=0), a, b)
+
+
+def test_recurrences_without_copies(torch):
+    a, b, out = (torch.rand(3, 5000, device="cuda") for _ in range(3))
+    want = us.linear_recurrence(a.cpu(), b.cpu(), axis=1)
+    assert us.linear_recurrence(a, b, axis=1, out=out) is out and same_bits(out.cpu().numpy(), want.numpy())
+    us.linear_recurrence(a, b, axis=1, out=b)
+    assert same_bits(b.cpu().numpy(), want.numpy())
+
+
+def test_gradients_there(torch):
+    """The same operators as in memory of the host, whose gradients have the same bits where they are folds."""
+    offsets = torch.tensor([0, 3, 300, 1000])
+    for call in (lambda x: us.cumulative_sum(x), lambda x: us.linear_recurrence(0.5, x), lambda x: us.integral_image(x.view(10, 100)),
+                 lambda x: us.segment_reduce(x, offsets, "plus"), lambda x: us.logcumsumexp(x)):
+        here = torch.randn(1000, dtype=torch.float64, requires_grad=True)
+        there = here.detach().cuda().requires_grad_()
+        (call(here) ** 2).sum().backward()
+        (call(there) ** 2).sum().backward()
+        assert torch.allclose(here.grad, there.grad.cpu(), rtol=1e-9)
+
+
+def test_shapes_that_have_no_kernel(torch):
+    """Each refusal says what there is."""
+    x, at, mask = torch.ones(6, device="cuda"), torch.tensor([0, 2, 6], device="cuda"), torch.ones(6, dtype=torch.bool, device="cuda")
+    for call, words in (
+            (lambda: us.segment_reduce(x.half(), at, "plus"), "segments of i32"), (lambda: us.segment_reduce(x, at, "multiplies"), "segments of i32"),
+            (lambda: us.segment_scan(x, at, "maximum"), "scans them by plus"), (lambda: us.segment_scan(x, at, "plus", exclusive=True), "inclusively"),
+            (lambda: us.reduce_by_key(x, x, "plus"), "keys that are integers"), (lambda: us.scan_by_key(at.repeat(2), x, "plus", initial=1), "initial"),
+            (lambda: us.run_length_encode(x.half()), "runs of integers"), (lambda: us.partition(x, mask), "copy the array there"),
+            (lambda: us.reduce_by_key(at, np.ones(3), "plus"), "lies in memory of the host"), (lambda: us.select(x, x), "not of bool"),
+            (lambda: us.linear_recurrence(x, np.ones(6)), "lies in memory of the host"),
+            (lambda: us.linear_recurrence(x, torch.arange(6, device="cuda")), "float32 or float64")):
+        with pytest.raises(TypeError, match=words):
+            call()
+    for call in (lambda: us.segment_reduce(x, at.flip(0), "plus"), lambda: us.segment_reduce(x, [0, 7], "plus"),
+                 lambda: us.segment_reduce(x, at - 1, "plus"), lambda: us.run_length_decode(x[:3], at - 1), lambda: us.select(x, mask[1:]),
+                 lambda: us.linear_recurrence(x, x[1:]), lambda: us.linear_recurrence(x.view(2, 3), x.view(2, 3))):
+        with pytest.raises(ValueError):
+            call()
+
+
 def test_axes_that_have_no_kernel(torch):
     x = torch.ones((4, 5, 6), device="cuda")
     for call in (lambda: us.prod(x, axis=0), lambda: us.sum(x.half(), axis=0), lambda: us.cummax(x, axis=0),
@@ -334,18 +455,25 @@ def test_memory(torch):
 def test_streams_of_torch(torch):
     """Calls are put behind what the current stream has, and are not waited for."""
     x = torch.zeros(1 << 20, device="cuda")
-    us.sum(x), us.cumulative_sum(x)
+
+    def calls():
+        return (us.sum(x), us.mean(x), us.prod(x), us.any(x), us.all(x), us.max(x > 0), us.reduce(x.int(), "bit_or"), us.cumulative_sum(x)[-1],
+                us.linear_recurrence(1.0, x)[-1], us.integral_image(x.view(1024, 1024))[-1, -1], us.segment_reduce(x, [0, 1 << 20], "plus")[0])
+
+    def histogram():
+        return us.histogram(x, 4, (0, 4))
+
     for stream in (torch.cuda.Stream(), torch.cuda.current_stream(), torch.cuda.Stream()):
         with torch.cuda.stream(stream):
-            us.sum(x), us.cumulative_sum(x), us.mean(x)  # the workspace of the stream
+            calls(), histogram()  # the workspace of the stream, and kernels that have not been loaded yet
             stream.synchronize()
             torch.cuda._sleep(200_000_000)
             x.fill_(3)
-            total, sums, mean = us.sum(x), us.cumulative_sum(x), us.mean(x)
-            histogram = us.histogram(x, 4, (0, 4))
-            assert not stream.query(), "the call has waited"
-            assert float(total) == 3 << 20 and float(sums[-1]) == 3 << 20 and float(mean) == 3
-            assert histogram.outside == (0, 0, 0) and int(histogram[0][3]) == 1 << 20
+            results, counted = calls(), histogram()
+            assert not stream.query(), "a call has waited"
+            all_of_them = 3 << 20
+            assert [float(one) for one in results] == [all_of_them, 3, np.inf, 1, 1, 1, 3, *4 * [all_of_them]]
+            assert counted.outside == (0, 0, 0) and int(counted[0][3]) == 1 << 20
             x.fill_(0)
             stream.synchronize()
 
@@ -368,18 +496,21 @@ def test_graphs_of_torch(torch):
     """Calls can be captured once the same call has been made."""
     x = torch.arange(5000, dtype=torch.float64, device="cuda")
     total, sums = torch.zeros((), dtype=torch.float64, device="cuda"), torch.zeros_like(x)
+    product, some = torch.zeros_like(total), torch.zeros((), dtype=torch.bool, device="cuda")
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        us.sum(x, out=total), us.cumulative_sum(x, out=sums)
+        us.sum(x, out=total), us.cumulative_sum(x, out=sums), us.prod(x, out=product), us.any(x, out=some)
     stream.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=stream):
         us.sum(x, out=total)
         us.cumulative_sum(x, out=sums)
+        us.prod(x, out=product)
+        us.any(x, out=some)
     x.fill_(1)
     graph.replay()
     torch.cuda.synchronize()
-    assert float(total) == 5000 and float(sums[-1]) == 5000
+    assert float(total) == 5000 and float(sums[-1]) == 5000 and float(product) == 1 and bool(some)
 
 
 def test_threads(torch):
@@ -441,7 +572,7 @@ def test_arrays_of_jax_stay_as_they_are():
 def test_refusals(torch):
     x = torch.ones(6, device="cuda")
     with pytest.raises(TypeError, match="gradients"):
-        us.sum(torch.ones(3, device="cuda", requires_grad=True))
+        us.max(torch.ones(3, device="cuda", requires_grad=True))
     with pytest.raises(TypeError, match="DLPack"):
         us.sum(torch.ones(3, dtype=torch.complex64, device="cuda"))
     with pytest.raises(TypeError, match="GPU"):

@@ -36,7 +36,7 @@ def test_bits_of_the_canonical_order(name, dtype):
 @given(arrays(min_dims=1, max_dims=1, max_side=70), st.sampled_from(fold_order.OPS), st.booleans(), st.booleans(),
        st.sampled_from((None, 0, 1, 3)))
 def test_any_operator_any_way(x, op, exclusive, reverse, initial):
-    if op.startswith("bit_") and x.dtype.name in FLOATS:
+    if not fold_order.supported(op, SHORT[x.dtype.name]):
         with pytest.raises(TypeError):
             us.scan(x, op)
         return
@@ -46,6 +46,22 @@ def test_any_operator_any_way(x, op, exclusive, reverse, initial):
     want = expected(ordered, op, exclusive=exclusive, init=initial)
     want = want[::-1] if reverse else want
     assert same_bits(us.scan(x, op, exclusive=exclusive, reverse=reverse, initial=initial), want)
+
+
+def test_logcumsumexp():
+    for dtype in FLOATS:
+        for size in SIZES:
+            x = random(size, dtype)
+            assert same_bits(us.logcumsumexp(x), expected(x, "log_sum_exp")), size
+    x = random((5, 300, 7), "float64")
+    with np.errstate(over="ignore"):
+        for axis in range(3):
+            assert np.allclose(us.logcumsumexp(x, axis=axis), np.logaddexp.accumulate(x, axis))
+            assert np.allclose(us.reduce(x, np.logaddexp, axis=axis), np.logaddexp.reduce(x, axis))
+    assert us.logcumsumexp(np.array([-np.inf, 1e300, np.nan, 1])).tolist()[:2] == [-np.inf, 1e300]
+    assert us.reduce(np.empty(0, "float32"), "log_sum_exp") == -np.inf
+    with pytest.raises(TypeError, match="floating-point"):
+        us.logcumsumexp(np.arange(3))
 
 
 def test_include_initial():

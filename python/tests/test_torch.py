@@ -49,6 +49,7 @@ FUNCTIONS = {
     "cumulative_prod-0": (lambda x: us.cumulative_prod(x, axis=0, include_initial=True), (5, 7)),
     "cummax": (lambda x: us.cummax(x, axis=0), (7, 5)),
     "cummin": (lambda x: us.cummin(x), (20,)),
+    "logcumsumexp": (lambda x: us.logcumsumexp(x * 9, axis=-1), (5, 7)),
     "linear_recurrence": (lambda a, b: us.linear_recurrence(a, b), (9,), (9,)),
     "linear_recurrence-initial": (lambda a, b, h: us.linear_recurrence(a, b, initial=h, axis=1), (5, 7), (5, 7), (5,)),
     "linear_recurrence-reverse": (lambda a, b, h: us.linear_recurrence(a, b, initial=h, axis=0, reverse=True), (7, 1), (7, 5), ()),
@@ -173,6 +174,15 @@ def test_equal_maxima_and_nan():
     assert y.grad.tolist() == [2, 2, 0]
 
 
+def test_gradients_of_logarithms_where_nothing_is():
+    """-inf adds nothing, and has no share of the gradient; that of PyTorch's own is NaN there."""
+    x = torch.tensor([-torch.inf, 0.0, -torch.inf, 1.0, 800.0], requires_grad=True)
+    us.logcumsumexp(x)[1:].sum().backward()
+    y = x.detach()[[1, 3, 4]].double().requires_grad_()
+    (2 * torch.logcumsumexp(y, 0)[0] + torch.logcumsumexp(y, 0)[1:].sum()).backward()
+    assert x.grad[[0, 2]].tolist() == [0, 0] and torch.allclose(x.grad[[1, 3, 4]].double(), y.grad)
+
+
 def test_no_elements():
     for shape, call in (((0,), us.sum), ((0,), us.cumulative_sum), ((0,), us.cumulative_prod), ((0,), us.cummax),
                         ((3, 0), lambda x: us.linear_recurrence(x, x, axis=1, initial=0.5)), ((3, 0), us.integral_image)):
@@ -185,7 +195,8 @@ def test_no_elements():
 def test_halves():
     x = tensor(3, 100, dtype=torch.bfloat16)
     for call in (us.sum, us.mean, lambda x: us.cumulative_sum(x, axis=1), lambda x: us.cumulative_prod(x, axis=1),
-                 lambda x: us.cummax(x, axis=1), lambda x: us.linear_recurrence(0.5, x, axis=1), us.integral_image):
+                 lambda x: us.cummax(x, axis=1), lambda x: us.logcumsumexp(x, axis=0),
+                 lambda x: us.linear_recurrence(0.5, x, axis=1), us.integral_image):
         got, = torch.autograd.grad(call(x).sum(), x)
         wide = x.detach().float().requires_grad_()
         want, = torch.autograd.grad(call(wide).sum(), wide)
@@ -214,6 +225,7 @@ def cases():
         "cumulative_prod": [(x.T[:, 1:], 1, None, True)],
         "cummax": [(x.T, 1)],
         "cummin": [(half, 1)],
+        "logcumsumexp": [(x.T, 1), (half, 0)],
         "sum_stretches": [(x, starts, 0)],
         "linear_recurrence": [(a[:, :1], x, tensor(5), 1, True), (half, a, None, 0, False)],
         "segment_reduce": [(x.flatten(), torch.tensor([0, 3, 3, 30]), "plus"), (half.flatten(), torch.tensor([0, 3, 30]), "maximum")],

@@ -9,8 +9,8 @@ import sys
 
 from upsweep import _core
 from upsweep._core import (all, any, argmax, argmin, bincount, cummax, cummin, cumulative_prod, cumulative_sum, histogram,
-                           integral_image, max, mean, min, partial, partition, prod, reduce, reduce_by_key, run_length_decode,
-                           run_length_encode, scan, scan_by_key, segment_reduce, segment_scan, select, sum, version)
+                           integral_image, logcumsumexp, max, mean, min, partial, partition, prod, reduce, reduce_by_key,
+                           run_length_decode, run_length_encode, scan, scan_by_key, segment_reduce, segment_scan, select, sum, version)
 
 # The same as built-in functions, which Python pickles by their names, and jax.jit and torch.compile take.
 globals().update({name: function for name, function in _core._builtins.items() if name in globals()})
@@ -29,7 +29,7 @@ __version__ = version()
 
 __all__ = ["ChunkedArray", "Histogram", "JointHistogram", "Outside", "__version__", "all", "any", "argmax", "argmin",
            "bincount", "cummax", "cummin", "cumulative_prod", "cumulative_sum", "diff", "histogram", "histogramdd",
-           "integral_image", "linear_recurrence", "max", "mean", "min", "monoid", "open", "partial", "partition", "prod",
+           "integral_image", "linear_recurrence", "logcumsumexp", "max", "mean", "min", "monoid", "open", "partial", "partition", "prod",
            "rectangle_sum", "reduce", "reduce_by_key", "run_length_decode", "run_length_encode", "scan", "scan_by_key",
            "segment_reduce", "segment_scan", "select", "show_targets", "sum", "var"]
 

@@ -173,9 +173,36 @@ def converted(x: Any, dtype: str) -> Any:
     return x.astype(_dtype(dtype))
 
 
+def lies_on_gpu(x: Any) -> bool:
+    return not isinstance(x, np.ndarray) and hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) in _GPU_DEVICES
+
+
+def diff_of(x: Any, n: int, axis: int, prepend: Any, append: Any) -> Any:
+    """Differences by the library of x: one subtraction an element has the same bits everywhere."""
+    root = type(x).__module__.partition(".")[0]
+    if isinstance(x, getattr(sys.modules.get("torch"), "Tensor", ())):
+        torch = sys.modules["torch"]
+
+        def end(given: Any) -> Any:
+            if not isinstance(given, (int, float)):
+                return given
+            return x.new_full([1 if k == axis % x.dim() else extent for k, extent in enumerate(x.shape)], given)
+
+        return torch.diff(x, n, axis, end(prepend), end(append))
+    if root in ("jax", "jaxlib"):
+        import jax.numpy as namespace
+    else:
+        namespace = sys.modules[root]
+    if not hasattr(namespace, "diff"):
+        raise TypeError(f"diff: {root} has no differences of its arrays in memory of a GPU; convert the array to CuPy or PyTorch")
+    ends = {name: namespace.asarray(given, x.dtype) if isinstance(given, (int, float)) else given
+            for name, given in (("prepend", prepend), ("append", append)) if given is not None}
+    return namespace.diff(x, n, axis, **ends)
+
+
 def to_numpy(x: Any) -> np.ndarray:
     """A copy in memory of the host, for which the GPU is waited for."""
-    if hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) in _GPU_DEVICES:
+    if lies_on_gpu(x):
         if hasattr(x, "get"):  # CuPy
             return x.get()
         if hasattr(x, "cpu"):  # PyTorch

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from upsweep import _core
+from upsweep._gpu_arrays import diff_of, lies_on_gpu
 from upsweep._interchange import adopt
 
 
@@ -83,6 +84,8 @@ def diff(x: npt.ArrayLike, /, *, axis: int = -1, n: int = 1, prepend: npt.ArrayL
     >>> us.diff(us.cumulative_sum(np.array([3, 1, 4])), prepend=0)
     array([3, 1, 4])
     """
+    if lies_on_gpu(x):
+        return diff_of(x, n, axis, prepend, append)
     array, export = adopt("diff", x)
     ends = {}
     for name, end in (("prepend", prepend), ("append", append)):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
+
 _Tensor: Any = None  # PyTorch's, and what is asked about one, as soon as the first comes
 _has_modes: Any = None
 _transform: Any = None
@@ -59,3 +61,22 @@ def _meet_tensors() -> None:
 
     _forward_ad, _has_modes, _transform = torch.forward_ad, torch.has_modes, torch.transform
     _Tensor = torch.Tensor
+
+
+# --- arguments of the functions of upsweep.torch and upsweep.jax ----------------------------------------------------------------------
+
+def one_axis(call: str, axis: int | None, rank: int) -> int:
+    if rank == 0:
+        raise ValueError(f"{call}: an array without dimensions has no axis; pass an array of one dimension at least")
+    if axis is None:
+        if rank != 1:
+            raise ValueError(f"{call}: an array of several dimensions is scanned along one of them; pass axis")
+        return 0
+    if not -rank <= axis < rank:
+        raise np.exceptions.AxisError(axis, rank)
+    return axis % rank
+
+
+def refuse_out(call: str, out: Any) -> None:
+    if out is not None:
+        raise TypeError(f"{call}: what is recorded for a gradient, compiled or transformed is not written to out; leave it out")

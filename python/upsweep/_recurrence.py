@@ -30,13 +30,15 @@ def linear_recurrence(a: npt.ArrayLike, b: npt.ArrayLike, /, *, initial: npt.Arr
         May be left out for arrays of one dimension.
     reverse : bool
         From the last element to the first: h[t] = a[t] * h[t + 1] + b[t].
-    out : numpy.ndarray, optional
+    out : array, optional
         Where results are written, of their type: `a` or `b`, or an array that shares no memory with them.
 
     Returns
     -------
     array
         Of the type that NumPy promotes to, float64 for integers. float16 and bfloat16 have states of float32, and are rounded once.
+        Arrays in memory of a GPU are of floating-point numbers, and the result is one of them; beside the axis they have two
+        dimensions that do not lie as fewer at most.
 
     Examples
     --------
@@ -50,6 +52,10 @@ def linear_recurrence(a: npt.ArrayLike, b: npt.ArrayLike, /, *, initial: npt.Arr
     operators = next((of for of in map(operators_of, (a, b, initial)) if of is not None), None)
     if operators is not None:
         return operators.linear_recurrence(a, b, initial, axis, reverse, out)
+    if not all(isinstance(x, (np.ndarray, int, float, type(None))) for x in (a, b, initial)):
+        states = _core.recur_on_gpu(a, b, initial, axis, reverse, out)
+        if states is not None:
+            return states
     # Numbers of Python take the type of the arrays beside them.
     arrays = [adopt(call, x) if not isinstance(x, (int, float)) else (x, None) for x in (a, b)]
     export = next((of for _, of in arrays if of is not None), None)

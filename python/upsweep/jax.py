@@ -19,6 +19,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from upsweep import _core
+from upsweep._recorded import one_axis, refuse_out
 
 
 def _primitive(name: str, kernel: Callable[..., np.ndarray], result: Callable[..., jax.core.ShapedArray]) -> Primitive:
@@ -89,10 +90,10 @@ batching.primitive_batchers[_broadcast] = _batched_broadcast
 
 
 def sum(x: Any, axis: int | tuple[int, ...] | None = None, dtype: Any = None, keepdims: bool = False, out: Any = None) -> Any:
-    _refuse_out("sum", out)
+    refuse_out("sum", out)
     x = x.astype(_sum_dtype(x.dtype, dtype))
     given = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = tuple(_one_axis("sum", one, x.ndim) for one in given)
+    axes = tuple(one_axis("sum", one, x.ndim) for one in given)
     if len(set(axes)) != len(axes):
         raise ValueError("sum: an axis is named twice; name each axis once")
     result = _sum.bind(x, axes=axes)
@@ -115,8 +116,8 @@ batching.primitive_batchers[_cumulative_sum] = _batched_cumulative_sum
 
 
 def cumulative_sum(x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Any = None) -> Any:
-    _refuse_out("cumulative_sum", out)
-    axis = _one_axis("cumulative_sum", axis, x.ndim)
+    refuse_out("cumulative_sum", out)
+    axis = one_axis("cumulative_sum", axis, x.ndim)
     x = x.astype(_sum_dtype(x.dtype, dtype))
     result = _cumulative_sum.bind(x, axis=axis, reverse=False)
     if not include_initial:
@@ -185,13 +186,13 @@ batching.primitive_batchers[_recurrence] = _batched_recurrence
 
 
 def linear_recurrence(a: Any, b: Any, initial: Any = None, axis: int | None = None, reverse: bool = False, out: Any = None) -> Any:
-    _refuse_out("linear_recurrence", out)
+    refuse_out("linear_recurrence", out)
     dtype = jnp.result_type(a, b)
     if not jnp.issubdtype(dtype, jnp.floating):
         dtype = jax.dtypes.canonicalize_dtype(np.float64)
     work = np.dtype(np.float32) if dtype.itemsize == 2 else dtype
     shape = np.broadcast_shapes(np.shape(a), np.shape(b))
-    axis = _one_axis("linear_recurrence", axis, len(shape))
+    axis = one_axis("linear_recurrence", axis, len(shape))
     lines = shape[:axis] + shape[axis + 1:]
     a, b, h0 = (_broadcast_to(jnp.asarray(x, work), to) for x, to in ((a, shape), (b, shape), (0 if initial is None else initial, lines)))
     return _recurrence.bind(a, b, h0, axis=axis, reverse=reverse).astype(dtype)
@@ -218,18 +219,3 @@ def _sum_dtype(elements: Any, asked: Any) -> Any:
     if jnp.issubdtype(elements, jnp.floating):
         return elements
     return jax.dtypes.canonicalize_dtype(np.uint64 if jnp.issubdtype(elements, jnp.unsignedinteger) else np.int64)
-
-
-def _one_axis(call: str, axis: int | None, rank: int) -> int:
-    if axis is None:
-        if rank != 1:
-            raise ValueError(f"{call}: an array of several dimensions is scanned along one of them; pass axis")
-        return 0
-    if not -rank <= axis < rank:
-        raise np.exceptions.AxisError(axis, rank)
-    return axis % rank
-
-
-def _refuse_out(call: str, out: Any) -> None:
-    if out is not None:
-        raise TypeError(f"{call}: what is transformed is not written to out; leave it out")

@@ -16,6 +16,7 @@ from torch import Tensor
 
 import upsweep as us
 from upsweep import _core
+from upsweep._recorded import one_axis, refuse_out
 
 if not hasattr(torch.library, "register_autograd"):
     raise ImportError(f"upsweep takes tensors of PyTorch 2.4 and newer, and this is {torch.__version__}; install a newer one, or pass x.numpy()")
@@ -138,31 +139,14 @@ def _sum_dtype(dtype: torch.dtype) -> torch.dtype:
 
 # --- arguments --------------------------------------------------------------------------------------------------------------------
 
-def _one_axis(call: str, axis: int | None, rank: int) -> int:
-    if rank == 0:
-        raise ValueError(f"{call}: an array without dimensions has no axis; pass an array of one dimension at least")
-    if axis is None:
-        if rank != 1:
-            raise ValueError(f"{call}: an array of several dimensions is scanned along one of them; pass axis")
-        return 0
-    if not -rank <= axis < rank:
-        raise np.exceptions.AxisError(axis, rank)
-    return axis % rank
-
-
 def _axes(call: str, axis: int | Sequence[int] | None, rank: int) -> list[int] | None:
     if axis is None:
         return None
     given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    axes = [_one_axis(call, one, rank) for one in given]
+    axes = [one_axis(call, one, rank) for one in given]
     if len(set(axes)) != len(axes):
         raise ValueError(f"{call}: an axis is named twice; name each axis once")
     return axes
-
-
-def _refuse_out(call: str, out: Any) -> None:
-    if out is not None:
-        raise TypeError(f"{call}: what is recorded for a gradient or compiled is not written to out; leave it out")
 
 
 # --- sums and means ---------------------------------------------------------------------------------------------------------------
@@ -201,7 +185,7 @@ def _sum(x: Tensor, axes: list[int] | None, dtype: torch.dtype | None, keepdims:
 
 
 def sum(x: Tensor, axis: Any = None, dtype: Any = None, keepdims: bool = False, out: Any = None) -> Tensor:
-    _refuse_out("sum", out)
+    refuse_out("sum", out)
     return _sum(x, _axes("sum", axis, x.dim()), _torch_dtype(dtype), keepdims)
 
 
@@ -228,7 +212,7 @@ def _mean(x: Tensor, axes: list[int] | None, keepdims: bool) -> Tensor:
 
 
 def mean(x: Tensor, axis: Any = None, keepdims: bool = False, out: Any = None) -> Tensor:
-    _refuse_out("mean", out)
+    refuse_out("mean", out)
     return _mean(x, _axes("mean", axis, x.dim()), keepdims)
 
 
@@ -278,8 +262,8 @@ def _cumulative_sum(x: Tensor, axis: int, dtype: torch.dtype | None, has_initial
 
 
 def cumulative_sum(x: Tensor, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Any = None) -> Tensor:
-    _refuse_out("cumulative_sum", out)
-    return _cumulative_sum(x, _one_axis("cumulative_sum", axis, x.dim()), _torch_dtype(dtype), include_initial, False)
+    refuse_out("cumulative_sum", out)
+    return _cumulative_sum(x, one_axis("cumulative_sum", axis, x.dim()), _torch_dtype(dtype), include_initial, False)
 
 
 def _cumulative_prod_fake(x: Tensor, axis: int, dtype: torch.dtype | None, has_initial: bool) -> Tensor:
@@ -309,8 +293,8 @@ def _cumulative_prod(x: Tensor, axis: int, dtype: torch.dtype | None, has_initia
 
 
 def cumulative_prod(x: Tensor, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Any = None) -> Tensor:
-    _refuse_out("cumulative_prod", out)
-    return _cumulative_prod(x, _one_axis("cumulative_prod", axis, x.dim()), _torch_dtype(dtype), include_initial)
+    refuse_out("cumulative_prod", out)
+    return _cumulative_prod(x, one_axis("cumulative_prod", axis, x.dim()), _torch_dtype(dtype), include_initial)
 
 
 # --- running maxima ---------------------------------------------------------------------------------------------------------------
@@ -348,13 +332,13 @@ def _cummin(x: Tensor, axis: int) -> Tensor:
 
 
 def cummax(x: Tensor, axis: int | None = None, out: Any = None) -> Tensor:
-    _refuse_out("cummax", out)
-    return _cummax(x, _one_axis("cummax", axis, x.dim()))
+    refuse_out("cummax", out)
+    return _cummax(x, one_axis("cummax", axis, x.dim()))
 
 
 def cummin(x: Tensor, axis: int | None = None, out: Any = None) -> Tensor:
-    _refuse_out("cummin", out)
-    return _cummin(x, _one_axis("cummin", axis, x.dim()))
+    refuse_out("cummin", out)
+    return _cummin(x, one_axis("cummin", axis, x.dim()))
 
 
 def _sum_stretches_fake(x: Tensor, starts: Tensor, axis: int) -> Tensor:
@@ -380,6 +364,40 @@ def _sum_stretches(x: Tensor, starts: Tensor, axis: int) -> Tensor:
     totals = _segment_reduce(lines.reshape(-1), torch.cat([at, at.new_tensor([x.numel()])]), "plus")
     sums = torch.zeros(x.numel(), dtype=x.dtype, device=x.device).index_put_((at,), totals)
     return x.new_empty(x.shape).copy_(sums.view(lines.shape).movedim(-1, axis))
+
+
+# --- running sums of exponentials -------------------------------------------------------------------------------------------------
+
+def _logcumsumexp_fake(x: Tensor, axis: int) -> Tensor:
+    return torch.empty_like(x)
+
+
+def _logcumsumexp_save(ctx: Any, inputs: Any, output: Tensor) -> None:
+    x, ctx.axis = inputs
+    ctx.save_for_backward(x, output)
+
+
+def _logcumsumexp_gradient(ctx: Any, g: Tensor) -> Any:
+    """e^(x[i] - y[i]) r[i], where r[i] = g[i] + e^(y[i] - y[i + 1]) r[i + 1]: no exponent is positive, and so none overflows."""
+    x, y = ctx.saved_tensors
+    if _is_half(x.dtype):
+        x, y = x.float(), y.float()
+    none = y == -torch.inf  # where there is nothing yet
+    after = _shifted(y, ctx.axis, -1, lambda last: torch.full_like(last, torch.inf))
+    decay = torch.where(none, 0, (torch.where(none, 0, y) - after).exp())
+    sums = _linear_recurrence(decay, g.to(y.dtype), None, ctx.axis, True)
+    share = torch.where(x == -torch.inf, 0, (x - torch.where(none, 0, y)).exp())
+    return (share * sums).to(g.dtype), None
+
+
+@_operator("logcumsumexp(Tensor x, int axis) -> Tensor", _logcumsumexp_fake, _logcumsumexp_save, _logcumsumexp_gradient)
+def _logcumsumexp(x: Tensor, axis: int) -> Tensor:
+    return _scan("log_sum_exp", x, x.dtype, axis, False, False)
+
+
+def logcumsumexp(x: Tensor, axis: int | None = None, out: Any = None) -> Tensor:
+    refuse_out("logcumsumexp", out)
+    return _logcumsumexp(x, one_axis("logcumsumexp", axis, x.dim()))
 
 
 # --- linear recurrences -----------------------------------------------------------------------------------------------------------
@@ -454,7 +472,7 @@ def _linear_recurrence(a: Tensor, b: Tensor, initial: Tensor | None, axis: int, 
 
 
 def linear_recurrence(a: Any, b: Any, initial: Any = None, axis: int | None = None, reverse: bool = False, out: Any = None) -> Tensor:
-    _refuse_out("linear_recurrence", out)
+    refuse_out("linear_recurrence", out)
     like = a if isinstance(a, Tensor) else b if isinstance(b, Tensor) else initial
     # Numbers of Python take the type of the tensors beside them.
     number = like.dtype if like.dtype.is_floating_point else torch.float64
@@ -462,7 +480,7 @@ def linear_recurrence(a: Any, b: Any, initial: Any = None, axis: int | None = No
                      else torch.full((), x, dtype=number, device=like.device) if isinstance(x, (int, float))
                      else torch.as_tensor(np.asarray(x), device=like.device) for x in (a, b, initial))
     rank = len(torch.broadcast_shapes(a.shape, b.shape))
-    return _linear_recurrence(a, b, initial, _one_axis("linear_recurrence", axis, rank), reverse)
+    return _linear_recurrence(a, b, initial, one_axis("linear_recurrence", axis, rank), reverse)
 
 
 # --- segments ---------------------------------------------------------------------------------------------------------------------
@@ -564,7 +582,7 @@ def _integral_image(x: Tensor, dtype: torch.dtype | None, reverse: bool) -> Tens
 
 
 def integral_image(x: Tensor, dtype: Any = None, out: Any = None) -> Tensor:
-    _refuse_out("integral_image", out)
+    refuse_out("integral_image", out)
     if x.dim() < 2:
         raise ValueError("integral_image: an image has rows and columns; pass an array of two dimensions at least")
     return _integral_image(x, _torch_dtype(dtype), False)
@@ -574,6 +592,6 @@ def integral_image(x: Tensor, dtype: Any = None, out: Any = None) -> Tensor:
 
 def allow_in_graph() -> None:
     """Lets torch.compile write calls of upsweep's functions into its graph, which it then traces by the operators above."""
-    for name in ("sum", "mean", "cumulative_sum", "cumulative_prod", "cummax", "cummin", "linear_recurrence", "segment_reduce",
-                 "integral_image"):
+    for name in ("sum", "mean", "cumulative_sum", "cumulative_prod", "cummax", "cummin", "logcumsumexp", "linear_recurrence",
+                 "segment_reduce", "integral_image"):
         torch.compiler.allow_in_graph(getattr(us, name))

@@ -274,16 +274,17 @@ void without_gaps::write_back() const
 bool reduce_by_type(const reduce_request& request, const elements& in, void* result, bool is_on_gpu)
 {
     const typed_kernels* const kernels = typed_kernels_of(request.in);
-    if (kernels == nullptr || !is_typed(request.op))
+    const reduce_kernel reduce = kernels != nullptr ? reduce_kernel_of(*kernels, request.op) : nullptr;
+    if (reduce == nullptr)
         return false;
     const cuda& target = request.gpu->target;
     if (is_on_gpu) {
-        kernels->reduce(target, request.op, in.data, in.count, result);
+        reduce(target, request.op, in.data, in.count, result);
         return true;
     }
     using any_value = std::uint64_t;
     const auto value = detail::returned<cuda>::value<any_value>(
-        target, "reduce", [&](any_value* to) { kernels->reduce(target, request.op, in.data, in.count, to); });
+        target, "reduce", [&](any_value* to) { reduce(target, request.op, in.data, in.count, to); });
     std::memcpy(result, &value, upsweep_dtype_size(request.out));
     return true;
 }
@@ -292,7 +293,8 @@ bool scan_by_type(const scan_request& request, const elements& in, const element
 {
     const typed_kernels* const kernels = typed_kernels_of(request.in);
     const bool is_inclusive_after_init = request.kind == scan_kind::inclusive && request.init != nullptr;
-    if (kernels == nullptr || !is_typed(request.op) || request.in != request.out || is_inclusive_after_init)
+    if (kernels == nullptr || kernels->scan == nullptr || !is_scanned(request.op) || request.in != request.out ||
+        is_inclusive_after_init)
         return false;
     kernels->scan(request.gpu->target, request.op, request.kind, in.data, out.data, in.count, request.init);
     return true;

@@ -20,16 +20,6 @@ bool has_few_dimensions(const line_layout& lines)
     return true;
 }
 
-template <class T>
-bool fold_extrema(const cuda& target, upsweep_op op, const line_layout& lines)
-{
-    if (op == UPSWEEP_MINIMUM)
-        minimum_of_lines<T>(target, lines);
-    else
-        maximum_of_lines<T>(target, lines);
-    return true;
-}
-
 } // namespace
 
 bool reduce_lines(const device& gpu, upsweep_op op, upsweep_dtype dtype, const line_layout& lines, bool means)
@@ -50,10 +40,10 @@ bool reduce_lines(const device& gpu, upsweep_op op, upsweep_dtype dtype, const l
     if (op != UPSWEEP_MINIMUM && op != UPSWEEP_MAXIMUM)
         return false;
     switch (dtype) {
-    case UPSWEEP_I32: return fold_extrema<std::int32_t>(target, op, lines);
-    case UPSWEEP_I64: return fold_extrema<std::int64_t>(target, op, lines);
-    case UPSWEEP_F32: return fold_extrema<float>(target, op, lines);
-    case UPSWEEP_F64: return fold_extrema<double>(target, op, lines);
+    case UPSWEEP_I32: return extrema_of_lines<std::int32_t>(target, op, lines), true;
+    case UPSWEEP_I64: return extrema_of_lines<std::int64_t>(target, op, lines), true;
+    case UPSWEEP_F32: return extrema_of_lines<float>(target, op, lines), true;
+    case UPSWEEP_F64: return extrema_of_lines<double>(target, op, lines), true;
     default: return false;
     }
 }

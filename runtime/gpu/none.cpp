@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "engine.hpp"
 #include "lines.hpp"
+#include "shapes.hpp"
 
 namespace upsweep::runtime::gpu {
 
@@ -44,5 +45,20 @@ bool count_by_type(const counter_request&, const edges&, const elements&, std::s
 }
 bool reduce_lines(const device&, upsweep_op, upsweep_dtype, const line_layout&, bool) { throw_none(); }
 bool scan_lines(const device&, upsweep_op, upsweep_dtype, const line_layout&) { throw_none(); }
+bool reduce_segments(const device&, upsweep_op, const elements&, const elements&, const elements&) { throw_none(); }
+bool scan_segments(const device&, upsweep_op, const elements&, const elements&, const elements&) { throw_none(); }
+wide_offsets::wide_offsets(const device& gpu, const elements&) : gpu_(gpu) { throw_none(); }
+wide_offsets::~wide_offsets() { static_cast<void>(gpu_), static_cast<void>(is_copy_); }
+void check_offsets(const device&, const elements&, std::uint64_t) { throw_none(); }
+found_on_gpu reduce_by_key(const device&, upsweep_op, const elements&, const elements&, const elements&,
+                           const elements&)
+{
+    throw_none();
+}
+bool scan_by_key(const device&, upsweep_op, const elements&, const elements&, const elements&) { throw_none(); }
+found_on_gpu encode_runs(const device&, const elements&, const elements&, const elements&) { throw_none(); }
+bool decode_runs(const device&, const elements&, const elements&, const elements&) { throw_none(); }
+found_on_gpu select(const device&, const elements&, const elements&, const elements&) { throw_none(); }
+bool linear_recurrence(const device&, upsweep_dtype, const recurrence_layout&) { throw_none(); }
 
 } // namespace upsweep::runtime::gpu

@@ -70,7 +70,8 @@ typedef enum upsweep_op UPSWEEP_ENUM_TYPE {
     UPSWEEP_BIT_OR = 5,
     UPSWEEP_BIT_XOR = 6,
     UPSWEEP_LOGICAL_AND = 7, /* all types; nonzero and NaN are true */
-    UPSWEEP_LOGICAL_OR = 8
+    UPSWEEP_LOGICAL_OR = 8,
+    UPSWEEP_LOG_SUM_EXP = 9 /* floating-point numbers: ln(e^a + e^b), which overflows nowhere */
 } upsweep_op;
 
 /* The calling thread's last failure: one line, what failed and the remedy. Valid until its next failing call. */
@@ -224,9 +225,9 @@ UPSWEEP_API upsweep_status upsweep_weighted_histogram_edges(upsweep_context* con
 /* --- rows and columns, segments, runs of keys ------------------------------------------------------------------------ */
 
 /* Each line along an axis, each segment and each run is an array of its own: its result has the bits of upsweep_reduce or
- * upsweep_scan over its elements alone (docs/shapes.md). A context of a GPU gives UPSWEEP_UNSUPPORTED, but for sums, means,
- * minima, maxima, and scans by plus along an axis (docs/c-abi.md). Outputs share no memory with inputs, but that a scan may
- * be in place, nor with one another. */
+ * upsweep_scan over its elements alone (docs/shapes.md). A context of a GPU carries out some of these calls, for arrays in its
+ * memory and the types that docs/c-abi.md tells, and gives UPSWEEP_UNSUPPORTED else. Outputs share no memory with inputs, but
+ * that a scan may be in place, nor with one another. */
 
 /* Folds an array along an axis, numbered from 0. `out` has the shape of `in` without the axis, or with extent 1 there, and
  * the type that upsweep_reduce_dtype tells. An axis without elements gives the operator's identity;
@@ -266,7 +267,7 @@ UPSWEEP_API upsweep_status upsweep_integral_image(upsweep_context* context, cons
  *
  * Segment k has the elements from offsets[k] to before offsets[k + 1]. Offsets are i32, u32, i64 or u64 (those of 32 bits
  * are copied), one more than there are segments, and ascend. That they do so is taken on trust, but for the first and the
- * last: upsweep_check_offsets is the check. Elements before the first and from the last offset on are in no segment. */
+ * last, on a GPU also for these: upsweep_check_offsets is the check, which waits for a GPU. Elements before the first and from the last offset on are in no segment. */
 
 /* out[k] is the fold of segment k, of the type that upsweep_reduce_dtype tells. That of no elements is the identity; of
  * minimum and maximum that is an infinity, or the type's limit. */
@@ -287,7 +288,8 @@ UPSWEEP_API upsweep_status upsweep_check_offsets(upsweep_context* context, const
  *
  * Writes the first key of each run, the fold of its values, and the number of runs, which lies in memory of the host.
  * UPSWEEP_INVALID_ARGUMENT where there are more runs than an output has room for: the message tells both. There are at
- * most as many as elements; what is behind them is not written. */
+ * most as many as elements; what is behind them is not written. A GPU is waited for, for that number, and has then written the
+ * runs for which there is room. */
 UPSWEEP_API upsweep_status upsweep_reduce_by_key(upsweep_context* context, upsweep_op op, const upsweep_array* keys,
                                                  const upsweep_array* values, const upsweep_array* keys_out,
                                                  const upsweep_array* totals_out, uint64_t* runs);
@@ -300,13 +302,15 @@ UPSWEEP_API upsweep_status upsweep_run_length_encode(upsweep_context* context, c
                                                      const upsweep_array* values_out, const upsweep_array* lengths_out,
                                                      uint64_t* runs);
 /* Writes values[k] lengths[k] times, one run behind the other. UPSWEEP_INVALID_ARGUMENT where a length is negative or
- * `out` has not room for all; what is behind them is not written. */
+ * `out` has not room for all; what is behind them is not written. A GPU takes both on trust, and writes what there is
+ * room for. */
 UPSWEEP_API upsweep_status upsweep_run_length_decode(upsweep_context* context, const upsweep_array* values,
                                                      const upsweep_array* lengths, const upsweep_array* out);
 
 /* --- elements by flags, points in bins ------------------------------------------------------------------------------ */
 
-/* As above: by the CPU alone, elements of any shape in their order, and what is not in one piece is copied as a whole. */
+/* As above: elements of any shape in their order, and what is not in one piece is copied as a whole. By the CPU alone, but
+ * for upsweep_select, which waits for a GPU. */
 
 /* Writes the elements whose flag, an array of bool with as many elements, is true, in their order, and how many there are.
  * UPSWEEP_INVALID_ARGUMENT where there are more than `out` has room for, whose elements may have been written then. What is

@@ -262,7 +262,7 @@ void try_scan(const arrays& with, upsweep_op op, bool exclusive, std::optional<s
     const bool fits = with.are_right && with.in_offsets.size() == with.out_offsets.size();
     if (status != UPSWEEP_OK) {
         check(expected.equals(memory));
-        check(!fits || op > UPSWEEP_LOGICAL_OR || status == UPSWEEP_UNSUPPORTED || status == UPSWEEP_OVERLAP);
+        check(!fits || op > UPSWEEP_LOG_SUM_EXP || status == UPSWEEP_UNSUPPORTED || status == UPSWEEP_OVERLAP);
         return;
     }
     check(fits && are_distinct(with.out_offsets));

@@ -14,18 +14,19 @@ STORAGE = {"bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i
            "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
            "f16": np.float16, "bf16": np.uint16, "f32": np.float32, "f64": np.float64}
 FLOATS = ("f16", "bf16", "f32", "f64")
-OPS = ("plus", "multiplies", "minimum", "maximum", "bit_and", "bit_or", "bit_xor", "logical_and", "logical_or")
+OPS = ("plus", "multiplies", "minimum", "maximum", "bit_and", "bit_or", "bit_xor", "logical_and", "logical_or",
+       "log_sum_exp")
 
 
 def supported(op, dtype):
-    return not (op.startswith("bit_") and dtype in FLOATS)
+    return not op.startswith("bit_") if dtype in FLOATS else op != "log_sum_exp"
 
 
 def reduce_dtype(op, dtype):
     """The type of a reduce's result."""
     if op.startswith("logical_"):
         return "bool"
-    if op in ("plus", "multiplies"):
+    if op in ("plus", "multiplies", "log_sum_exp"):
         return {"b": "i64", "i": "i64", "u": "u64", "f": "f64" if dtype == "f64" else "f32"}[
             "f" if dtype in FLOATS else dtype[0]]
     return dtype
@@ -55,10 +56,38 @@ def _ordered(choose, sign):
     return minimum_or_maximum
 
 
+def exponential(x):
+    k = (x * float.fromhex("0x1.71547652b82fep0") + float.fromhex("0x1.8p52")) - float.fromhex("0x1.8p52")
+    r = (x - k * float.fromhex("0x1.62e42feep-1")) - k * float.fromhex("0x1.a39ef35793c76p-33")
+    result = np.full_like(x, 1.0 / 6227020800)
+    for divisor in (479001600, 39916800, 3628800, 362880, 40320, 5040, 720, 120, 24, 6, 2, 1, 1):
+        result = result * r + 1.0 / divisor
+    return np.ldexp(result, k.astype(np.int64))
+
+
+def logarithm_of_1_and(x):
+    s = x / (2.0 + x)
+    square = s * s
+    result = np.full_like(x, 1.0 / 35)
+    for n in range(33, 1, -2):
+        result = result * square + 1.0 / n
+    return 2.0 * s + 2.0 * s * (square * result)
+
+
+def log_sum_exp(a, b):
+    with np.errstate(all="ignore"):
+        greater, lesser = np.where(a < b, b, a), np.where(a < b, a, b)
+        distance = lesser.astype(np.float64) - greater.astype(np.float64)
+        counts = distance >= -708
+        more = logarithm_of_1_and(exponential(np.where(counts, distance, -708.0)))
+        result = np.where(counts, (greater.astype(np.float64) + more).astype(a.dtype), greater)
+        return np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
+
+
 COMBINE = {"plus": np.add, "multiplies": np.multiply,  # of bool: or, and
            "minimum": _ordered(np.minimum, True), "maximum": _ordered(np.maximum, False),
            "bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor,
-           "logical_and": np.logical_and, "logical_or": np.logical_or}
+           "logical_and": np.logical_and, "logical_or": np.logical_or, "log_sum_exp": log_sum_exp}
 
 
 def identity(op, dtype):
@@ -70,6 +99,8 @@ def identity(op, dtype):
         lowest, highest = ((False, True) if dtype == "bool" else (-np.inf, np.inf) if dtype in FLOATS else
                            (np.iinfo(kind).min, np.iinfo(kind).max))
         return np.array([highest if op == "minimum" else lowest], kind)
+    if op == "log_sum_exp":
+        return np.array([-np.inf], kind)
     if op == "bit_and":
         return np.invert(np.zeros(1, kind))
     return np.array([op in ("multiplies", "logical_and")]).astype(kind)

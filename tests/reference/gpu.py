@@ -386,6 +386,69 @@ def lines_on_the_gpu(libs, rng):
                     check_lines_there(lib, rng, simulated, source, axis, str(rng.choice(arrays.OF_OUTPUTS)))
 
 
+@case()
+def check_shape_there(lib, rng, simulated, what, call, inputs, outputs):
+    """A call has the same results in both memories. call(context, *arrays) gives its status, and how many elements it has written."""
+    context, what = lib.context(cuda(1))[1], f"{lib.isa} {what} of {', '.join(source.what for source in inputs)}"
+    here = [arrays.Laid(rng, dtype, shape, "c", True) for dtype, shape in outputs]
+    status, count = call(None, *(source.describe() for source in inputs), *(out.describe() for out in here))
+    require(status == OK, f"{what}: {lib.message()}")
+    sources = [There(simulated, source) for source in inputs]
+    there = [There(simulated, arrays.Laid(rng, dtype, shape, "c", True)) for dtype, shape in outputs]
+    status, found = call(context, *(source.describe() for source in sources), *(out.describe() for out in there))
+    require(status == OK, f"{what} on the GPU: {lib.message()}")
+    require(found == count, f"{what} on the GPU: {found} where there are {count}")
+    require(lib.c.context_wait(context) == OK, f"{what} on the GPU: {lib.message()}")
+    for out, want in zip(there, here):
+        same_bits(out.fetch().values()[:count], want.values()[:count], want.dtype, f"{what} on the GPU")
+        require(out.laid.untouched_between(), f"{what} on the GPU: wrote beside its results")
+    for source in sources:
+        require(source.fetch().unchanged(), f"{what} on the GPU: wrote to its input")
+
+
+def shapes_on_the_gpu(libs, rng):
+    """Segments, runs, selections, recurrences and images in memory of the GPU have the bits of the CPU."""
+    def laid(dtype, values, layout="c", shape=None):
+        return arrays.Laid(rng, dtype, shape or (len(values),), layout, values=np.asarray(values, STORAGE[dtype]))
+
+    def counting(call):
+        def counted(context, *described):
+            number = ctypes.c_uint64()
+            return call(context, *described, ctypes.byref(number)), number.value
+        return counted
+
+    for lib in libs:
+        simulated, c, plus, lowest = Simulated(lib), lib.c, OP_NUMBERS["plus"], OP_NUMBERS["minimum"]
+        if not simulated.is_there:
+            continue
+        for n in (1, 300, 5000):
+            x, cuts = laid("f32", samples.mixed(rng, "f32", n), "padded"), np.sort(rng.integers(0, n + 1, 41))
+            for dtype in ("u64", "i32"):
+                offsets = laid(dtype, cuts)
+                for op in (plus, lowest):
+                    check_shape_there(lib, rng, simulated, "segments", lambda on, x, at, to: (c.segmented_reduce(on, op, x, at, to), 40),
+                                      (x, offsets), [("f32", (40,))])
+            check_shape_there(lib, rng, simulated, "offsets", lambda on, at: (c.check_offsets(on, at, n), 0), (offsets,), [])
+            check_shape_there(lib, rng, simulated, "scans of segments", lambda on, x, at, to: (c.segmented_scan(
+                on, plus, False, x, at, to, None), n), (x, laid("u64", [0, n // 3, n])), [("f32", (n,))])
+            keys = laid("u32", np.cumsum(rng.random(n) < 0.3))
+            check_shape_there(lib, rng, simulated, "runs", counting(c.run_length_encode), (keys,), [("u32", (n,)), ("u64", (n,))])
+            lengths = rng.integers(0, 5, n)
+            check_shape_there(lib, rng, simulated, "elements of runs", lambda on, *of: (c.run_length_decode(on, *of), int(lengths.sum())),
+                              (keys, laid("u64", lengths)), [("u32", (4 * n,))])
+            check_shape_there(lib, rng, simulated, "selected", counting(c.select), (keys, laid("bool", rng.random(n) < 0.5)), [("u32", (n,))])
+        grid = (3, 700)
+        a, b = (laid("f32", samples.mixed(rng, "f32", 2100), layout, grid) for layout in ("c", "padded"))
+        for axis in (0, 1):
+            first = laid("f32", samples.mixed(rng, "f32", grid[1 - axis]))
+            check_shape_there(lib, rng, simulated, f"recurrences {axis}", lambda on, a, b, h, to: (c.linear_recurrence(
+                on, a, b, h, axis, axis == 0, to), 2100), (a, b, first), [("f32", grid)])
+        check_shape_there(lib, rng, simulated, "images", lambda on, x, to: (c.integral_image(on, x, to), 2100), (a,), [("f32", grid)])
+        context = lib.context(cuda(1))[1]
+        wrong = There(simulated, laid("u64", [0, 3, 2]))
+        refused(lib, "offsets that descend", c.check_offsets(context, wrong.describe(), 9), INVALID_ARGUMENT, Guarded("f32", 1), "offset 2")
+
+
 def arrays_on_the_gpu(libs, rng):
     """Arrays with strides in memory of the GPU."""
     for lib in libs:
@@ -413,7 +476,8 @@ def arrays_on_the_gpu(libs, rng):
 
 
 CHECKS = (reducers, scanners, converting_scanners, whole_arrays, histograms_of_few_samples, histograms_in_chunks,
-          refusals, lines_and_runs, too_many_bins, too_much_memory, arrays_of_the_host, arrays_on_the_gpu, lines_on_the_gpu)
+          refusals, lines_and_runs, too_many_bins, too_much_memory, arrays_of_the_host, arrays_on_the_gpu, lines_on_the_gpu,
+          shapes_on_the_gpu)
 
 
 if __name__ == "__main__":

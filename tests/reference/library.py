@@ -90,6 +90,8 @@ _SIGNATURES = {
     "upsweep_scan_by_key": (_int, [_pointer, _int, _bool, _array, _array, _array, _pointer]),
     "upsweep_run_length_encode": (_int, [_pointer, _array, _array, _array, _pointer]),
     "upsweep_run_length_decode": (_int, [_pointer, _array, _array, _array]),
+    "upsweep_linear_recurrence": (_int, [_pointer, _array, _array, _array, ctypes.c_int32, _bool, _array]),
+    "upsweep_select": (_int, [_pointer, _array, _array, _array, _pointer]),
     "upsweep_reducer_create": (_int, [_pointer, _int, _int, _pointer]),
     "upsweep_reducer_feed": (_int, [_pointer, _array]),
     "upsweep_reducer_result": (_int, [_pointer, _pointer]),

@@ -415,7 +415,7 @@ def refusals(libs, rng):
                 "means of f32 in f64": (lambda: c.mean_axis(context, grid, 1, at(out, DTYPES["f64"], (4,))), INVALID_ARGUMENT, ("f64",)),
                 "means of i64 in f32": (lambda: c.mean_axis(context, at(numbers, i64, (4, 6)), 1, column), INVALID_ARGUMENT, ("f32",)),
                 "bits of floats": (lambda: c.reduce_axis(context, 4, grid, 1, column), UNSUPPORTED, ("bit_and", "f32")),
-                "operator 9": (lambda: c.reduce_axis(context, 9, grid, 1, column), INVALID_ARGUMENT, ("operator 9",)),
+                "operator 10": (lambda: c.reduce_axis(context, 10, grid, 1, column), INVALID_ARGUMENT, ("operator 10",)),
                 "a scan to integers": (lambda: c.scan_axis(context, 0, False, grid, 1, at(out, i64, (4, 6)), None), UNSUPPORTED,
                                        ("f32", "i64")),
                 "a minimum of nothing": (lambda: c.reduce_axis(context, 2, at(some, f32, (0, 6)), 0, row), INVALID_ARGUMENT, ("no elements",)),

@@ -5,7 +5,7 @@ An element that is made of several numbers is a row of an array, so that fold_or
 """
 import numpy as np
 
-from fold_order import block_totals, folds
+from fold_order import block_totals, folds, log_sum_exp  # noqa: F401: one of the operators of verbs.py
 
 
 # --- positions ------------------------------------------------------------------------------------------------------
@@ -83,34 +83,6 @@ def rectangle_variances(sums, squares, rectangles):
 
 
 # --- operators ------------------------------------------------------------------------------------------------------
-
-def exponential(x):
-    k = (x * float.fromhex("0x1.71547652b82fep0") + float.fromhex("0x1.8p52")) - float.fromhex("0x1.8p52")
-    r = (x - k * float.fromhex("0x1.62e42feep-1")) - k * float.fromhex("0x1.a39ef35793c76p-33")
-    result = np.full_like(x, 1.0 / 6227020800)
-    for divisor in (479001600, 39916800, 3628800, 362880, 40320, 5040, 720, 120, 24, 6, 2, 1, 1):
-        result = result * r + 1.0 / divisor
-    return np.ldexp(result, k.astype(np.int64))
-
-
-def logarithm_of_1_and(x):
-    s = x / (2.0 + x)
-    square = s * s
-    result = np.full_like(x, 1.0 / 35)
-    for n in range(33, 1, -2):
-        result = result * square + 1.0 / n
-    return 2.0 * s + 2.0 * s * (square * result)
-
-
-def log_sum_exp(a, b):
-    with np.errstate(all="ignore"):
-        greater, lesser = np.where(a < b, b, a), np.where(a < b, a, b)
-        distance = lesser.astype(np.float64) - greater.astype(np.float64)
-        counts = distance >= -708
-        more = logarithm_of_1_and(exponential(np.where(counts, distance, -708.0)))
-        result = np.where(counts, (greater.astype(np.float64) + more).astype(a.dtype), greater)
-        return np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
-
 
 def moments_of(x):
     return np.stack([np.ones(len(x)), x.astype(np.float64), np.zeros(len(x))], 1)

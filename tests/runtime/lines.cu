@@ -32,12 +32,7 @@ UPSWEEP_LEFT_OUT(double)
 #undef UPSWEEP_LEFT_OUT
 #define UPSWEEP_LEFT_OUT(T)                                                                                            \
     template <>                                                                                                        \
-    void minimum_of_lines<T>(const cuda&, const line_layout&)                                                          \
-    {                                                                                                                  \
-        throw_left_out();                                                                                              \
-    }                                                                                                                  \
-    template <>                                                                                                        \
-    void maximum_of_lines<T>(const cuda&, const line_layout&)                                                          \
+    void extrema_of_lines<T>(const cuda&, upsweep_op, const line_layout&)                                              \
     {                                                                                                                  \
         throw_left_out();                                                                                              \
     }

@@ -9,6 +9,9 @@
 
 UPSWEEP_REDUCE_TYPED(std::int16_t);
 UPSWEEP_REDUCE_TYPED(float);
+UPSWEEP_REDUCE_BITS(std::uint16_t);
+UPSWEEP_REDUCE_TRUTH(std::uint16_t);
+UPSWEEP_REDUCE_TRUTH(float);
 UPSWEEP_SCAN_TYPED(std::int16_t);
 UPSWEEP_SCAN_TYPED(float);
 
@@ -16,8 +19,14 @@ namespace upsweep::runtime::gpu {
 
 const typed_kernels* typed_kernels_of(upsweep_dtype dtype)
 {
-    static constexpr typed_kernels of_i16{reduce_typed<std::int16_t>, scan_typed<std::int16_t>, nullptr, nullptr};
-    static constexpr typed_kernels of_f32{reduce_typed<float>, scan_typed<float>, nullptr, nullptr};
+    static constexpr typed_kernels of_i16{reduce_typed<std::int16_t>,
+                                          reduce_bits<std::uint16_t>,
+                                          reduce_truth<std::uint16_t>,
+                                          scan_typed<std::int16_t>,
+                                          nullptr,
+                                          nullptr};
+    static constexpr typed_kernels of_f32{reduce_typed<float>, nullptr, reduce_truth<float>,
+                                          scan_typed<float>,   nullptr, nullptr};
     return dtype == UPSWEEP_I16 ? &of_i16 : dtype == UPSWEEP_F32 ? &of_f32 : nullptr;
 }
 

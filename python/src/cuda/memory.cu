@@ -83,9 +83,8 @@ upsweep_status upsweep_python_order(int32_t device, void* earlier, void* later)
 
 upsweep_status upsweep_python_write(int32_t device, void* stream, void* to, const void* from, uint64_t bytes)
 {
-    return on(device, "cudaMemcpyAsync", [&] {
-        return cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, static_cast<cudaStream_t>(stream));
-    });
+    return on(device, "cudaMemcpyAsync",
+              [&] { return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream)); });
 }
 
 upsweep_status upsweep_python_clear(int32_t device, void* stream, void* to, uint64_t bytes)

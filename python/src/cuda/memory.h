@@ -16,7 +16,7 @@ UPSWEEP_API upsweep_status upsweep_python_allocate(int32_t device, void* stream,
 UPSWEEP_API void upsweep_python_free(int32_t device, void* memory);
 /* What comes to the stream `later` from now on waits for what is in `earlier`. */
 UPSWEEP_API upsweep_status upsweep_python_order(int32_t device, void* earlier, void* later);
-/* The bytes of the host have been read when the call returns. */
+/* From memory of the GPU, or of the host, whose bytes have been read when the call returns. */
 UPSWEEP_API upsweep_status upsweep_python_write(int32_t device, void* stream, void* to, const void* from,
                                                 uint64_t bytes);
 UPSWEEP_API upsweep_status upsweep_python_clear(int32_t device, void* stream, void* to, uint64_t bytes);

@@ -12,13 +12,14 @@ namespace upsweep::runtime::gpu {
 
 // Which operators there are for elements that are folded as Acc (fold_of in engine.cu).
 template <class Acc, class Op>
-inline constexpr bool folds_by = detail::is_arithmetic<Op> || detail::is_extremum<Op>;
+inline constexpr bool folds_by =
+    detail::is_arithmetic<Op> || detail::is_extremum<Op> || std::is_same_v<Op, log_sum_exp>;
 template <class Op>
 inline constexpr bool folds_by<bool, Op> = detail::is_logical<Op> || std::is_same_v<Op, bit_xor>;
 template <class Op>
 inline constexpr bool folds_by<std::int64_t, Op> = detail::is_extremum<Op>;
 template <class Op>
-inline constexpr bool folds_by<std::uint64_t, Op> = !detail::is_logical<Op>;
+inline constexpr bool folds_by<std::uint64_t, Op> = !detail::is_logical<Op> && !std::is_same_v<Op, log_sum_exp>;
 
 template <class Acc>
 std::unique_ptr<any_reducer> make_reducer_in(upsweep_op op, const reduce_request& request)

@@ -71,15 +71,12 @@ void sum_lines(const cuda& target, const line_layout& lines, bool means, bool is
 }
 
 template <class T>
-void minimum_of_lines(const cuda& target, const line_layout& lines)
+void extrema_of_lines(const cuda& target, upsweep_op op, const line_layout& lines)
 {
-    fold_lines<T, T>(target, lines, minimum{}, detail::as_results_of<minimum>{});
-}
-
-template <class T>
-void maximum_of_lines(const cuda& target, const line_layout& lines)
-{
-    fold_lines<T, T>(target, lines, maximum{}, detail::as_results_of<maximum>{});
+    if (op == UPSWEEP_MINIMUM)
+        fold_lines<T, T>(target, lines, minimum{}, detail::as_results_of<minimum>{});
+    else
+        fold_lines<T, T>(target, lines, maximum{}, detail::as_results_of<maximum>{});
 }
 
 template <class T>
@@ -95,7 +92,6 @@ void scan_sums_of_lines(const cuda& target, const line_layout& lines)
 #define UPSWEEP_SUM_LINES(T)                                                                                           \
     template void upsweep::runtime::gpu::sum_lines<T>(const upsweep::cuda&, const line_layout&, bool, bool)
 #define UPSWEEP_EXTREMA_OF_LINES(T)                                                                                    \
-    template void upsweep::runtime::gpu::minimum_of_lines<T>(const upsweep::cuda&, const line_layout&);                \
-    template void upsweep::runtime::gpu::maximum_of_lines<T>(const upsweep::cuda&, const line_layout&)
+    template void upsweep::runtime::gpu::extrema_of_lines<T>(const upsweep::cuda&, upsweep_op, const line_layout&)
 #define UPSWEEP_SCAN_SUMS_OF_LINES(T)                                                                                  \
     template void upsweep::runtime::gpu::scan_sums_of_lines<T>(const upsweep::cuda&, const line_layout&)

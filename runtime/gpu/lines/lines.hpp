@@ -18,10 +18,9 @@ inline constexpr std::size_t most_line_dimensions = 3;
 // Writes sums, or means if `means`; those of signed integers are others.
 template <class T>
 void sum_lines(const cuda& target, const line_layout& lines, bool means, bool is_signed);
+// Writes minima or maxima.
 template <class T>
-void minimum_of_lines(const cuda& target, const line_layout& lines);
-template <class T>
-void maximum_of_lines(const cuda& target, const line_layout& lines);
+void extrema_of_lines(const cuda& target, upsweep_op op, const line_layout& lines);
 // Writes inclusive scans by plus.
 template <class T>
 void scan_sums_of_lines(const cuda& target, const line_layout& lines);

@@ -11,15 +11,19 @@
 #include <upsweep/outside.hpp>
 #include <upsweep/runtime.h>
 
-// Sums, minima, maxima and histograms of arrays in memory of the GPU, without gaps, by kernels of their own type. Other
-// operators, types of results and strides have kernels that convert each element (../elements.cuh).
+// Folds and histograms of arrays in memory of the GPU, without gaps, by kernels of their own type. Scans by other operators, other
+// types of results and strides have kernels that convert each element (../elements.cuh).
 namespace upsweep::runtime::gpu {
 
+// Writes the fold of `count` elements, of the type that upsweep_reduce_dtype tells, to memory that the GPU reaches.
+using reduce_kernel = void (*)(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
+
 struct typed_kernels {
-    // Writes the fold of `count` elements, of the type that upsweep_reduce_dtype tells, to memory that the GPU reaches.
-    void (*reduce)(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
+    reduce_kernel reduce;       // by plus, multiplies, minimum and maximum
+    reduce_kernel reduce_bits;  // may be null
+    reduce_kernel reduce_truth; // by logical operators
     // Writes the results of a scan to elements of the same type. `init` is null or a value of it in memory of the host, and
-    // null for inclusive scans.
+    // null for inclusive scans. May be null.
     void (*scan)(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out, std::size_t count,
                  const void* init);
     // Add the numbers of samples to counts and *out_of_range, which the GPU reaches. May be null.
@@ -32,10 +36,31 @@ struct typed_kernels {
 // Returns the kernels of a type, or null where it has none.
 const typed_kernels* typed_kernels_of(upsweep_dtype dtype);
 
-inline bool is_typed(upsweep_op op) { return op == UPSWEEP_PLUS || op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM; }
+// What folds by an operator.
+inline reduce_kernel reduce_kernel_of(const typed_kernels& kernels, upsweep_op op)
+{
+    switch (op) {
+    case UPSWEEP_BIT_AND:
+    case UPSWEEP_BIT_OR:
+    case UPSWEEP_BIT_XOR: return kernels.reduce_bits;
+    case UPSWEEP_LOGICAL_AND:
+    case UPSWEEP_LOGICAL_OR: return kernels.reduce_truth;
+    case UPSWEEP_LOG_SUM_EXP: return nullptr;
+    default: return kernels.reduce;
+    }
+}
+
+// Whether there are scans by an operator.
+inline bool is_scanned(upsweep_op op) { return op == UPSWEEP_PLUS || op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM; }
 
 template <class T>
 void reduce_typed(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
+// Of elements as unsigned words, whatever their type.
+template <class Word>
+void reduce_bits(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
+// Of integers as unsigned words, too.
+template <class T>
+void reduce_truth(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
 template <class T>
 void scan_typed(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out, std::size_t count,
                 const void* init);

@@ -1,5 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include <upsweep/types.hpp>
 
@@ -9,16 +11,33 @@ namespace upsweep::runtime::gpu {
 
 namespace {
 
+// Bits of integers are those of unsigned words, and so is truth.
 template <class T>
-inline constexpr typed_kernels kernels{reduce_typed<T>, scan_typed<T>, count_typed<T, even_bins>,
-                                       count_typed<T, edges>};
+constexpr typed_kernels make_kernels()
+{
+    if constexpr (std::integral<T>) {
+        using word = std::make_unsigned_t<T>;
+        return {reduce_typed<T>, reduce_bits<word>,         reduce_truth<word>,
+                scan_typed<T>,   count_typed<T, even_bins>, count_typed<T, edges>};
+    } else {
+        return {reduce_typed<T>,      nullptr, reduce_truth<T>, scan_typed<T>, count_typed<T, even_bins>,
+                count_typed<T, edges>};
+    }
+}
+template <class T>
+inline constexpr typed_kernels kernels = make_kernels<T>();
+
+// Reductions of truths are those of the bytes 0 and 1.
+template <>
+inline constexpr typed_kernels kernels<bool>{
+    reduce_typed<std::uint8_t>, reduce_bits<std::uint8_t>, reduce_truth<std::uint8_t>, nullptr, nullptr, nullptr};
 
 } // namespace
 
 const typed_kernels* typed_kernels_of(upsweep_dtype dtype)
 {
     switch (dtype) {
-    case UPSWEEP_BOOL: break;
+    case UPSWEEP_BOOL: return &kernels<bool>;
     case UPSWEEP_I8: return &kernels<std::int8_t>;
     case UPSWEEP_I16: return &kernels<std::int16_t>;
     case UPSWEEP_I32: return &kernels<std::int32_t>;

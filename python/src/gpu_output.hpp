@@ -1,0 +1,41 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "fold.hpp"
+#include "gpu_array.hpp"
+
+// Where results in memory of a GPU are written, and what goes there from the host.
+namespace upsweep::python {
+
+// An argument `out`, or a new array of this shape and type.
+class gpu_output {
+public:
+    gpu_output(const char* call, const gpu_array& in, int rank, const std::int64_t* shape, upsweep_dtype dtype,
+               nb::handle out);
+
+    const layout& at() const { return made_ ? made_->at() : given_.at(); }
+    nb::object finish();
+
+private:
+    const gpu_array& in_;
+    nb::handle out_;
+    gpu_array given_;
+    std::optional<new_gpu_array> made_;
+};
+
+// The type of an argument `out`, if it is one.
+std::optional<upsweep_dtype> dtype_of_output(const char* call, nb::handle out);
+
+// A number of Python as a value of this type.
+value value_of(const char* call, const char* name, nb::handle number, upsweep_dtype dtype);
+
+// Copies from memory of the host or of the GPU, in order of the array's stream.
+void write(const gpu_array& in, void* to, const void* from, std::uint64_t bytes);
+
+// A NumPy array without gaps as an array in memory of the GPU.
+nb::object on_gpu_from(const gpu_array& like, const nb::object& array, upsweep_dtype dtype);
+
+} // namespace upsweep::python

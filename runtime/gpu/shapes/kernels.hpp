@@ -1,0 +1,75 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/runtime.h>
+
+#include "../shapes.hpp"
+
+// The kernels of ../shapes.hpp for one type of values or elements. Each type is instantiated in files of its own, since the kernels of
+// segments and runs take long to compile. Whatever is null does not exist.
+namespace upsweep::runtime::gpu {
+
+using reduce_segments_kernels = void (*)(const cuda& target, upsweep_op op, const elements& in, const elements& offsets,
+                                         const elements& out);
+using scan_segments_kernels = void (*)(const cuda& target, const elements& in, const elements& offsets,
+                                       const elements& out);
+// Return the number of runs.
+using reduce_by_key_kernels = std::uint64_t (*)(const cuda& target, upsweep_op op, const elements& keys,
+                                                const elements& values, const elements& keys_out,
+                                                const elements& totals_out);
+using scan_by_key_kernels = void (*)(const cuda& target, const elements& keys, const elements& values,
+                                     const elements& out);
+
+// Of values of a type: reductions by plus, minimum and maximum, and scans by plus.
+struct value_kernels {
+    reduce_segments_kernels reduce_segments;
+    scan_segments_kernels scan_segments;
+    reduce_by_key_kernels reduce_by_narrow_key; // of 32 bits
+    reduce_by_key_kernels reduce_by_wide_key;   // of 64
+    scan_by_key_kernels scan_by_narrow_key;
+    scan_by_key_kernels scan_by_wide_key;
+};
+const value_kernels* value_kernels_of(upsweep_dtype dtype);
+
+using encode_kernels = std::uint64_t (*)(const cuda& target, const elements& in, const elements& values_out,
+                                         const elements& lengths_out);
+encode_kernels encode_kernels_of(upsweep_dtype dtype);
+
+// Of elements that are moved, whatever they mean: words of so many bytes.
+struct word_kernels {
+    void (*decode)(const cuda& target, const elements& values, const elements& lengths, const elements& out);
+    std::uint64_t (*select)(const cuda& target, const elements& in, const elements& flags, const elements& out);
+};
+const word_kernels* word_kernels_of(std::size_t bytes);
+
+using recurrence_kernels = void (*)(const cuda& target, const recurrence_layout& of);
+recurrence_kernels recurrence_kernels_of(upsweep_dtype dtype);
+
+// --- what the files of this folder instantiate ---------------------------------------------------------------------------------
+
+// Signed values are those of the results, and unsigned ones stand for them where plus alone is concerned.
+template <class T>
+void reduce_segments_of(const cuda& target, upsweep_op op, const elements& in, const elements& offsets,
+                        const elements& out);
+template <class T>
+void scan_segments_of(const cuda& target, const elements& in, const elements& offsets, const elements& out);
+template <class Key, class T>
+std::uint64_t reduce_by_key_of(const cuda& target, upsweep_op op, const elements& keys, const elements& values,
+                               const elements& keys_out, const elements& totals_out);
+template <class Key, class T>
+void scan_by_key_of(const cuda& target, const elements& keys, const elements& values, const elements& out);
+template <class T>
+std::uint64_t encode_runs_of(const cuda& target, const elements& in, const elements& values_out,
+                             const elements& lengths_out);
+template <class Word>
+void decode_runs_of(const cuda& target, const elements& values, const elements& lengths, const elements& out);
+template <class Word>
+std::uint64_t select_of(const cuda& target, const elements& in, const elements& flags, const elements& out);
+template <class T>
+void recur(const cuda& target, const recurrence_layout& of);
+
+} // namespace upsweep::runtime::gpu

@@ -1,0 +1,32 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// In the simulator f32 and words of 32 bits stand for all segments, runs, selections and recurrences; folds by key are left out.
+#include <cstdint>
+
+#include <gpu/shapes/moves.cuh>
+#include <gpu/shapes/recurrence.cuh>
+#include <gpu/shapes/segments.cuh>
+
+namespace upsweep::runtime::gpu {
+
+const value_kernels* value_kernels_of(upsweep_dtype dtype)
+{
+    static constexpr value_kernels of_f32{
+        reduce_segments_of<float>, scan_segments_of<float>, nullptr, nullptr, nullptr, nullptr};
+    return dtype == UPSWEEP_F32 ? &of_f32 : nullptr;
+}
+
+encode_kernels encode_kernels_of(upsweep_dtype dtype)
+{
+    return dtype == UPSWEEP_U32 ? encode_runs_of<std::uint32_t> : nullptr;
+}
+
+const word_kernels* word_kernels_of(std::size_t bytes)
+{
+    static constexpr word_kernels of_u32{decode_runs_of<std::uint32_t>, select_of<std::uint32_t>};
+    return bytes == 4 ? &of_u32 : nullptr;
+}
+
+recurrence_kernels recurrence_kernels_of(upsweep_dtype dtype) { return dtype == UPSWEEP_F32 ? recur<float> : nullptr; }
+
+} // namespace upsweep::runtime::gpu
