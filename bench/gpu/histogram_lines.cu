@@ -78,16 +78,16 @@ void measure_axis(session& run, const char* type, const split& s)
     tables result(stream, words_of(lines, s.bins), lines);
     result.expect(line_counters<T>{in, s.length, s.inner, s.bins, static_cast<unsigned>(counters)}, n, counters);
     const std::size_t written = words_of(lines, s.bins) * sizeof(std::uint64_t);
-    std::vector<contender> contenders = read_and_write_roofs(stream, in, multiple_of_16(n * sizeof(T)),
-                                                             result.bytes().data(), multiple_of_16(written));
-    contenders.push_back(
-        {"upsweep", "up::histogram", UPSWEEP_VERSION,
-         [=, &result, wanted_bins = even_bins_of(s.bins)] {
-             up::histogram(gpu, up::view(static_cast<const T*>(in), {s.outer, s.length, s.inner}), up::axis{1}, wanted_bins,
-                           up::view(result.counts().data(), {s.outer, std::size_t{s.bins}, s.inner}),
-                           std::span(result.out_of_range(), lines));
-         },
-         [&] { return result.are_right(); }});
+    std::vector<contender> contenders =
+        read_and_write_roofs(stream, in, multiple_of_16(n * sizeof(T)), result.bytes().data(), multiple_of_16(written));
+    contenders.push_back({"upsweep", "up::histogram", UPSWEEP_VERSION,
+                          [=, &result, wanted_bins = even_bins_of(s.bins)] {
+                              up::histogram(gpu, up::view(static_cast<const T*>(in), {s.outer, s.length, s.inner}),
+                                            up::axis{1}, wanted_bins,
+                                            up::view(result.counts().data(), {s.outer, std::size_t{s.bins}, s.inner}),
+                                            std::span(result.out_of_range(), lines));
+                          },
+                          [&] { return result.are_right(); }});
     run.measure({"histogram", type,
                  std::to_string(s.bins) + " along " + std::to_string(s.outer) + " x (" + std::to_string(s.length) +
                      ") x " + std::to_string(s.inner),
@@ -112,8 +112,8 @@ void measure_segments(session& run, const std::string& name, const std::vector<s
     tables result(stream, words_of(segments, bins), segments);
     result.expect(segment_counters{in, of_segments, segments, bins, static_cast<unsigned>(counters)}, n, counters);
     const std::size_t written = words_of(segments, bins) * sizeof(std::uint64_t);
-    std::vector<contender> contenders = read_and_write_roofs(stream, of_segments, multiple_of_16(read),
-                                                             result.bytes().data(), multiple_of_16(written));
+    std::vector<contender> contenders =
+        read_and_write_roofs(stream, of_segments, multiple_of_16(read), result.bytes().data(), multiple_of_16(written));
     contenders.push_back({"upsweep", "up::segmented_histogram", UPSWEEP_VERSION,
                           [=, &result, count = offsets.size(), wanted_bins = even_bins_of(bins)] {
                               up::segmented_histogram(gpu, std::span<const float>(in, n),
@@ -157,10 +157,12 @@ void measure_histograms_of_lines(session& run)
             measure_segments(run, "64", always(64), 64);
             measure_segments(run, "4096", always(4096), 256);
             std::mt19937_64 random(1);
-            measure_segments(run, "a power law", offsets_of(n, [&] {
-                                 const double u = static_cast<double>(random() >> 11) * 0x1p-53;
-                                 return static_cast<std::int64_t>(std::min(1e7, 1 / std::max(u, 1e-7)));
-                             }),
+            measure_segments(run, "a power law",
+                             offsets_of(n,
+                                        [&] {
+                                            const double u = static_cast<double>(random() >> 11) * 0x1p-53;
+                                            return static_cast<std::int64_t>(std::min(1e7, 1 / std::max(u, 1e-7)));
+                                        }),
                              16);
         }
     }

@@ -26,5 +26,6 @@ set(gpu_tests_compiled_together
     "joint_histogram.cu view_histogram.cu view_several.cu"
     "weighted_histogram.cu weighted_histogram_bins.cu weighted_histogram_of_integers.cu"
     "weighted_histogram_of_narrow_floats.cu weighted_histogram_of_doubles.cu simulated_weighted_histogram.cu"
+    "axis_histogram.cu segmented_histogram.cu simulated_histogram_lines.cu"
     "simulated.cu bulk_copies.cu"
     "simulated_histogram.cu simulated_lines.cu simulated_shapes.cu")

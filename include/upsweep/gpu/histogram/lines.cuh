@@ -135,20 +135,26 @@ struct line_team {
     }
 };
 
-// What a team counts in one go: samples [begin, end) of the lines of an item.
+// What a team counts in one go: samples [begin, end) of the lines of an item, so many that no counter wraps.
 struct line_stretch {
+    static constexpr std::uint64_t most = std::uint64_t{1} << 31;
+
     std::uint64_t first_line;
     bin_index first_bin; // of the part of the bins
     std::uint64_t begin;
     std::uint64_t end;
-    bool is_whole; // whether these are all samples of the lines
+    bool is_first; // of an item of which no other team has samples: its counters are put, others are added to
 
+    // From a place of a share on.
     __device__ line_stretch(const line_plan& plan, std::uint64_t from, std::uint64_t end_of_share)
     {
         const std::uint64_t item = from / plan.steps;
-        begin = from - item * plan.steps;
-        end = end_of_share - from < plan.steps - begin ? begin + (end_of_share - from) : plan.steps;
-        is_whole = begin == 0 && end == plan.steps;
+        const std::uint64_t begin_of_item = item * plan.steps;
+        begin = from - begin_of_item;
+        end = end_of_share - begin_of_item < plan.steps ? end_of_share - begin_of_item : plan.steps;
+        is_first = begin == 0 && end == plan.steps;
+        if (end - begin > most)
+            end = begin + most;
         const std::uint64_t group = item / plan.parts;
         first_line = group * plan.lines_of_group;
         first_bin = static_cast<bin_index>(item - group * plan.parts) * plan.part;
@@ -217,7 +223,7 @@ __device__ void merge_lines(std::uint32_t* table, const line_plan& plan, const l
             total += counters[copy];
             counters[copy] = 0;
         }
-        if (stretch.is_whole)
+        if (stretch.is_first)
             result.put(stretch.first_line + line, stretch.first_bin + k, total);
         else if (total != 0)
             result.add(stretch.first_line + line, stretch.first_bin + k, total);
@@ -239,13 +245,13 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     __syncthreads();
     const auto count = [&](const auto& function) {
         const std::uint64_t end = plan.begin_of_share(team.number + 1, team.teams);
-        for (std::uint64_t begin = plan.begin_of_share(team.number, team.teams); begin < end;) {
-            const line_stretch stretch(plan, begin, end);
+        for (std::uint64_t from = plan.begin_of_share(team.number, team.teams); from < end;) {
+            const line_stretch stretch(plan, from, end);
             count_lines<Shape, Count>(in, function, table, plan, stretch, team);
             team.sync();
             merge_lines<Count>(table, plan, stretch, team, result);
             team.sync();
-            begin += stretch.end - stretch.begin;
+            from += stretch.end - stretch.begin;
         }
     };
     if constexpr (is_byte<T>) {
