@@ -14,7 +14,8 @@ def counted(array, axis, edges):
 
 class HistogramAxis(CommandTest):
     def counts(self, *arguments):
-        self.output("histogram", *arguments, "-o", "out.npy")
+        process = self.run_command("histogram", *arguments, "-o", "out.npy")
+        self.assertEqual((process.returncode, process.out), (0, b""))
         return np.load(self.path("out.npy"))
 
     def test_axes_and_bins(self):
@@ -34,7 +35,9 @@ class HistogramAxis(CommandTest):
         array = np.array([[1, 2, 2.5], [9, np.nan, 2]])
         self.write("a.npy", array)
         arguments = ["histogram", "--axis", "1", "--range", "1:3", "--bins", "2", "a.npy"]
-        self.assertEqual(self.output(*arguments).split(), ["1", "2", "0", "1"])
+        process = self.run_command(*arguments)
+        self.assertEqual((process.out.split(), process.err.decode()),
+                         ([b"1", b"2", b"0", b"1"], "upsweep: a.npy: in no bin: 1 above, 1 nan\n"))
         told = json.loads(self.output(*arguments, "--json"))
         self.assertEqual((told["counts"], told["result_shape"], told["below"], told["above"], told["nan"]),
                          ([1, 2, 0, 1], [2, 2], 0, 1, 1))
