@@ -77,39 +77,44 @@ struct line_plan {
     }
 };
 
-// Where the histograms of lines go.
+// Where the histogram of a line goes, whose counters may lie apart.
+template <class Counter>
+struct line_result {
+    Counter* counts;
+    std::int64_t stride;
+    unsigned long long* beside; // of the bins
+    bin_index bins;
+
+    // Puts the total of a bin. Only one thread has it.
+    __device__ void put(bin_index k, std::uint64_t total) const
+    {
+        if (k < bins)
+            counts[static_cast<std::int64_t>(k) * stride] = static_cast<Counter>(total);
+        else
+            beside[k - bins] = total;
+    }
+    // Adds to the counter of a bin to which other threads add, too.
+    __device__ void add(bin_index k, std::uint64_t total) const
+    {
+        using word = std::conditional_t<sizeof(Counter) == 8, unsigned long long, unsigned>;
+        if (k < bins)
+            atomicAdd(reinterpret_cast<word*>(counts + static_cast<std::int64_t>(k) * stride),
+                      static_cast<word>(total));
+        else
+            atomicAdd(beside + (k - bins), static_cast<unsigned long long>(total));
+    }
+};
+
 template <class Counter, std::size_t Rank>
 struct line_results {
     line_places<Counter, Rank> counts;
     line_places<outside, Rank> out_of_range;
     bin_index bins;
 
-    // Puts the total of a bin. Only one thread has it.
-    __device__ void put(std::uint64_t line, bin_index k, std::uint64_t total) const
+    __device__ line_result<Counter> of_line(std::uint64_t line) const
     {
-        if (k < bins)
-            *counter(line, k) = static_cast<Counter>(total);
-        else
-            *beside(line, k) = total;
-    }
-    // Adds to the counter of a bin to which other threads add, too.
-    __device__ void add(std::uint64_t line, bin_index k, std::uint64_t total) const
-    {
-        using word = std::conditional_t<sizeof(Counter) == 8, unsigned long long, unsigned>;
-        if (k < bins)
-            atomicAdd(reinterpret_cast<word*>(counter(line, k)), static_cast<word>(total));
-        else
-            atomicAdd(beside(line, k), static_cast<unsigned long long>(total));
-    }
-
-private:
-    __device__ Counter* counter(std::uint64_t line, bin_index k) const
-    {
-        return counts.first_of(line) + static_cast<std::int64_t>(k) * counts.stride;
-    }
-    __device__ unsigned long long* beside(std::uint64_t line, bin_index k) const
-    {
-        return reinterpret_cast<unsigned long long*>(out_of_range.first_of(line)) + (k - bins);
+        return {counts.first_of(line), counts.stride,
+                reinterpret_cast<unsigned long long*>(out_of_range.first_of(line)), bins};
     }
 };
 
@@ -176,57 +181,68 @@ template <class Shape, int Count, class T, std::size_t Rank, class Function>
 __device__ void count_lines(const line_places<const T, Rank>& in, const Function& bin_of, std::uint32_t* table,
                             const line_plan& plan, const line_stretch& stretch, const line_team& team)
 {
-    const unsigned column = team.thread % plan.wide;
-    const std::uint64_t line = stretch.first_line + column * Count;
-    if (line >= plan.lines)
-        return;
+    const std::uint64_t line = stretch.first_line + team.thread % plan.wide * Count;
+    const std::uint64_t row = stretch.begin + team.thread / plan.wide;
     const std::uint64_t end = stretch.end < plan.length ? stretch.end : plan.length;
-    const std::uint64_t step = team.threads / plan.wide;
-    const T* const first = in.first_of(line);
+    if (line >= plan.lines || row >= end)
+        return;
+    const std::uint32_t step = team.threads / plan.wide;
+    auto left = static_cast<std::uint32_t>((end - row + step - 1) / step); // rows of this thread
+    const std::int64_t stride = static_cast<std::int64_t>(step) * in.stride;
+    const T* from = in.first_of(line) + static_cast<std::int64_t>(row) * in.stride;
     const std::uint32_t counters = plan.copies * Count;
     const shared_address mine = shared_address_of(table + static_cast<unsigned>(lane_id()) % plan.copies);
-    for (std::uint64_t row = stretch.begin + team.thread / plan.wide; row < end; row += Shape::rows * step) {
-        lane_vector<T, Count> vectors[Shape::rows];
+    const auto load = [](const T* at) { return Count > 1 ? load_vector<Count>(at) : gather_vector<Count>(at); };
+    const auto count = [&](const lane_vector<T, Count>& samples) {
+        std::uint32_t column = 0;
+        for_each_bin(bin_of, samples, [&](bin_index bin) {
+            const bin_index k = bin - stretch.first_bin;
+            if (k < plan.part)
+                increment_shared(mine, k * counters + column);
+            column += plan.copies;
+        });
+    };
+    lane_vector<T, Count> vectors[Shape::rows];
+    for (; left >= Shape::rows; left -= Shape::rows, from += Shape::rows * stride) {
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
-            if (row + r * step < end) {
-                const T* const from = first + static_cast<std::int64_t>(row + r * step) * in.stride;
-                vectors[r] = Count > 1 ? load_vector<Count>(from) : gather_vector<Count>(from);
-            }
+            vectors[r] = load(from + r * stride);
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
-            if (row + r * step < end)
-#pragma unroll
-                for (int j = 0; j < Count; ++j) {
-                    const bin_index k = bin_of(vectors[r][j]) - stretch.first_bin;
-                    if (k < plan.part)
-                        increment_shared(mine, k * counters + j * plan.copies);
-                }
+            count(vectors[r]);
     }
+#pragma unroll
+    for (int r = 0; r < Shape::rows - 1; ++r)
+        if (static_cast<std::uint32_t>(r) < left)
+            vectors[r] = load(from + r * stride);
+#pragma unroll
+    for (int r = 0; r < Shape::rows - 1; ++r)
+        if (static_cast<std::uint32_t>(r) < left)
+            count(vectors[r]);
 }
 
-// Takes the counters of a stretch over into the result, and leaves zeros in the table. Neighbouring threads have
-// counters that are neighbours in the result.
+// Takes the counters of a stretch over into the result. Neighbouring threads have neighbouring lines, or neighbouring
+// bins where these are nearer in the result.
 template <int Count, class Counter, std::size_t Rank>
-__device__ void merge_lines(std::uint32_t* table, const line_plan& plan, const line_stretch& stretch,
+__device__ void merge_lines(const std::uint32_t* table, const line_plan& plan, const line_stretch& stretch,
                             const line_team& team, const line_results<Counter, Rank>& result)
 {
     const unsigned lines = stretch.lines(plan);
     const bin_index bins = stretch.bins(plan);
-    const unsigned wide = plan.bins_are_nearer ? bins : lines;
-    for (std::uint32_t i = team.thread; i < lines * bins; i += team.threads) {
-        const std::uint32_t line = plan.bins_are_nearer ? i / wide : i % wide;
-        const bin_index k = plan.bins_are_nearer ? i % wide : i / wide;
-        std::uint32_t* const counters = table + (k * Count + line % Count) * plan.copies + line / Count;
-        std::uint32_t total = 0;
-        for (unsigned copy = 0; copy < plan.copies; copy += plan.wide) {
-            total += counters[copy];
-            counters[copy] = 0;
+    const unsigned side_by_side = plan.bins_are_nearer ? 1U : plan.lines_of_group; // powers of two, both
+    const unsigned columns = side_by_side < team.threads ? side_by_side : team.threads;
+    for (unsigned line = team.thread % columns; line < lines; line += columns) {
+        const auto to = result.of_line(stretch.first_line + line);
+        const std::uint32_t* const column = table + line % Count * plan.copies + line / Count;
+        for (bin_index k = team.thread / columns; k < bins; k += team.threads / columns) {
+            std::uint32_t total = 0;
+            for (unsigned copy = 0; copy < plan.copies; copy += plan.wide)
+                total += column[k * Count * plan.copies + copy];
+            if (stretch.is_first)
+                to.put(stretch.first_bin + k, total);
+            else if (total != 0)
+                to.add(stretch.first_bin + k, total);
         }
-        if (stretch.is_first)
-            result.put(stretch.first_line + line, stretch.first_bin + k, total);
-        else if (total != 0)
-            result.add(stretch.first_line + line, stretch.first_bin + k, total);
     }
 }
 
@@ -250,6 +266,9 @@ __global__ void __launch_bounds__(Shape::threads, 1)
             count_lines<Shape, Count>(in, function, table, plan, stretch, team);
             team.sync();
             merge_lines<Count>(table, plan, stretch, team, result);
+            team.sync();
+            for (std::uint32_t i = team.thread; i < table_words; i += team.threads)
+                table[i] = 0;
             team.sync();
             from += stretch.end - stretch.begin;
         }
@@ -276,7 +295,7 @@ __global__ void clear_cut_lines_kernel(line_plan plan, std::uint64_t teams, line
         const line_stretch stretch(plan, item, item + plan.steps);
         const unsigned lines = stretch.lines(plan);
         for (std::uint32_t i = threadIdx.x; i < lines * stretch.bins(plan); i += blockDim.x)
-            result.put(stretch.first_line + i % lines, stretch.first_bin + i / lines, 0);
+            result.of_line(stretch.first_line + i % lines).put(stretch.first_bin + i / lines, 0);
     }
 }
 
@@ -291,7 +310,7 @@ __global__ void put_lines_kernel(const Counter* counts, const outside* out_of_ra
         const std::uint64_t line = i / all_bins;
         const auto k = static_cast<bin_index>(i - line * all_bins);
         const auto* const beside = reinterpret_cast<const std::uint64_t*>(out_of_range + line);
-        result.put(line, k, k < result.bins ? counts[line * result.bins + k] : beside[k - result.bins]);
+        result.of_line(line).put(k, k < result.bins ? counts[line * result.bins + k] : beside[k - result.bins]);
     }
 }
 

@@ -37,11 +37,11 @@ namespace upsweep::gpu {
 struct segments_shape {
     static constexpr int threads = 1024;
     static constexpr int warps = threads / lanes;
-    static constexpr int vectors = 4;                      // vectors that a lane reads at once
-    static constexpr bin_index segments = 64;              // that a team has at once, at most
-    static constexpr std::uint64_t few_samples = 2048;     // of several segments that a team has at once
-    static constexpr std::uint64_t least_work = 2048;      // that is worth a team
-    static constexpr std::size_t end_words = 2 * segments; // of shared memory: where these segments end
+    static constexpr int vectors = 4;                  // vectors that a lane reads at once
+    static constexpr bin_index segments = 128;         // that a team has at once, at most
+    static constexpr std::uint32_t few_samples = 2048; // of several segments that a team has at once
+    static constexpr std::uint64_t least_work = 2048;  // that is worth a team
+    static constexpr std::size_t end_words = segments; // of shared memory: where these segments end
 };
 
 struct segment_plan {
@@ -183,15 +183,17 @@ struct segment_team {
     unsigned thread; // of the team
     std::uint64_t number;
     std::uint64_t teams;
-    std::uint64_t* ends; // of the segments that the team has at the time
+    std::uint32_t* ends; // of the segments that the team has at the time, in samples from the first one of these
     swizzled_table table;
 
     __device__ segment_team(const segment_plan& plan, std::uint32_t* shared)
         : threads(static_cast<unsigned>(plan.team)), thread(threadIdx.x % threads),
           number(blockIdx.x + std::uint64_t{threadIdx.x / threads} * gridDim.x),
           teams(std::uint64_t{gridDim.x} * (blockDim.x / threads)),
-          ends(reinterpret_cast<std::uint64_t*>(shared) + threadIdx.x / threads * segments_shape::segments),
-          table{shared + blockDim.x / threads * segments_shape::end_words + threadIdx.x / threads * plan.words}
+          ends(shared + threadIdx.x / threads * segments_shape::end_words), table{shared +
+                                                                                  blockDim.x / threads *
+                                                                                      segments_shape::end_words +
+                                                                                  threadIdx.x / threads * plan.words}
     {
     }
     __device__ void sync() const
@@ -203,7 +205,7 @@ struct segment_team {
     }
 
     // Returns the number of the first segment, of so many at hand, that ends behind a sample.
-    __device__ std::uint32_t segment_of(std::uint64_t sample, std::uint32_t segments) const
+    __device__ std::uint32_t segment_of(std::uint32_t sample, std::uint32_t segments) const
     {
         std::uint32_t low = 0;
         while (segments > 0) {
@@ -216,17 +218,17 @@ struct segment_team {
     }
 };
 
-// Counts the samples [begin, end) of so many segments, whose ends the team has, in its table.
-template <class Shape, class Source, class Function>
-__device__ void count_segments(const sample_words<Source>& in, const Function& bin_of, const segment_team& team,
-                               std::uint64_t begin, std::uint64_t end, std::uint32_t segments, bin_index first_bin,
-                               bin_index part)
+// Calls take(number of the first element of a word, word) for the words of the samples [begin, end) that fall to a thread.
+template <class Shape, class Source, class Take>
+__device__ void for_each_word(const sample_words<Source>& in, const segment_team& team, std::uint64_t begin,
+                              std::uint64_t end, Take take)
 {
-    using vector = row_vector<typename sample_words<Source>::sample>;
-    const std::uint64_t end_of_words = begin < end ? in.word_of(end - 1) + 1 : 0;
+    if (begin >= end)
+        return;
+    const std::uint64_t end_of_words = in.word_of(end - 1) + 1;
     for (std::uint64_t word = in.word_of(begin) + team.thread; word < end_of_words;
          word += Shape::vectors * team.threads) {
-        vector vectors[Shape::vectors];
+        row_vector<typename sample_words<Source>::sample> vectors[Shape::vectors];
 #pragma unroll
         for (int r = 0; r < Shape::vectors; ++r) {
             vectors[r].begin = vectors[r].end = 0;
@@ -234,46 +236,61 @@ __device__ void count_segments(const sample_words<Source>& in, const Function& b
                 vectors[r] = in.load(word + r * team.threads, begin, end);
         }
 #pragma unroll
-        for (int r = 0; r < Shape::vectors; ++r) {
-            if (vectors[r].begin == vectors[r].end)
-                continue;
-            const auto first = in.first_of(word + r * team.threads);
-            std::uint32_t segment =
-                segments == 1 ? 0 : team.segment_of(static_cast<std::uint64_t>(first + vectors[r].begin), segments);
-            std::uint64_t end_of_segment = team.ends[segment];
-#pragma unroll
-            for (int j = 0; j < vector::elements; ++j) {
-                if (j < vectors[r].begin || j >= vectors[r].end)
-                    continue;
-                while (static_cast<std::uint64_t>(first + j) >= end_of_segment)
-                    end_of_segment = team.ends[++segment];
-                const bin_index k = bin_of(vectors[r].vector[j]) - first_bin;
-                if (k < part)
-                    team.table.increment(segment * part + k);
-            }
-        }
+        for (int r = 0; r < Shape::vectors; ++r)
+            if (vectors[r].begin != vectors[r].end)
+                take(in.first_of(word + r * team.threads), vectors[r]);
     }
 }
 
-// Takes the counters of so many segments over into the result, and leaves zeros: where the team has all samples of a
-// segment (those in [whole, end_of_whole)) it puts them, where others have some of them, too, it adds them.
+// Counts the samples [begin, end) of so many segments, whose ends the team has, in its table.
+template <class Shape, class Source, class Function>
+__device__ void count_segments(const sample_words<Source>& in, const Function& bin_of, const segment_team& team,
+                               std::uint64_t begin, std::uint64_t end, std::uint32_t segments, bin_index first_bin,
+                               bin_index part)
+{
+    using vector = row_vector<typename sample_words<Source>::sample>;
+    const auto count = [&](std::uint32_t segment, bin_index bin) {
+        if (bin - first_bin < part)
+            team.table.increment(segment * part + (bin - first_bin));
+    };
+    if (segments == 1)
+        return for_each_word<Shape>(in, team, begin, end, [&](auto, const vector& word) {
+            if (word.end - word.begin == vector::elements)
+                for_each_bin(bin_of, word.vector, [&](bin_index bin) { count(0, bin); });
+            else
+                word.for_each([&](const auto& x) { count(0, bin_of(x)); });
+        });
+    for_each_word<Shape>(in, team, begin, end, [&](auto first, const vector& word) {
+        auto sample = static_cast<std::uint32_t>(static_cast<std::uint64_t>(first + word.begin) - begin);
+        std::uint32_t segment = team.segment_of(sample, segments);
+        std::uint32_t end_of_segment = team.ends[segment];
+        word.for_each([&](const auto& x) {
+            while (sample >= end_of_segment)
+                end_of_segment = team.ends[++segment];
+            ++sample;
+            count(segment, bin_of(x));
+        });
+    });
+}
+
+// Takes so many counters of each of some segments over into the result, from number `first_bin` of these on: where the
+// team has all samples of a segment (of those in [whole, end_of_whole)) it puts them, where others have some of them,
+// too, it adds them.
 template <class Counter>
-__device__ void merge_segments(const segment_team& team, std::uint64_t first, std::uint32_t segments,
-                               std::uint64_t whole, std::uint64_t end_of_whole, bin_index first_bin, bin_index bins,
-                               bin_index part, const results_of_parts<Counter>& result)
+__device__ void merge_bins(const segment_team& team, std::uint64_t first, std::uint32_t segments, std::uint64_t whole,
+                           std::uint64_t end_of_whole, bin_index first_of_part, bin_index first_bin, bin_index bins,
+                           bin_index part, const results_of_parts<Counter>& result)
 {
     using cursor = row_cursor<std::uint32_t>;
     const cursor step = cursor::of(team.threads, bins);
-    cursor at = cursor::of(team.thread, bins);
-    for (; at.row < segments; at.advance(step, bins)) {
-        std::uint32_t& counter = team.table.counters[swizzled_table::place(at.row * part + at.word)];
-        const std::uint32_t total = counter;
-        counter = 0;
+    for (cursor at = cursor::of(team.thread, bins); at.row < segments; at.advance(step, bins)) {
+        const bin_index k = first_bin + at.word;
+        const std::uint32_t total = team.table.total(at.row * part + (k - first_of_part));
         const std::uint64_t segment = first + at.row;
         if (segment >= whole && segment < end_of_whole)
-            result[segment].put(first_bin + at.word, total);
+            result[segment].put(k, total);
         else if (total != 0)
-            result[segment].add(first_bin + at.word, total);
+            result[segment].add(k, total);
     }
 }
 
@@ -289,15 +306,29 @@ __device__ void count_share(const sample_words<Source>& in, const Function& bin_
     for (std::uint64_t segment = begin.segment; segment < end.end();) {
         const std::uint64_t left = end.end() - segment;
         const std::uint32_t most = left < plan.at_once ? static_cast<std::uint32_t>(left) : plan.at_once;
-        for (std::uint32_t i = team.thread; i < most; i += team.threads)
-            team.ends[i] = segment + i < end.segment ? shares.first(segment + i + 1) : end.sample;
+        const auto end_of = [&](std::uint64_t k) { return k < end.segment ? shares.first(k + 1) : end.sample; };
+        for (std::uint32_t i = team.thread; i < most; i += team.threads) {
+            const std::uint64_t samples = end_of(segment + i) - sample;
+            team.ends[i] = static_cast<std::uint32_t>(samples <= Shape::few_samples ? samples : ~0U);
+        }
         team.sync();
-        const std::uint32_t few = team.segment_of(sample + Shape::few_samples, most);
+        const std::uint32_t few = team.segment_of(Shape::few_samples, most);
         const std::uint32_t segments = few != 0 ? few : 1;
-        const std::uint64_t end_of_samples = team.ends[segments - 1];
+        const std::uint64_t end_of_samples = few != 0 ? sample + team.ends[few - 1] : end_of(segment);
         count_segments<Shape>(in, bin_of, team, sample, end_of_samples, segments, first_bin, plan.part);
         team.sync();
-        merge_segments(team, segment, segments, whole, end.segment, first_bin, bins, plan.part, result);
+        const bin_index counters = result.first.bins; // without the out-of-range bins, which go elsewhere
+        const bin_index end_of_part = first_bin + bins;
+        const bin_index middle = end_of_part < counters ? end_of_part : first_bin < counters ? counters : first_bin;
+        if (first_bin < middle)
+            merge_bins(team, segment, segments, whole, end.segment, first_bin, first_bin, middle - first_bin, plan.part,
+                       result);
+        if (middle < end_of_part)
+            merge_bins(team, segment, segments, whole, end.segment, first_bin, middle, end_of_part - middle, plan.part,
+                       result);
+        team.sync();
+        for (std::uint32_t i = team.thread; i < swizzled_table::words(segments * plan.part); i += team.threads)
+            team.table.counters[i] = 0;
         team.sync();
         segment += segments;
         sample = end_of_samples;
