@@ -10,8 +10,7 @@
 
 #include <upsweep/gpu/histogram/channels.cuh>
 #include <upsweep/gpu/histogram/count.cuh>
-#include <upsweep/gpu/histogram/edges.cuh>
-#include <upsweep/gpu/histogram/even_bins.cuh>
+#include <upsweep/gpu/histogram/quick_finder.cuh>
 #include <upsweep/gpu/histogram/rows.cuh>
 #include <upsweep/gpu/histogram/table.cuh>
 #include <upsweep/gpu/primitive/divider.cuh>
@@ -328,13 +327,23 @@ public:
     template <class Bins>
     void count(const Bins& bins) const
     {
-        if (lie_as_rows() && are_counters_dense())
-            return gpu::histogram_rows(target_, as_rows(), finder_of(bins),
-                                       results_of_parts<Counter>{{all_.counts.data(), all_.out_of_range.data(),
-                                                                  static_cast<bin_index>(all_.bins()), false}});
-        if (lie_as_channels() && (is_byte<T> || !lines_are_vectors()))
+        const bool lie_in_rows = lie_as_rows() && are_counters_dense();
+        if (!lie_in_rows && lie_as_channels() && (is_byte<T> || !lines_are_vectors()))
             return count_channels(bins);
-        const auto finder = finder_of(bins);
+        with_quick_finder<T>(target_, bins, [&](const auto& finder) {
+            if (lie_in_rows)
+                gpu::histogram_rows(target_, as_rows(), finder,
+                                    results_of_parts<Counter>{{all_.counts.data(), all_.out_of_range.data(),
+                                                               static_cast<bin_index>(all_.bins()), false}});
+            else
+                count_groups(finder);
+        });
+    }
+
+private:
+    template <class Finder>
+    void count_groups(const Finder& finder) const
+    {
         const std::size_t words =
             ((table_bytes(target_) - finder.shared_bytes()) / sizeof(std::uint32_t) - bins_of_values<T>::words) /
             lanes * lanes;
@@ -344,12 +353,6 @@ public:
         launch_lines<1>(finder, words);
     }
 
-private:
-    template <class Bins>
-    auto finder_of(const Bins& bins) const
-    {
-        return any_bin_finder_on<T>(target_, bins, table_bytes(target_) / 4);
-    }
     bin_index all_bins() const { return static_cast<bin_index>(all_.bins() + detail::out_of_range_bins); }
 
     // Dimension `Rank - 1` has the neighbours; those before it have one index where all lines are equally far apart.

@@ -10,9 +10,8 @@
 #include <type_traits>
 
 #include <upsweep/gpu/histogram/count.cuh>
-#include <upsweep/gpu/histogram/edges.cuh>
-#include <upsweep/gpu/histogram/even_bins.cuh>
 #include <upsweep/gpu/histogram/merge.cuh>
+#include <upsweep/gpu/histogram/quick_finder.cuh>
 #include <upsweep/gpu/histogram/rows.cuh>
 #include <upsweep/gpu/histogram/table.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
@@ -37,7 +36,7 @@ namespace upsweep::gpu {
 struct segments_shape {
     static constexpr int threads = 1024;
     static constexpr int warps = threads / lanes;
-    static constexpr int vectors = 4;                  // vectors that a lane reads at once
+    static constexpr int vectors = 2;                  // vectors that a lane reads at once
     static constexpr bin_index segments = 128;         // that a team has at once, at most
     static constexpr std::uint32_t few_samples = 2048; // of several segments that a team has at once
     static constexpr std::uint64_t least_work = 2048;  // that is worth a team
@@ -440,10 +439,10 @@ struct engine<cuda, verb::histogram_segments> {
         const gpu::results_of_parts<Counter> result{
             {counts.data(), out_of_range.data(), static_cast<bin_index>(bin_count(bins)), false}};
         gpu::with_source(in, [&](const auto& source) {
-            using sample = std::iter_value_t<In>;
             gpu::check_place(target, call, source, count);
-            gpu::histogram_segments(target, source, count, offsets,
-                                    gpu::any_bin_finder_on<sample>(target, bins, gpu::table_bytes(target) / 4), result);
+            gpu::with_quick_finder<std::iter_value_t<In>>(target, bins, [&](const auto& finder) {
+                gpu::histogram_segments(target, source, count, offsets, finder, result);
+            });
         });
     }
 };
