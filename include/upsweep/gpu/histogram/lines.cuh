@@ -348,7 +348,7 @@ private:
             ((table_bytes(target_) - finder.shared_bytes()) / sizeof(std::uint32_t) - bins_of_values<T>::words) /
             lanes * lanes;
         if constexpr (vector > 1 && are_word<vector, T>)
-            if (lines_are_vectors() && fits(vector, words))
+            if (lines_are_vectors() && fits(vector, words) && !are_narrow(vector))
                 return launch_lines<vector>(finder, words);
         launch_lines<1>(finder, words);
     }
@@ -435,6 +435,28 @@ private:
         return static_cast<unsigned>(std::min(most / above, std::bit_ceil(std::uint64_t{all_.count()})));
     }
 
+    // Whether groups of so many lines a lane are too few for all multiprocessors, while their counters, to which several
+    // would have to add, outweigh the samples that each would have.
+    bool are_narrow(int count) const
+    {
+        const auto processors = static_cast<std::uint64_t>(target_.workspace().multiprocessors());
+        const std::uint64_t lines = std::uint64_t{lanes_side_by_side(count)} * static_cast<unsigned>(count);
+        const std::uint64_t samples = all_.count() * all_.length();
+        return all_.count() * 5 < processors * 4 * lines && samples / processors < 4 * lines * all_bins();
+    }
+    // How many lanes stand side by side: fewer where groups are narrow, but as many as read a sector of memory together.
+    unsigned lanes_of_group(int count) const
+    {
+        unsigned wide = lanes_side_by_side(count);
+        if (!are_narrow(count))
+            return wide;
+        const auto processors = static_cast<std::uint64_t>(target_.workspace().multiprocessors());
+        const unsigned least = sizeof(T) < 32 ? std::bit_ceil(32 / static_cast<unsigned>(sizeof(T))) : 1;
+        while (wide > least && wide > 1 && all_.count() < processors * wide)
+            wide /= 2;
+        return wide;
+    }
+
     // The plan for tables of at most so many words.
     line_plan plan_of(int count, std::size_t words) const
     {
@@ -448,7 +470,7 @@ private:
         plan.part = (plan.all_bins - 1) / plan.parts + 1;
         const std::uint64_t most_copies = std::bit_floor(words / (std::size_t{plan.part} * each));
         plan.copies = static_cast<unsigned>(std::min<std::uint64_t>(most_copies, lanes));
-        plan.wide = std::min(lanes_side_by_side(count), plan.copies);
+        plan.wide = std::min(lanes_of_group(count), plan.copies);
         plan.lines_of_group = plan.wide * each;
         plan.items = (plan.lines + plan.lines_of_group - 1) / plan.lines_of_group * plan.parts;
         plan.bins_are_nearer = all_.counts.stride(0) == 1 && all_.bins() > 1;

@@ -39,7 +39,7 @@ struct segments_shape {
     static constexpr int vectors = 2;                  // vectors that a lane reads at once
     static constexpr bin_index segments = 128;         // that a team has at once, at most
     static constexpr std::uint32_t few_samples = 2048; // of several segments that a team has at once
-    static constexpr std::uint64_t least_work = 2048;  // that is worth a team
+    static constexpr std::uint64_t least_work = 512;   // that is worth a team
     static constexpr std::size_t end_words = segments; // of shared memory: where these segments end
 };
 
