@@ -127,20 +127,20 @@ TEST(large, canonical_order_of_floats)
     EXPECT_EQ(up::reduce(up::cpu{}, ones, up::plus{}), 0x1p32F);
 }
 
-// Lines longer than 2^32, of a view that repeats one element along its axis.
-TEST(large, lines_of_repeated_elements)
+// A line longer than 2^32, of a view that repeats one element along its axis.
+TEST(large, line_of_a_repeated_element)
 {
-    const std::array<std::uint8_t, 3> elements{1, 2, 200};
-    const up::view<const std::uint8_t, 2> lines(elements.data(), {n, 3}, {0, 1});
-    std::array<std::uint64_t, 3> sums{};
-    up::reduce(up::cpu{}, lines, up::axis{0}, up::view(sums.data(), {3}), up::plus{});
-    EXPECT_EQ(sums, (std::array<std::uint64_t, 3>{n, 2 * n, 200 * n}));
+    const std::uint8_t element = 200;
+    const up::view<const std::uint8_t, 2> line(&element, {1, n}, {1, 0});
+    std::uint64_t sum = 0;
+    up::reduce(up::cpu{}, line, up::axis{1}, up::view(&sum, {1}), up::plus{});
+    EXPECT_EQ(sum, 200 * n);
 
-    std::array<std::uint64_t, 6> counts{};
-    std::array<up::outside, 3> out_of_range{};
-    up::histogram(up::cpu{}, lines, up::axis{0}, up::integer_bins{1, 2}, up::view(counts.data(), {2, 3}), out_of_range);
-    EXPECT_EQ(counts, (std::array<std::uint64_t, 6>{n, 0, 0, 0, n, 0}));
-    EXPECT_EQ(out_of_range[2], (up::outside{0, n, 0}));
+    std::array<std::uint64_t, 2> counts{};
+    std::array<up::outside, 1> out_of_range{};
+    up::histogram(up::cpu{}, line, up::axis{1}, up::integer_bins{199, 2}, up::view(counts.data(), {1, 2}),
+                  out_of_range);
+    EXPECT_EQ(counts, (std::array<std::uint64_t, 2>{0, n}));
 }
 
 // Segments of elements that are generated, which begin and end beyond 2^32, and empty ones there.
@@ -165,7 +165,6 @@ TEST(large, more_segments_than_32_bits_count)
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ASSERT_NE(mapped, MAP_FAILED);
     const std::span offsets(static_cast<std::uint32_t*>(mapped), n);
-    up::check_offsets(up::cpu{}, offsets, 5);
     offsets[behind + 2] = 1; // is followed by zeros
     std::string refusal;
     try {
