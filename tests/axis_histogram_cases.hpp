@@ -29,16 +29,16 @@ class axis_histogram : public ::testing::Test {
 TYPED_TEST_SUITE_P(axis_histogram);
 
 // The counters in order of the view in which the bins have taken the place of the axis.
-struct counted {
+struct line_counts {
     std::vector<std::uint64_t> counts;
     std::vector<outside> out_of_range;
 };
 
 template <class T, class Bins>
-counted expected_counts(const host_array<T>& elements, const split& s, const Bins& bins)
+line_counts expected_counts(const host_array<T>& elements, const split& s, const Bins& bins)
 {
     const std::size_t count = detail::bin_count(bins);
-    counted all{std::vector<std::uint64_t>(s.lines() * count), std::vector<outside>(s.lines())};
+    line_counts all{std::vector<std::uint64_t>(s.lines() * count), std::vector<outside>(s.lines())};
     for (std::size_t line = 0; line < s.lines(); ++line) {
         std::vector<std::uint64_t> of_line(count);
         for (std::size_t i = 0; i < s.length; ++i)
@@ -52,7 +52,7 @@ counted expected_counts(const host_array<T>& elements, const split& s, const Bin
 // Into counters that lie as `to` says, in the middle of other memory.
 template <class Target, class Counter, class T, std::size_t Rank, class Bins>
 void expect_counts(const Target& target, const view<const T, Rank>& in, std::size_t k, const Bins& bins,
-                   const counted& expected, const shape<Rank>& to, std::mt19937_64& random)
+                   const line_counts& expected, const shape<Rank>& to, std::mt19937_64& random)
 {
     viewed_array<Target, Counter, Rank> counts(to, random);
     const std::vector<outside> poison(expected.out_of_range.size() + 2, outside{1, 2, 3});
@@ -86,7 +86,7 @@ template <class Target, class T, class Counter, std::size_t Rank, class Bins>
 void expect_histograms_along(const shape<Rank>& s, std::size_t k, const Bins& bins, std::mt19937_64& random)
 {
     const viewed_array<Target, T, Rank> in(s, random);
-    const counted expected = expected_counts(in.elements(), split_at(s.extents, k), bins);
+    const line_counts expected = expected_counts(in.elements(), split_at(s.extents, k), bins);
     auto extents = s.extents;
     extents[k] = detail::bin_count(bins);
     const auto to = shapes_of_counts(extents);
