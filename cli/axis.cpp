@@ -314,6 +314,31 @@ array_values array_along_axis::scan(upsweep_context& context, const axis_scan& h
     return values;
 }
 
+array_values array_along_axis::histogram(upsweep_context& context, const axis_bins& bins,
+                                         upsweep_outside& outside) const
+{
+    array_values counts{UPSWEEP_U64, shape_};
+    counts.shape[axis_] = bins.count;
+    make_room(counts);
+    const std::uint64_t lines = counts.count() / bins.count;
+    std::vector<upsweep_outside> of_lines(lines);
+    const auto extents = signed_extents(counts.shape);
+    const upsweep_array from = described(elements_, dtype_);
+    const upsweep_array to = described_values(counts, extents);
+    const auto along = static_cast<std::int32_t>(axis_);
+    check(bins.edges.empty()
+              ? upsweep_histogram_axis_even(&context, &from, along, bins.lo, bins.hi, &to, of_lines.data(), lines)
+              : upsweep_histogram_axis_edges(&context, &from, along, bins.edges.data(), bins.edges.size(), &to,
+                                             of_lines.data(), lines),
+          name_);
+    for (const upsweep_outside& of_line : of_lines) {
+        outside.below += of_line.below;
+        outside.above += of_line.above;
+        outside.nan += of_line.nan;
+    }
+    return counts;
+}
+
 void write_values(files::writer& writer, const array_values& values)
 {
     constexpr std::uint64_t most = std::uint64_t{1} << 20;

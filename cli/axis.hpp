@@ -43,6 +43,13 @@ struct axis_scan {
     bool wraps = false;
 };
 
+struct axis_bins {
+    std::uint64_t count = 0;
+    double lo = 0;
+    double hi = 1;
+    const std::vector<double>& edges; // if there are any
+};
+
 // The array of a .npy file along one of its axes. It is mapped where the file has the elements as they are, and is else in memory as
 // a whole.
 class array_along_axis {
@@ -57,6 +64,9 @@ public:
 
     [[nodiscard]] array_values fold(upsweep_context& context, const axis_fold& how) const;
     [[nodiscard]] array_values scan(upsweep_context& context, const axis_scan& how) const;
+    // Counts of each line, u64, which take the place of the axis. What is in no bin is added up over all lines.
+    [[nodiscard]] array_values histogram(upsweep_context& context, const axis_bins& bins,
+                                         upsweep_outside& outside) const;
 
 private:
     upsweep_array described(const void* elements, upsweep_dtype dtype, const std::int64_t* strides = nullptr) const;

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "axis.hpp"
 #include "histogram_report.hpp"
 #include "inputs.hpp"
 #include "report.hpp"
@@ -62,10 +63,9 @@ void check_options(const histogram_options& options)
         throw usage_error("--output: the counts and --json would both go to standard output; leave out one of them");
 }
 
-void run_samples(const histogram_options& options)
+// The bins that the options ask for, but for a range that is that of the samples.
+sample_bins bins_of(const histogram_options& options)
 {
-    check_options(options);
-    const auto limit = limit_threads(options);
     sample_bins bins;
     bins.count = count_option("--bins", options.bins, std::numeric_limits<std::uint64_t>::max());
     if (!options.edges.empty()) {
@@ -75,6 +75,40 @@ void run_samples(const histogram_options& options)
     if (!options.range.empty())
         bins.range = range_option(options.range);
     check_memory(bins.count);
+    return bins;
+}
+
+// Counts each line of an array for itself.
+void run_lines(const histogram_options& options)
+{
+    check_options(options);
+    check_runs_on_cpu(options, "--axis");
+    const auto limit = limit_threads(options);
+    sample_bins bins = bins_of(options);
+    if (!options.output.empty() && options.output != "-")
+        files::check_output(options.output, UPSWEEP_U64);
+    const context_ptr context = context_of(options);
+    inputs in = inputs::open(options);
+    std::vector<double> edges = bins.edges;
+    if (options.edges.empty() && options.range.empty()) {
+        in.keep();
+        bins.range = find_sample_range(in);
+        if (in.dtype() == UPSWEEP_F32)
+            edges = take_single_edges(bins);
+    }
+    const array_along_axis array(in, options.axis);
+    upsweep_outside outside{};
+    const array_values counts = array.histogram(*context, {bins.count, bins.range.lo, bins.range.hi, edges}, outside);
+    report_lines(options, in, array, bins, counts, outside);
+}
+
+void run_samples(const histogram_options& options)
+{
+    if (!options.axis.empty())
+        return run_lines(options);
+    check_options(options);
+    const auto limit = limit_threads(options);
+    sample_bins bins = bins_of(options);
     const auto writer = counts_writer(options, bins.count);
     const context_ptr context = context_of(options);
     inputs in = inputs::open(options);
@@ -140,8 +174,10 @@ void add_histogram(command_line& line)
     range.type_name("LO:HI");
     option edges = command.add_option("--edges", options->edges, "Ascending borders of bins of any width");
     edges.type_name("A,B,...").excludes(bins).excludes(range);
+    option axis = command.add_option("--axis", options->axis, "Count a .npy array along this axis, line by line");
+    axis.type_name("K");
     option text = command.add_flag("--text", options->text, "Count the letters A-Z and a-z of files of any kind");
-    text.excludes(bins).excludes(range).excludes(edges);
+    text.excludes(bins).excludes(range).excludes(edges).excludes(axis);
     command.add_option("--group", options->group, "How many letters share a bin (default: 4: a-d, e-h, ...)")
         .type_name("N")
         .needs(text);
@@ -151,12 +187,15 @@ void add_histogram(command_line& line)
     command.footer(R"(A bin holds its lower bound, not its upper one, which belongs to the next; the last bin holds
 both. Samples below, above and NaN are counted apart. On a terminal or with --verbose the
 counts are drawn as bars; otherwise each bin is a line: lower bound, upper bound, count.
+With --axis the counts of each line take the place of the axis; they are printed in C order, or
+written to an array of that shape.
 
 Examples:
   upsweep histogram --bins 20 samples.npy           between the least and the greatest sample
   seq 1000 | upsweep histogram --bins 4 -           of what comes through a pipe
   upsweep histogram --range 0:1 --bins 4 samples.npy
   upsweep histogram --edges 0,18,65,120 --column age people.csv
+  upsweep histogram --axis 0 --range 0:256 --bins 16 image.npy -o counts.npy  of each column
   upsweep histogram --text --group 1 book.txt       how often each letter occurs)");
     command.callback([options] {
         run_with_types_of_numbers(*options, [&] { options->text ? run_letters(*options) : run_samples(*options); });

@@ -11,6 +11,7 @@
 #include "bar_plot.hpp"
 #include "failure.hpp"
 #include "terminal.hpp"
+#include "value_writer.hpp"
 
 namespace upsweep::cli {
 
@@ -223,6 +224,48 @@ void report_samples(const histogram_options& options, const inputs& in, const sa
         text += fmt::format("{}\t{}\t{}\n", edge_text(bins, bin, in.dtype()), edge_text(bins, bin + 1, in.dtype()),
                             counts[bin]);
     print(text);
+}
+
+void report_lines(const histogram_options& options, const inputs& in, const array_along_axis& array,
+                  const sample_bins& bins, const array_values& counts, const upsweep_outside& outside)
+{
+    const std::vector<named_count> apart = {{"below", outside.below}, {"above", outside.above}, {"nan", outside.nan}};
+    const bool to_file = !options.output.empty() && options.output != "-";
+    json_object object;
+    object.add("command", "histogram");
+    object.add("files", options.files);
+    object.add("dtype", upsweep_dtype_name(in.dtype()));
+    object.add("shape", array.shape());
+    object.add("axis", array.axis());
+    object.add("bins", bins.count);
+    if (bins.edges.empty())
+        object.add("range", std::vector{bins.range.lo, bins.range.hi});
+    else
+        object.add("edges", bins.edges);
+    object.add("result_shape", counts.shape);
+    for (const named_count& group : apart)
+        object.add(group.name, group.count);
+    if (to_file)
+        object.add("output", options.output);
+    if (options.json && !to_file) {
+        print('{' + object.members() + ",\"counts\":[");
+        const auto writer = write_json_elements(counts.dtype);
+        write_values(*writer, counts);
+    } else {
+        const auto writer = files::create(to_file ? options.output : "-", counts.dtype, counts.count(), counts.shape);
+        write_values(*writer, counts);
+        writer->finish();
+    }
+    const measurement done = array.done();
+    json_object rest = to_file ? object : json_object();
+    rest.add("count", done.count);
+    rest.add(done);
+    if (options.json)
+        print(to_file ? rest.text() + '\n' : "]," + rest.members() + "}\n");
+    else if (to_file && wants_table(options))
+        print(summary(in, "samples", apart, done));
+    else
+        note_samples_apart(in, apart);
 }
 
 void report_letters(const histogram_options& options, const inputs& in, const std::vector<std::uint64_t>& counts,

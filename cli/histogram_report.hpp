@@ -8,6 +8,7 @@
 
 #include <upsweep/runtime.h>
 
+#include "axis.hpp"
 #include "inputs.hpp"
 #include "options.hpp"
 #include "report.hpp"
@@ -19,6 +20,7 @@ struct histogram_options : common_options {
     std::string bins = "10";
     std::string range;
     std::string edges;
+    std::string axis;
     bool text = false;
     std::string group = "4";
     std::string output;
@@ -52,6 +54,9 @@ void check_memory(std::uint64_t bins);
 // Prints the counts as the options say.
 void report_samples(const histogram_options& options, const inputs& in, const sample_bins& bins,
                     const std::vector<std::uint64_t>& counts, const upsweep_outside& outside, const measurement& done);
+// Writes the counts of an array along an axis to the output, or prints them, and what the options say of them.
+void report_lines(const histogram_options& options, const inputs& in, const array_along_axis& array,
+                  const sample_bins& bins, const array_values& counts, const upsweep_outside& outside);
 void report_letters(const histogram_options& options, const inputs& in, const std::vector<std::uint64_t>& counts,
                     std::uint64_t others, const measurement& done);
 

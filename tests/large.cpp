@@ -127,6 +127,55 @@ TEST(large, canonical_order_of_floats)
     EXPECT_EQ(up::reduce(up::cpu{}, ones, up::plus{}), 0x1p32F);
 }
 
+// A line longer than 2^32, of a view that repeats one element along its axis.
+TEST(large, line_of_a_repeated_element)
+{
+    const std::uint8_t element = 200;
+    const up::view<const std::uint8_t, 2> line(&element, {1, n}, {1, 0});
+    std::uint64_t sum = 0;
+    up::reduce(up::cpu{}, line, up::axis{1}, up::view(&sum, {1}), up::plus{});
+    EXPECT_EQ(sum, 200 * n);
+
+    std::array<std::uint64_t, 2> counts{};
+    std::array<up::outside, 1> out_of_range{};
+    up::histogram(up::cpu{}, line, up::axis{1}, up::integer_bins{199, 2}, up::view(counts.data(), {1, 2}),
+                  out_of_range);
+    EXPECT_EQ(counts, (std::array<std::uint64_t, 2>{0, n}));
+}
+
+// Segments of elements that are generated, which begin and end beyond 2^32, and empty ones there.
+TEST(large, segments_beyond_32_bits)
+{
+    const auto bytes = std::views::iota(std::uint64_t{0}, n) |
+                       std::views::transform([](std::uint64_t i) { return i < behind ? 1 : 2; });
+    const std::vector<std::uint64_t> offsets{3, 3, behind - 1, behind + 1, behind + 1, n};
+    std::vector<std::uint64_t> sums(5);
+    up::segmented_reduce(up::cpu{}, bytes, offsets, sums, up::plus{});
+    EXPECT_EQ(sums, (std::vector<std::uint64_t>{0, behind - 4, 3, 0, 8}));
+    std::vector<std::uint64_t> counts(10);
+    std::vector<up::outside> out_of_range(5);
+    up::segmented_histogram(up::cpu{}, bytes, offsets, up::integer_bins{1, 2}, counts, out_of_range);
+    EXPECT_EQ(counts, (std::vector<std::uint64_t>{0, 0, behind - 4, 0, 1, 1, 0, 0, 0, 4}));
+}
+
+// More than 2^32 segments, nearly all of them empty: of offsets that are zeros in no memory.
+TEST(large, more_segments_than_32_bits_count)
+{
+    void* const mapped = mmap(nullptr, n * sizeof(std::uint32_t), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ASSERT_NE(mapped, MAP_FAILED);
+    const std::span offsets(static_cast<std::uint32_t*>(mapped), n);
+    offsets[behind + 2] = 1; // is followed by zeros
+    std::string refusal;
+    try {
+        up::check_offsets(up::cpu{}, offsets, 5);
+    } catch (const up::error& failure) {
+        refusal = failure.what();
+    }
+    EXPECT_NE(refusal.find("offset " + std::to_string(behind + 3)), std::string::npos) << refusal;
+    munmap(mapped, n * sizeof(std::uint32_t));
+}
+
 // A stream need not even be mapped: the count goes on beyond 2^32.
 TEST(large, pieces)
 {

@@ -26,5 +26,6 @@ void measure_histograms_by_edges(session& run);
 void measure_weighted_histograms(session& run);
 void measure_joint_histograms(session& run);
 void measure_histograms_of_matrices(session& run);
+void measure_histograms_of_lines(session& run);
 
 } // namespace bench

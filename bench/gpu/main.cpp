@@ -53,6 +53,7 @@ bool run(bench::settings chosen, std::FILE* rows)
     bench::measure_weighted_histograms(session);
     bench::measure_joint_histograms(session);
     bench::measure_histograms_of_matrices(session);
+    bench::measure_histograms_of_lines(session);
     session.print_summary();
     return session.all_right();
 }
@@ -78,7 +79,8 @@ int main(int argc, char** argv)
         ->delimiter(',')
         ->check(CLI::IsMember({"reduce", "scan", "lines", "segments", "keys", "selections", "histogram"}));
     app.add_option("--kinds", chosen.kinds,
-                   "even,integer,edges,weights,joint,rows,channels,pitched: which histograms; all where none is given")
+                   "even,integer,edges,weights,joint,rows,channels,pitched,axis,segments: which histograms; all where "
+                   "none is given")
         ->delimiter(',')
         ->check(CLI::IsMember(chosen.kinds));
     app.add_option("--bins", chosen.bins, "of histograms, in each dimension; those of each kind where none are given")

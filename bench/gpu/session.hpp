@@ -59,7 +59,8 @@ struct settings {
     unsigned highest = 30;
     std::vector<std::size_t> counts; // in place of those sizes, where any are given
     std::vector<std::string> axes;   // of scans: "place", "operator"; where none is given, sums between aligned arrays
-    std::vector<std::string> kinds{"even", "integer", "edges", "weights", "joint", "rows", "channels", "pitched"};
+    std::vector<std::string> kinds{"even", "integer",  "edges",   "weights", "joint",
+                                   "rows", "channels", "pitched", "axis",    "segments"};
     std::vector<unsigned> bins; // the usual ones of each kind where it is empty
     std::vector<std::string> distributions{"uniform", "constant", "two", "zipf", "normal", "sorted", "hot"};
     std::string machine;

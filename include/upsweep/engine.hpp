@@ -41,6 +41,8 @@ struct counter;
 struct histogram;
 struct histogram_rows;
 struct histogram_channels;
+struct histogram_lines; // along an axis
+struct histogram_segments;
 struct joint_histogram;
 struct weighted_histogram;
 } // namespace verb

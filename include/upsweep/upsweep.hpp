@@ -6,6 +6,7 @@
 
 #include <upsweep/argmin.hpp>
 #include <upsweep/axis.hpp>
+#include <upsweep/axis_histogram.hpp>
 #include <upsweep/by_key.hpp>
 #include <upsweep/error.hpp>
 #include <upsweep/histogram.hpp>
@@ -19,6 +20,7 @@
 #include <upsweep/reduce.hpp>
 #include <upsweep/scan.hpp>
 #include <upsweep/segmented.hpp>
+#include <upsweep/segmented_histogram.hpp>
 #include <upsweep/select.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/types.hpp>

@@ -388,7 +388,7 @@ array([6, 5, 3])
 inline constexpr function histogram{
     "def histogram(x: numpy.typing.ArrayLike, /, bins: int | str | numpy.typing.ArrayLike = 10, range: "
     "tuple[float, float] | None = None, *, weights: numpy.typing.ArrayLike | None = None, density: bool = "
-    "False) -> upsweep._histogram.Histogram",
+    "False, axis: int | None = None) -> upsweep._histogram.Histogram",
     R"(Count samples in bins.
 
 Parameters
@@ -405,12 +405,15 @@ weights : array, optional
     are of 64 bits.
 density : bool
     Give counts divided by their sum and by the width of their bin.
+axis : int, optional
+    Count along this axis alone: each choice of the other indices has counts of its own, with the same bins, which take the place
+    of the axis. Not with weights, and no density.
 
 Returns
 -------
 Histogram
     The pair (counts, edges) as numpy.histogram gives it, with the same samples in the same bins. Its attribute `outside` tells
-    how many samples are in no bin, or what they weigh: below, above, or NaN.
+    how many samples are in no bin, or what they weigh: below, above, or NaN. Along an axis these are arrays.
 
 Examples
 --------
@@ -422,6 +425,9 @@ array([1, 2, 1])
 array([1., 2., 3., 4.])
 >>> us.histogram(np.array([1.0, 7.0, np.nan]), bins=2, range=(0, 4)).outside
 Outside(below=0, above=1, nan=1)
+>>> us.histogram(np.array([[1, 2, 2], [3, 3, 9]]), bins=3, range=(1, 4), axis=1)[0]
+array([[1, 2, 0],
+       [0, 0, 2]])
 )"};
 
 inline constexpr function bincount{

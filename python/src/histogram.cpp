@@ -249,18 +249,19 @@ nb::object histogram_even(const operand& in, const operand* weights, std::int64_
     return to.finish(bins.edges);
 }
 
-nb::object histogram(nb::handle x, nb::handle bins, nb::handle range, nb::handle weights, bool density)
+nb::object histogram(nb::handle x, nb::handle bins, nb::handle range, nb::handle weights, bool density, nb::handle axis)
 {
     if (!is_of_numpy(x)) [[unlikely]]
         if (gpu_array on_gpu; on_gpu.open("histogram", x)) {
-            if (!weights.is_none() || density)
-                refuse(PyExc_TypeError, "histogram",
-                       "weights and densities of an array in memory of a GPU are not summed there",
-                       "copy it to memory of the host, or leave weights and density out");
+            if (!weights.is_none() || density || !axis.is_none())
+                refuse(
+                    PyExc_TypeError, "histogram",
+                    "weights, densities and histograms along an axis of an array in memory of a GPU are not made there",
+                    "copy it to memory of the host, or leave weights, density and axis out");
             return histogram_on_gpu(on_gpu, bins, range);
         }
-    if (!PyLong_CheckExact(bins.ptr()) || !weights.is_none() || density || comes_in_chunks(x)) {
-        return of_module(histogram_function, "histogram")(x, bins, range, weights, density);
+    if (!PyLong_CheckExact(bins.ptr()) || !weights.is_none() || density || !axis.is_none() || comes_in_chunks(x)) {
+        return of_module(histogram_function, "histogram")(x, bins, range, weights, density, axis);
     }
     const operand in("histogram", x);
     return histogram_even(in, nullptr, nb::cast<std::int64_t>(bins), range);
@@ -319,6 +320,89 @@ nb::object joint_histogram(nb::list coordinates, nb::list edges)
     return nb::make_tuple(to.array, outside.below, outside.above, outside.nan);
 }
 
+// Counts of several histograms with the same bins, of this shape; and how many samples of each are below, above and NaN.
+struct counts_of_parts {
+    nb::object counts;
+    nb::object beside;
+    layout at;
+    std::int64_t parts;
+
+    counts_of_parts(const std::vector<std::int64_t>& shape, std::int64_t histograms)
+        : counts(new_array(static_cast<int>(shape.size()), shape.data(), UPSWEEP_I64)), parts(histograms)
+    {
+        const std::int64_t extents[] = {parts, 3};
+        beside = new_array(2, extents, UPSWEEP_I64);
+        describe(as_array(counts), UPSWEEP_U64, at);
+    }
+    upsweep_outside* outside() const { return static_cast<upsweep_outside*>(PyArray_DATA(as_array(beside))); }
+    std::uint64_t outside_count() const { return static_cast<std::uint64_t>(parts); }
+};
+
+// So many bins over the range that is given or found, or those between edges, an array of one dimension.
+even_bins bins_argument(const char* call, const operand& in, nb::handle bins, nb::handle range_given)
+{
+    if (PyLong_CheckExact(bins.ptr())) {
+        const bool finds_range = range_given.is_none();
+        const range over = finds_range ? range_of(call, in) : range_argument(call, range_given);
+        return even_bins_of(nb::cast<std::int64_t>(bins), over, finds_range && in.count() != 0, in.dtype());
+    }
+    const nb::object edges = nb::borrow(bins);
+    const nb::object doubles = copy_as(as_array(edges), UPSWEEP_F64);
+    const auto* const first = static_cast<const double*>(PyArray_DATA(as_array(doubles)));
+    return {{}, {first, first + PyArray_SIZE(as_array(doubles))}, edges};
+}
+
+nb::object histogram_along(nb::handle x, nb::handle bins_given, nb::handle range_given, nb::handle axis_given)
+{
+    const operand in("histogram", x);
+    const int axis = axis_argument(axis_given, in.rank());
+    const even_bins bins = bins_argument("histogram", in, bins_given, range_given);
+    std::vector<std::int64_t> shape(in.at().shape, in.at().shape + in.rank());
+    shape[static_cast<std::size_t>(axis)] = PyArray_SIZE(as_array(bins.edges)) - 1;
+    std::int64_t lines = 1;
+    for (int k = 0; k < in.rank(); ++k)
+        lines *= k == axis ? 1 : in.at().shape[k];
+    const counts_of_parts to(shape, lines);
+    const auto count = [&] {
+        const gil_released others(in.count());
+        const upsweep_array* const samples = &in.at().array;
+        return bins.between.empty()
+                   ? lib().histogram_axis_even(nullptr, samples, axis, bins.over.low, bins.over.high, &to.at.array,
+                                               to.outside(), to.outside_count())
+                   : lib().histogram_axis_edges(nullptr, samples, axis, bins.between.data(), bins.between.size(),
+                                                &to.at.array, to.outside(), to.outside_count());
+    };
+    check(count());
+    return nb::make_tuple(to.counts, bins.edges, to.beside);
+}
+
+// The offsets are of 32 or 64 bits. They are always checked: in Python a wrong number must not read foreign memory.
+nb::object histogram_of_segments(nb::handle x, nb::handle offsets, nb::handle bins_given, nb::handle range_given)
+{
+    constexpr const char* call = "segment_histogram";
+    const operand in(call, x);
+    const operand cuts(call, offsets);
+    const even_bins bins = bins_argument(call, in, bins_given, range_given);
+    const auto look = [&] {
+        const gil_released others(cuts.count());
+        return lib().check_offsets(nullptr, &cuts.at().array, static_cast<std::uint64_t>(in.count()));
+    };
+    check(look());
+    const counts_of_parts to({cuts.count() - 1, PyArray_SIZE(as_array(bins.edges)) - 1}, cuts.count() - 1);
+    const auto count = [&] {
+        const gil_released others(in.count() + cuts.count());
+        const upsweep_array* const samples = &in.at().array;
+        return bins.between.empty()
+                   ? lib().segmented_histogram_even(nullptr, samples, &cuts.at().array, bins.over.low, bins.over.high,
+                                                    &to.at.array, to.outside(), to.outside_count())
+                   : lib().segmented_histogram_edges(nullptr, samples, &cuts.at().array, bins.between.data(),
+                                                     bins.between.size(), &to.at.array, to.outside(),
+                                                     to.outside_count());
+    };
+    check(count());
+    return nb::make_tuple(to.counts, bins.edges, to.beside);
+}
+
 nb::object bincount(nb::handle x, nb::handle weights, std::int64_t minlength)
 {
     if (!is_of_numpy(x)) [[unlikely]]
@@ -352,8 +436,18 @@ nb::object bincount(nb::handle x, nb::handle weights, std::int64_t minlength)
 void bind_histograms(nb::module_& m)
 {
     m.def("histogram", &histogram, nb::arg(), nb::arg("bins") = 10, nb::arg("range") = nb::none(), nb::kw_only(),
-          nb::arg("weights") = nb::none(), nb::arg("density") = false, nb::sig(docs::histogram.signature),
-          docs::histogram.text);
+          nb::arg("weights") = nb::none(), nb::arg("density") = false, nb::arg("axis") = nb::none(),
+          nb::sig(docs::histogram.signature), docs::histogram.text);
+    m.def("histogram_along", &histogram_along, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
+          nb::sig(
+              "def histogram_along(x: numpy.ndarray, bins: int | numpy.ndarray, range: typing.Any, axis: typing.Any, /)"
+              " -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]"),
+          "Counts along an axis, edges, and for each line how many samples are below, above and NaN.");
+    m.def(
+        "histogram_of_segments", &histogram_of_segments, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+        nb::sig("def histogram_of_segments(x: numpy.ndarray, offsets: numpy.ndarray, bins: int | numpy.ndarray, range: "
+                "typing.Any, /) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]"),
+        "Counts of segments, edges, and for each segment how many samples are below, above and NaN.");
     m.def("weighted_histogram", &weighted_histogram, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
           nb::sig("def weighted_histogram(x: numpy.ndarray, bins: int, range: typing.Any, weights: numpy.ndarray, /) "
                   "-> upsweep._histogram.Histogram"),

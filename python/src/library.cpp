@@ -103,6 +103,10 @@ void find_all(const finder& find, library& to)
     find(to.mean_axis, "upsweep_mean_axis");
     find(to.scan_axis, "upsweep_scan_axis");
     find(to.integral_image, "upsweep_integral_image");
+    find(to.histogram_axis_even, "upsweep_histogram_axis_even");
+    find(to.histogram_axis_edges, "upsweep_histogram_axis_edges");
+    find(to.segmented_histogram_even, "upsweep_segmented_histogram_even");
+    find(to.segmented_histogram_edges, "upsweep_segmented_histogram_edges");
     find(to.segmented_reduce, "upsweep_segmented_reduce");
     find(to.segmented_scan, "upsweep_segmented_scan");
     find(to.check_offsets, "upsweep_check_offsets");

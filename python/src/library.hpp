@@ -26,6 +26,10 @@ struct library {
     decltype(&upsweep_histogram_edges) histogram_edges;
     decltype(&upsweep_weighted_histogram_even) weighted_histogram_even;
     decltype(&upsweep_weighted_histogram_edges) weighted_histogram_edges;
+    decltype(&upsweep_histogram_axis_even) histogram_axis_even;
+    decltype(&upsweep_histogram_axis_edges) histogram_axis_edges;
+    decltype(&upsweep_segmented_histogram_even) segmented_histogram_even;
+    decltype(&upsweep_segmented_histogram_edges) segmented_histogram_edges;
     decltype(&upsweep_reduce_axis) reduce_axis;
     decltype(&upsweep_mean_axis) mean_axis;
     decltype(&upsweep_scan_axis) scan_axis;

@@ -18,7 +18,7 @@ globals().update({name: function for name, function in _core._builtins.items() i
 TYPE_CHECKING = False  # as typing has it, whose import takes as long as that of the library
 if TYPE_CHECKING:
     from upsweep._chunked import ChunkedArray, open
-    from upsweep._histogram import Histogram, JointHistogram, Outside
+    from upsweep._histogram import Histogram, Histograms, JointHistogram, Outside, segment_histogram
     from upsweep._histogramdd import histogramdd
     from upsweep._made_of_folds import diff, rectangle_sum, var
     from upsweep._monoid import monoid
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 __version__ = version()
 
-__all__ = ["ChunkedArray", "Histogram", "JointHistogram", "Outside", "__version__", "all", "any", "argmax", "argmin",
+__all__ = ["ChunkedArray", "Histogram", "Histograms", "JointHistogram", "Outside", "__version__", "all", "any", "argmax", "argmin",
            "bincount", "cummax", "cummin", "cumulative_prod", "cumulative_sum", "diff", "histogram", "histogramdd",
            "integral_image", "linear_recurrence", "logcumsumexp", "max", "mean", "min", "monoid", "open", "partial", "partition", "prod",
            "rectangle_sum", "reduce", "reduce_by_key", "run_length_decode", "run_length_encode", "scan", "scan_by_key",
-           "segment_reduce", "segment_scan", "select", "show_targets", "sum", "var"]
+           "segment_histogram", "segment_reduce", "segment_scan", "select", "show_targets", "sum", "var"]
 
 # Imported when they are first asked for: they need NumPy, whose import takes longer than all else.
-_LATER = {"ChunkedArray": "_chunked", "Histogram": "_histogram", "JointHistogram": "_histogram", "Outside": "_histogram",
+_LATER = {"ChunkedArray": "_chunked", "Histogram": "_histogram", "Histograms": "_histogram", "JointHistogram": "_histogram", "Outside": "_histogram",
           "diff": "_made_of_folds", "histogramdd": "_histogramdd", "linear_recurrence": "_recurrence", "monoid": "_monoid", "open": "_chunked",
-          "rectangle_sum": "_made_of_folds", "show_targets": "_targets", "var": "_made_of_folds"}
+          "rectangle_sum": "_made_of_folds", "segment_histogram": "_histogram", "show_targets": "_targets", "var": "_made_of_folds"}
 
 
 def __getattr__(name: str) -> object:

@@ -139,10 +139,39 @@ class JointHistogram(Histogram):
         return None
 
 
+class Histograms(Histogram):
+    """The pair (counts, edges) of several histograms with the same bins, and how many samples of each are in no bin.
+
+    Attributes
+    ----------
+    outside : Outside
+        Arrays: how many samples of each histogram are below the first bin, above the last one, or NaN.
+
+    Examples
+    --------
+    >>> import numpy as np, upsweep as us
+    >>> h = us.histogram(np.array([[1, 2, 2], [3, 3, 9]]), bins=3, range=(1, 4), axis=1)
+    >>> h.outside.above
+    array([0, 1])
+    """
+
+    def __reduce__(self) -> Any:
+        return make_several, (self[0], self[1], *self._outside)
+
+    def _repr_html_(self) -> None:  # A notebook shows the text.
+        return None
+
+
 def make_on_gpu(counts: Any, edges: Any, outside: Any) -> Histogram:
     """`outside` is an array in memory of the GPU, which is read when somebody asks for it."""
     result = tuple.__new__(Histogram, (counts, edges))
     result._outside = outside
+    return result
+
+
+def make_several(counts: Any, edges: Any, below: Any, above: Any, nan: Any) -> Histograms:
+    result = tuple.__new__(Histograms, (counts, edges))
+    result._outside = below, above, nan
     return result
 
 
@@ -158,8 +187,17 @@ def make(counts: Any, edges: Any, below: Any, above: Any, nan: Any) -> Histogram
     return result
 
 
-def histogram(x: npt.ArrayLike, bins: Any, range: Any, weights: Any, density: bool) -> Histogram:
-    """The calls of upsweep.histogram that its own code leaves: edges, rules for edges, weights, densities, chunks."""
+def histogram(x: npt.ArrayLike, bins: Any, range: Any, weights: Any, density: bool, axis: Any) -> Histogram:
+    """The calls of upsweep.histogram that its own code leaves: edges, rules for edges, weights, densities, axes, chunks."""
+    if axis is not None:
+        if weights is not None or density:
+            raise TypeError("histogram: weights and densities are not summed along an axis; leave weights and density out")
+        if hasattr(type(x), "_comes_in_chunks"):
+            raise TypeError("histogram: along an axis, all chunks are needed at once; pass numpy.asarray(x)")
+        array, export = adopt("histogram", x)
+        counts, edges, beside = _core.histogram_along(array, _bins(array, bins, range), range, axis)
+        shape = np.delete(array.shape, axis)
+        return _several(counts, edges, beside.reshape(*shape, 3), export)
     if hasattr(type(x), "_comes_in_chunks"):
         from upsweep._chunked import histogram as of_chunks
 
@@ -181,6 +219,59 @@ def histogram(x: npt.ArrayLike, bins: Any, range: Any, weights: Any, density: bo
     if export is not None:
         result = make(export(result[0]), export(result[1]), *result.outside)
     return result
+
+
+def segment_histogram(x: npt.ArrayLike, offsets: npt.ArrayLike, /, bins: int | str | npt.ArrayLike = 10,
+                      range: tuple[float, float] | None = None) -> Histograms:
+    """Count the samples of each segment of an array in bins.
+
+    Parameters
+    ----------
+    x : array
+        Samples, of one dimension.
+    offsets : array of integers
+        Segment k has the samples from offsets[k] to before offsets[k + 1]: one more than there are segments, ascending.
+    bins, range
+        As for `histogram`: the same bins for all segments.
+
+    Returns
+    -------
+    Histograms
+        The pair (counts, edges): counts[k] are those of segment k. Its attribute `outside` has arrays that tell how many samples of
+        each segment are in no bin.
+
+    Examples
+    --------
+    >>> import numpy as np, upsweep as us
+    >>> us.segment_histogram(np.array([1, 2, 2, 3, 3, 9]), [0, 3, 3, 6], bins=3, range=(1, 4))[0]
+    array([[1, 2, 0],
+           [0, 0, 0],
+           [0, 0, 2]])
+    """
+    array, export = adopt("segment_histogram", x)
+    if array.ndim != 1:
+        raise ValueError("segment_histogram: x has not one dimension; pass an array of one, as x.ravel()")
+    cuts = np.asarray(adopt("segment_histogram", offsets)[0])
+    if cuts.ndim != 1 or cuts.size == 0:
+        raise ValueError("segment_histogram: offsets are not a line of one number and more; pass one more than there are segments")
+    if cuts.dtype.kind not in "iu":
+        raise TypeError("segment_histogram: offsets are no integers; convert them")
+    if cuts.itemsize < 4:
+        cuts = cuts.astype(np.int64)
+    counts, edges, beside = _core.histogram_of_segments(array, cuts, _bins(array, bins, range), range)
+    return _several(counts, edges, beside, export)
+
+
+def _several(counts: np.ndarray, edges: np.ndarray, beside: np.ndarray, export: Any) -> Histograms:
+    kept = export if export is not None else (lambda array: array)
+    return make_several(kept(counts), kept(edges), *(kept(beside[..., k].copy()) for k in (0, 1, 2)))
+
+
+def _bins(array: np.ndarray, bins: Any, range: Any) -> Any:
+    """A number of bins, or the edges between which they are."""
+    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+        return int(bins)
+    return _edges(array, bins, range, None)
 
 
 def _edges(array: np.ndarray, bins: Any, range: Any, weights: np.ndarray | None) -> np.ndarray:

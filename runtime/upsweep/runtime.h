@@ -261,6 +261,17 @@ UPSWEEP_API upsweep_status upsweep_scan_axis(upsweep_context* context, upsweep_o
  * the shape of `in`, and the type in which sums are accumulated. */
 UPSWEEP_API upsweep_status upsweep_integral_image(upsweep_context* context, const upsweep_array* in,
                                                   const upsweep_array* out);
+/* Counts the samples of each line along an axis in bins, as upsweep_histogram_even and upsweep_histogram_edges count them.
+ * `counts` are u64, in the shape of `in` with as many as there are bins in place of the axis, and may have gaps. outside[k]
+ * counts the samples of line k that are in no bin, of outside_count lines, numbered in order of the other indices. Both are
+ * overwritten. By the CPU alone. */
+UPSWEEP_API upsweep_status upsweep_histogram_axis_even(upsweep_context* context, const upsweep_array* in, int32_t axis,
+                                                       double lo, double hi, const upsweep_array* counts,
+                                                       upsweep_outside* outside, uint64_t outside_count);
+UPSWEEP_API upsweep_status upsweep_histogram_axis_edges(upsweep_context* context, const upsweep_array* in, int32_t axis,
+                                                        const double* edges, uint64_t edge_count,
+                                                        const upsweep_array* counts, upsweep_outside* outside,
+                                                        uint64_t outside_count);
 
 /* The arrays of segments and runs may have any shape and strides: their elements are taken in order. What is not in one
  * piece is copied as a whole, so there must be memory for that.
@@ -278,6 +289,17 @@ UPSWEEP_API upsweep_status upsweep_segmented_reduce(upsweep_context* context, up
 UPSWEEP_API upsweep_status upsweep_segmented_scan(upsweep_context* context, upsweep_op op, bool exclusive,
                                                   const upsweep_array* in, const upsweep_array* offsets,
                                                   const upsweep_array* out, const void* init);
+/* Counts the samples of each segment in bins. `counts` are u64 without gaps, as many for each segment as there are bins, one
+ * segment behind the other; outside[k] counts the samples of segment k that are in no bin, of outside_count segments. Both
+ * are overwritten. By the CPU alone. */
+UPSWEEP_API upsweep_status upsweep_segmented_histogram_even(upsweep_context* context, const upsweep_array* in,
+                                                            const upsweep_array* offsets, double lo, double hi,
+                                                            const upsweep_array* counts, upsweep_outside* outside,
+                                                            uint64_t outside_count);
+UPSWEEP_API upsweep_status upsweep_segmented_histogram_edges(upsweep_context* context, const upsweep_array* in,
+                                                             const upsweep_array* offsets, const double* edges,
+                                                             uint64_t edge_count, const upsweep_array* counts,
+                                                             upsweep_outside* outside, uint64_t outside_count);
 /* UPSWEEP_INVALID_ARGUMENT, and the message names the first offset that is wrong, where one is less than the one before
  * it, or more than `count`. */
 UPSWEEP_API upsweep_status upsweep_check_offsets(upsweep_context* context, const upsweep_array* offsets,

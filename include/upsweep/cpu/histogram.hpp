@@ -72,6 +72,7 @@ public:
     }
     void count(detail::bin_index k) { ++counters_[k]; }
 
+    void clear() { std::ranges::fill(counters_, 0); }
     void add_to(std::span<std::uint64_t> totals) const
     {
         for (std::size_t copy = 0; copy < copies_; ++copy)

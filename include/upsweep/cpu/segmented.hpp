@@ -38,22 +38,36 @@ public:
     std::size_t first(std::size_t segment) const { return static_cast<std::size_t>(offsets_[segment]); }
     std::size_t length(std::size_t segment) const { return first(segment + 1) - first(segment); }
 
-    // Calls short_one(segment) for the segments on all threads, and then long_one(segment) for those that are too long.
-    template <class ShortOne, class LongOne>
-    void for_each(const cpu& target, ShortOne short_one, LongOne long_one) const
+    // Calls short_ones(first, end) for stretches of segments on all threads, and then long_one(segment) for those that are
+    // too long.
+    template <class ShortOnes, class LongOne>
+    void for_each_task(const cpu& target, ShortOnes short_ones, LongOne long_one) const
     {
         std::vector<std::optional<std::size_t>> too_long_ones(count());
         for_each_index(target, count(), [&](std::size_t task) {
-            const std::size_t end = segment_at(task + 1);
-            for (std::size_t k = segment_at(task); k < end; ++k)
-                if (length(k) < too_long)
-                    short_one(k);
-                else
-                    too_long_ones[task] = k;
+            const std::size_t begin = segment_at(task);
+            std::size_t end = segment_at(task + 1);
+            if (begin < end && length(end - 1) >= too_long)
+                too_long_ones[task] = --end;
+            if (begin < end)
+                short_ones(begin, end);
         });
         for (const auto& segment : too_long_ones)
             if (segment)
                 long_one(*segment);
+    }
+
+    // The same segment by segment.
+    template <class ShortOne, class LongOne>
+    void for_each(const cpu& target, ShortOne short_one, LongOne long_one) const
+    {
+        for_each_task(
+            target,
+            [&](std::size_t begin, std::size_t end) {
+                for (std::size_t k = begin; k < end; ++k)
+                    short_one(k);
+            },
+            long_one);
     }
 
 private:

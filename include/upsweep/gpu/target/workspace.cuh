@@ -72,6 +72,7 @@ enum class workspace_purpose {
     bin_edges,    // that a call brings along
     lists,        // of samples by partition
     tables,       // of counters from which others are made
+    channels,     // counters of all channels, one channel after the other
     offsets,      // of segments that a call finds
     arguments,    // of the minima of parts
     count
