@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <type_traits>
 
 #include <upsweep/engine.hpp>
 #include <upsweep/gpu/fold/reduce.cuh>
+#include <upsweep/gpu/shapes/scan_heads.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
@@ -40,6 +43,66 @@ struct wrong_offsets {
         return is_wrong ? k : ~std::uint64_t{0};
     }
 };
+
+// Marks the heads of segments of at least one element among zeros: a bit for each, the last one of each tile, and which elements all of them
+// have. Of the segments of 32 lanes the bits of one word are put together by the first lane that has any.
+template <class Index, class Offset>
+__global__ void __launch_bounds__(256)
+    mark_heads_kernel(const Offset* offsets, std::uint64_t segments, heads_memory<Index> heads, head_extent* extent)
+{
+    const auto first = static_cast<std::uint64_t>(offsets[0]);
+    const std::uint64_t all = static_cast<std::uint64_t>(offsets[segments]) - first;
+    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
+    const std::uint64_t thread = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (thread == 0)
+        *extent = {first, all};
+    for (std::uint64_t segment = thread; segment - static_cast<unsigned>(lane_id()) < segments; segment += threads) {
+        const bool exists = segment < segments;
+        const std::uint64_t begin = exists ? static_cast<std::uint64_t>(offsets[segment]) - first : all;
+        const std::uint64_t end = exists ? static_cast<std::uint64_t>(offsets[segment + 1]) - first : all;
+        const bool is_head = begin < end;
+        if (is_head && (end == all || end / head_tile != begin / head_tile))
+            heads.tiles[begin / head_tile] = {1, static_cast<Index>(begin)};
+
+        const std::uint64_t word = begin / lanes;
+        const bool differs = shuffle_down(word) != word;
+        const bool is_last = differs || lane_id() == lanes - 1;
+        const unsigned lasts = __ballot_sync(all_lanes, is_last ? 1 : 0);
+        const int last = lane_id() + __ffs(static_cast<int>(lasts >> lane_id())) - 1;
+        unsigned bits = is_head ? 1U << (begin % lanes) : 0;
+#pragma unroll
+        for (int step = 1; step < lanes; step *= 2) {
+            const unsigned others = __shfl_down_sync(all_lanes, bits, static_cast<unsigned>(step));
+            bits |= lane_id() + step <= last ? others : 0;
+        }
+        const bool is_first = lane_id() == 0 || (lasts >> (lane_id() - 1) & 1) != 0;
+        if (is_first && bits != 0)
+            atomicOr(heads.bits + word, bits);
+    }
+}
+
+// Calls f(heads) with the heads of segments between offsets, of so many elements in all at most.
+template <class Offset, class F>
+void with_heads_of_segments(const cuda& target, std::string_view call, const Offset* offsets, std::uint64_t segments,
+                            std::uint64_t elements, F f)
+{
+    with_index(elements, [&]<class Index>(Index) {
+        const std::size_t bytes = heads_memory<Index>::bytes(elements);
+        auto* const memory =
+            static_cast<std::byte*>(target.workspace().memory(workspace_purpose::offsets, bytes + sizeof(head_extent)));
+        const heads_memory<Index> heads(memory, elements);
+        auto* const extent = reinterpret_cast<head_extent*>(memory + bytes);
+        check(call, cudaMemsetAsync(memory, 0, bytes, target.stream()));
+        constexpr int threads = 256;
+        launch(target, call, mark_heads_kernel<Index, Offset>,
+               grid_shape{some_blocks(target, (segments + threads - 1) / threads), threads, 0}, offsets, segments,
+               heads, extent);
+        const bool are_joined = head_tiles(elements) > few_head_tiles;
+        if (are_joined)
+            scan_tiles_of_heads(target, heads, elements);
+        f(head_places(heads, extent, are_joined));
+    });
+}
 
 } // namespace upsweep::gpu
 
@@ -74,8 +137,18 @@ struct engine<cuda, verb::scan_segments> {
         gpu::with_sources(in, out, [&](const auto& from, const auto& to) {
             gpu::check_place(target, "segmented_scan", from, count);
             gpu::check_place(target, "segmented_scan", to, count);
-            gpu::scan_segments<Kind, Acc>(
-                target, from, count, gpu::offset_segments<Offset>{offsets.data(), offsets.size() - 1}, to, op, init);
+            using source_t = std::remove_cvref_t<decltype(from)>;
+            using out_t = std::remove_cvref_t<decltype(to)>;
+            const std::size_t segments = offsets.size() - 1;
+            if (segments == 0 || count == 0)
+                return;
+            if constexpr (gpu::scans_by_heads<Kind, Acc, source_t, out_t, Op>)
+                gpu::with_heads_of_segments(
+                    target, "segmented_scan", offsets.data(), segments, count,
+                    [&](const auto& heads) { gpu::scan_heads<Kind>(target, from, count, heads, to, op, init); });
+            else
+                gpu::scan_segments<Kind, Acc>(target, from, count,
+                                              gpu::offset_segments<Offset>{offsets.data(), segments}, to, op, init);
         });
     }
 };
