@@ -44,45 +44,68 @@ public:
     __device__ void fold(const Keys& keys, const Source& from, const head_window& window,
                          const typename fold_t::states& pieces)
     {
-        const int heads = fold_.fold(from, window, pieces);
+        const int heads = window.is_piece() ? fold_piece(from, window, pieces) : fold_.fold(from, window, pieces);
         write_keys_at(keys, shared_.heads, heads, to_.keys, window.heads_before, to_.room);
         fold_.join(window, pieces);
         const int entered = window.enters ? 1 : 0;
         const int ended = heads + entered - (window.goes_on ? 1 : 0);
-        Acc after = op_.template identity<Acc>();
-        const Acc before = window.enters && ended != 0 ? fold_.fold_before(window, pieces, after) : after;
-        for_each_run(to_.totals, window.heads_before - static_cast<unsigned>(entered), ended,
-                     [&](int i, std::uint64_t run) {
-                         fold_run(window, i, i - entered, before, after, i >= 0 && i < ended && run < to_.room, run);
-                     });
+        const Acc before = window.enters && ended != 0 ? fold_before(window, pieces) : op_.template identity<Acc>();
+        const std::uint64_t run = window.heads_before - static_cast<unsigned>(entered);
+        const std::uint64_t room = run < to_.room ? to_.room - run : 0;
+        const int written = room < static_cast<unsigned>(ended) ? static_cast<int>(room) : ended;
+        const auto totals = to_.totals + run;
+        for (int i = lane_id() - place_in_line(totals); i - lane_id() < written; i += lanes)
+            fold_run(window, i, i - entered, before, i >= 0 && i < written, totals);
     }
 
 private:
-    // Calls f(i, first + i) for `count` numbers and some that there are not, of which the lanes of a warp have those of whole lines of memory.
-    template <class Out, class F>
-    __device__ static void for_each_run(const Out& out, std::uint64_t first, int count, F f)
+    // Returns how many segments begin there, as fold_.fold does.
+    __device__ int fold_piece(const Source& from, const head_window& window, const typename fold_t::states& pieces)
     {
-        for (int i = -place_in_line(out + first); i < count; i += lanes)
-            f(i + lane_id(), first + static_cast<unsigned>(i + lane_id()));
+        const auto folded =
+            fold_.fold_piece(0, from, window.begin_of_last(), window.tile - window.begin_of_last(), pieces);
+        const int heads = window.enters ? 0 : 1;
+        if (lane_id() == 0) {
+            shared_.totals[head_tile / chunk_elements - 1] = folded.tree.total;
+            shared_.heads[0] = 0;
+            shared_.heads[heads] = head_tile;
+        }
+        __syncwarp();
+        return heads;
+    }
+
+    // The fold before the run that enters the window and ends there; if that is a whole piece, with it.
+    __device__ Acc fold_before(const head_window& window, const typename fold_t::states& pieces)
+    {
+        if (!window.is_piece())
+            return fold_.fold_before(window, pieces);
+        Acc after = op_.template identity<Acc>();
+        fold_.fold_before(window, pieces, shared_.totals[head_tile / chunk_elements - 1], after);
+        return after;
     }
 
     // Folds run i of the window, whose head is number `head` there, if it exists. All lanes call this together.
-    __device__ void fold_run(const head_window& window, int i, int head, const Acc& before, const Acc& after,
-                             bool exists, std::uint64_t run)
+    template <class Totals>
+    __device__ void fold_run(const head_window& window, int i, int head, const Acc& before, bool exists,
+                             const Totals& totals)
     {
         const int first = exists && head >= 0 ? shared_.heads[head] : 0;
         const int length = exists ? shared_.heads[head + 1] - first : 0;
-        const int chunks = length / chunk_elements;
+        const bool is_in_before = window.enters && window.is_piece();
+        const int chunks = is_in_before ? 0 : length / chunk_elements;
         Acc total = op_.template identity<Acc>();
         replace_if(window.enters && i == 0, total, before);
         if (__any_sync(all_lanes, chunks) != 0)
             total = fold_.fold_of_chunks(first / chunk_elements + chunks, chunks, total, nullptr);
-        replace_if(window.enters && i == 0 && length == head_tile, total, after);
-        total = fold_few<Acc, chunk_elements / 2>(
-            total, [&](int j) { return convert<Acc>(shared_.elements[j]); }, first + chunks * chunk_elements,
-            length % chunk_elements, op_);
+        const int at = first + chunks * chunk_elements;
+        const int left = length % chunk_elements;
+        const auto element = [&](int j) { return convert<Acc>(shared_.elements[j]); };
+        if (__any_sync(all_lanes, left > 1 ? 1 : 0) != 0)
+            total = fold_few<Acc, chunk_elements / 2>(total, element, at, left, op_);
+        else if (left != 0)
+            total = op_(total, element(at));
         if (exists)
-            finish_(total, to_.totals[run]);
+            finish_(total, totals[i]);
     }
 
     memory& shared_;
@@ -102,13 +125,16 @@ __global__ void __launch_bounds__(head_kernel_shape<typename head_fold<Acc, Sour
     extern __shared__ __align__(16) uint4 dynamic[];
     folds_t folds(reinterpret_cast<typename folds_t::memory*>(dynamic)[warp_id()], to, op, finish);
     if (blockIdx.x + 1 == gridDim.x && warp_id() == 0) {
-        const std::uint64_t all = where.heads_before(head_tiles(where.count()), true).count;
+        const std::uint64_t tiles = head_tiles(where.count());
+        const std::uint64_t all =
+            where.are_joined() ? where.heads_of(where.of_tile(tiles - 1)).count : where.join_before(tiles, true).count;
         if (lane_id() == 0)
             *to.runs = static_cast<std::remove_pointer_t<decltype(to.runs)>>(all);
     }
-    for_each_head_window<Acc, true>(in, where, slots, memory, op, [&](const head_window& window, const auto& pieces) {
-        folds.fold(keys + window.first, in + window.first, window, pieces);
-    });
+    for_each_head_window<Acc, true, false>(in, where, slots, memory, op,
+                                           [&](const head_window& window, const head_window&, const auto& pieces) {
+                                               folds.fold(keys + window.first, in + window.first, window, pieces);
+                                           });
 }
 
 // Whether runs can be told by their heads: windows must fit into shared memory.

@@ -30,82 +30,100 @@ namespace upsweep::gpu {
 // One place lies idle behind every 32, so that lanes that read at equal distances of 16 meet in no bank.
 template <class T>
 struct head_window_memory {
-    static constexpr int places = 2 * head_tile;
+    static constexpr int places = 2 * head_tile + lanes;
 
     raw_array<T, places + places / lanes> elements;
 
     __device__ static int place(int i) { return i + i / lanes; }
     __device__ T& operator[](int i) { return elements[place(i)]; }
 
-    // Elements i to i + Count - 1, of which there are so many. Whole: all of them are in one row of 32.
-    template <bool Whole, int Count, class F>
-    __device__ void for_each(int i, int count, F f)
+    // Calls f(c, element i + c) for Count elements. Straight: all of them are in one row of 32.
+    template <bool Straight, int Count, class F>
+    __device__ void for_each(int i, F f)
     {
-        const int first = place(i);
+        T* const near = &elements[place(i)];
+        T* const far = near + 1;
         const int left = lanes - i % lanes; // in the row
 #pragma unroll
         for (int c = 0; c < Count; ++c)
-            if (Whole || c < count)
-                f(c, elements[first + (Whole || c < left ? c : c + 1)]);
+            f(c, (Straight || c < left ? near : far)[c]);
     }
 };
 
-// Calls f(i, place of element i) for `count` elements from place 0 on, of which the lanes of a warp have those of whole lines of memory.
-template <int AtOnce, class F>
-__device__ void for_each_in_lines(int before, int count, F f)
+// Calls f(element i of an array, element first + i of a window) for `count` elements, of which the lanes of a warp have those of whole lines of
+// memory. `first` is a multiple of 32.
+template <class Array, class T, class F>
+__device__ void for_each_in_lines(const Array& array, head_window_memory<T>& window, int first, int count, F f)
 {
-    const int mine = lane_id() - before; // may be negative, in the first line
-    const int place = mine + (mine >> lane_levels);
-    for (int row = 0; row < before + count; row += AtOnce * lanes) {
-        const int first = mine + row;
-        const int first_place = place + row / lanes * (lanes + 1);
+    constexpr int at_once = 8; // lines, without a comparison
+    const int before = place_in_line(array);
+    int left = count - (lane_id() - before); // to the end, from this lane's element on
+    Array at = array + (lane_id() - before);
+    T* place = &window.elements[window.place(first + lane_id() + lanes - before) - (lanes + 1)];
+    const auto one = [&](bool exists) {
+        if (exists)
+            f(at, *place);
+        left -= lanes;
+        at = at + lanes;
+        place += lanes + 1;
+    };
+    one(left > 0 && lane_id() >= before);
+#pragma unroll 1
+    for (int whole = count - (lanes - before); whole >= at_once * lanes; whole -= at_once * lanes) {
 #pragma unroll
-        for (int r = 0; r < AtOnce; ++r)
-            if (first + r * lanes >= 0 && first + r * lanes < count)
-                f(r, first + r * lanes, first_place + r * (lanes + 1));
+        for (int r = 0; r < at_once; ++r)
+            f(at + r * lanes, place[r * (lanes + 1)]);
+        left -= at_once * lanes;
+        at = at + at_once * lanes;
+        place += at_once * (lanes + 1);
     }
+#pragma unroll 1
+    while (__any_sync(all_lanes, left > 0 ? 1 : 0) != 0)
+        one(left > 0);
 }
 
-// Copies `count` elements from `from` on into a window. The lanes of a warp call this together, and all of them may read them afterwards.
+// Copies `count` elements from `from` on into a window, to element `first` and those behind it. The lanes of a warp call this together, and all of
+// them may read them afterwards.
 template <class Source, class T>
-__device__ void fill(head_window_memory<T>& window, const Source& from, int count)
+__device__ void fill(head_window_memory<T>& window, int first, const Source& from, int count)
 {
     constexpr bool is_copied = std::is_pointer_v<Source> && (sizeof(T) == 4 || sizeof(T) == 8);
     __syncwarp(); // others have read what is replaced
     if constexpr (is_copied) {
         if (reinterpret_cast<std::uintptr_t>(from) % sizeof(T) == 0) {
-            for_each_in_lines<8>(place_in_line(from), count, [&](int, int i, int place) {
-                __pipeline_memcpy_async(&window.elements[place], from + i, sizeof(T));
-            });
+            for_each_in_lines(from, window, first, count,
+                              [](const T* at, T& place) { __pipeline_memcpy_async(&place, at, sizeof(T)); });
             __pipeline_commit();
             __pipeline_wait_prior(0);
             __syncwarp();
             return;
         }
     }
-    for (int row = 0; row < count; row += 8 * lanes) {
-        lane_vector<T, 1> loaded[8];
+    constexpr int rows = 4; // that are on their way
+#pragma unroll 1
+    for (int row = 0; row < count; row += rows * lanes) {
+        lane_vector<T, 1> loaded[rows];
 #pragma unroll
-        for (int r = 0; r < 8; ++r) {
+        for (int r = 0; r < rows; ++r) {
             const int i = row + r * lanes + lane_id();
             loaded[r] = gather_vector<1>(from + (i < count ? i : count - 1));
         }
 #pragma unroll
-        for (int r = 0; r < 8; ++r) {
+        for (int r = 0; r < rows; ++r) {
             const int i = row + r * lanes + lane_id();
             if (i < count)
-                window[i] = loaded[r][0];
+                window[first + i] = loaded[r][0];
         }
     }
     __syncwarp();
 }
 
-// Writes what is in a window, after all lanes have written it.
+// Writes `count` elements of a window from element `first` on, after all lanes have written them.
 template <class Out, class T>
-__device__ void empty(head_window_memory<T>& window, const Out& to, int count)
+__device__ void empty(head_window_memory<T>& window, int first, const Out& to, int count)
 {
     __syncwarp();
-    for_each_in_lines<4>(place_in_line(to), count, [&](int, int i, int place) { to[i] = window.elements[place]; });
+    for_each_in_lines(to, window, first, count, [](const Out& at, const T& place) { at[0] = place; });
 }
 
 // --- what a warp does with a window -----------------------------------------------------------------------------------------
@@ -129,7 +147,10 @@ public:
     // Fills the window, folds its chunks, and publishes the total of the piece at its end. Returns how many segments begin in it.
     __device__ int fold(const Source& from, const head_window& window, const states& pieces)
     {
-        fill(shared_.elements, from, window.length);
+        if constexpr (std::is_arithmetic_v<element>) // behind the last one there is something, which nobody uses
+            if (lane_id() < chunk_elements)
+                shared_.elements[window.length + lane_id()] = element{};
+        fill(shared_.elements, 0, from, window.length);
         const int heads = write_heads(window);
         total_of_chunks(window);
         __syncwarp();
@@ -140,6 +161,28 @@ public:
         return heads;
     }
 
+    // A window that is one whole piece has two chunks for each lane, one behind the other.
+    struct piece {
+        Acc half; // the total of the first one
+        warp_tree<Acc> tree;
+    };
+    // Fills it, from element `first` of the memory on, and publishes its total.
+    __device__ piece fold_piece(int first, const Source& from, std::uint64_t base, std::uint64_t number,
+                                const states& pieces)
+    {
+        fill(shared_.elements, first, from, head_tile);
+        Acc totals[2];
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            Acc values[chunk_elements];
+            load<true>(first + (2 * lane_id() + half) * chunk_elements, chunk_elements, values);
+            totals[half] = lane_total<chunk_elements>(values, op_);
+        }
+        const piece folded{totals[0], warp_tree<Acc>(op_(totals[0], totals[1]), op_)};
+        pieces.publish(base, number, folded.tree.total);
+        return folded;
+    }
+
     // Joins that piece with others where it is the last one of 32, and so on. That waits for them.
     __device__ void join(const head_window& window, const states& pieces)
     {
@@ -148,15 +191,15 @@ public:
             pieces.join(base, window.tile - base);
     }
 
-    // The fold of all elements of the segment that enters the window which come before. If the window has nothing but a whole piece of it, `after` is
-    // the fold up to its end. It waits for the pieces before.
-    __device__ Acc fold_before(const head_window& window, const states& pieces, Acc& after)
+    // The fold of the elements of the segment that enters the window which come before. It waits for the pieces before.
+    __device__ Acc fold_before(const head_window& window, const states& pieces)
     {
-        const Acc nothing = op_.template identity<Acc>();
-        const std::uint64_t number = window.tile - window.entered;
-        if (window.is_whole && window.last == 0)
-            return pieces.fold(window.entered, number, nothing, total_of_piece(window), after);
-        return pieces.fold(window.entered, number, nothing);
+        return pieces.fold(window.entered, window.tile - window.entered, op_.template identity<Acc>());
+    }
+    // The same for a window that is a piece, of so much in total, and in `after` the fold up to its end.
+    __device__ Acc fold_before(const head_window& window, const states& pieces, const Acc& total, Acc& after)
+    {
+        return pieces.fold(window.entered, window.tile - window.entered, op_.template identity<Acc>(), total, after);
     }
 
     // before (+) the fold of the first `number` chunks of a segment, of which the next one would begin in a cell: by the binary digits of their number.
@@ -179,15 +222,20 @@ public:
         return before;
     }
 
+    // Elements of a chunk. Behind its end, the library's operators may get anything, which changes no fold that is used, and others
+    // the identity.
     template <bool Whole, int Count>
     __device__ void load(int first, int count, Acc (&values)[Count])
     {
-        if constexpr (!Whole)
-#pragma unroll
-            for (int c = 0; c < Count; ++c)
+        shared_.elements.template for_each<Whole, Count>(first, [&](int c, const element& from) {
+            if constexpr (Whole || (detail::is_builtin<Op> && std::is_arithmetic_v<element>)) {
+                values[c] = convert<Acc>(from);
+            } else {
                 values[c] = op_.template identity<Acc>();
-        shared_.elements.template for_each<Whole, Count>(
-            first, count, [&](int c, const element& from) { values[c] = convert<Acc>(from); });
+                if (c < count)
+                    values[c] = convert<Acc>(from);
+            }
+        });
     }
 
     // Whether the chunks of all lanes have 16 elements, or none, in one row of the window.
@@ -201,17 +249,16 @@ private:
     // Writes where segments begin. Returns how many do.
     __device__ int write_heads(const head_window& window)
     {
-        unsigned left = window.heads();
-        const int mine = __popc(left);
+        const unsigned bits = window.heads();
+        const int mine = __popc(bits);
         int end = mine;
 #pragma unroll
         for (int step = 1; step < lanes; step *= 2) {
             const int before = __shfl_up_sync(all_lanes, end, static_cast<unsigned>(step));
             end += lane_id() >= step ? before : 0;
         }
-        for (int to = end - mine; left != 0; left &= left - 1)
-            shared_.heads[to++] = static_cast<std::uint16_t>(lane_id() * lanes + __ffs(static_cast<int>(left)) - 1);
         const int all = shuffle(end, lanes - 1);
+        write_places(shared_.heads, bits, end - mine, all);
         if (lane_id() == 0)
             shared_.heads[all] = static_cast<std::uint16_t>(window.length);
         return all;
@@ -276,38 +323,59 @@ struct head_kernel_shape {
     static constexpr int blocks = resident * warps < 24 ? resident : 24 / warps;
 };
 
-// Asks for the elements of a tile that the warp takes next: the second-level cache has them when they are copied.
+// Asks for elements: the second-level cache has them when they are read.
 template <class Source>
-__device__ void prefetch_tile([[maybe_unused]] const Source& from, [[maybe_unused]] std::uint64_t count)
+__device__ void prefetch_elements([[maybe_unused]] const Source& from, [[maybe_unused]] int count)
 {
     if constexpr (std::is_pointer_v<Source>) {
         constexpr int of_line = static_cast<int>(128 / sizeof(*from) > 0 ? 128 / sizeof(*from) : 1);
-        for (int i = lane_id() * of_line; i < head_tile; i += lanes * of_line)
-            if (static_cast<unsigned>(i) < count)
-                prefetch_line(from + i);
+        for (int i = lane_id() * of_line; i < count; i += lanes * of_line)
+            prefetch_line(from + i);
     }
 }
 
-// Calls f(window, states of pieces) for the windows that fall to this warp; Counted: with the number of heads before them. Numbers in windows are those of elements of the array.
-template <class Acc, bool Counted, class Source, class Op, class F>
+// Calls f(window, the next one, states of pieces) for the windows that fall to this warp; Counted: with the number of heads before them;
+// FoldsAhead: f folds the next one, too, if both are whole pieces.
+// Numbers in windows are those of elements of the array.
+template <class Acc, bool Counted, bool FoldsAhead, class Source, class Op, class F>
 __device__ void for_each_head_window(const Source& in, const head_places& where, piece_slots slots,
                                      const tile_state_memory& memory, const Op& op, F f)
 {
+    constexpr unsigned pause = 100; // nanoseconds: what waits for others leaves the second-level cache to them
     const head_places heads = where.in_kernel();
     const std::uint64_t count = heads.count();
     const std::uint64_t tiles = head_tiles(count);
     const warp_tasks tasks(memory);
-    const piece_states<Acc, Op> pieces(memory, tasks.epoch(), slots, op);
-    tile_bits_around next(heads, tasks.first(), Counted);
-    tasks.for_each(tiles, [&](std::uint64_t tile) {
-        head_window window(tile, next, count);
-        const std::uint64_t next_tile = tile + tasks.warps();
-        next = tile_bits_around(heads, next_tile, Counted);
-        if (next_tile < tiles)
-            prefetch_tile(in + (heads.first() + next_tile * head_tile), count - next_tile * head_tile);
+    const piece_states<Acc, Op> pieces(memory, tasks.epoch(), slots, op, pause);
+    const auto window_of = [&](std::uint64_t tile, const tile_bits_around& bits) {
+        if (tile >= tiles)
+            return head_window();
+        head_window window(tile, bits, bits.heads_before(heads, tile, Counted), count);
         window.first += heads.first();
+        return window;
+    };
+    // The bits of a tile are on their way while another window is dealt with, and elements on their way to the second-level cache, but not earlier than
+    // that: there is no room for more.
+    head_window window = window_of(tasks.first(), tile_bits_around(heads, tasks.first()));
+    tile_bits_around bits(heads, tasks.first() + tasks.warps());
+    bool is_near = false; // whether the elements of the next tile are
+    tasks.for_each(tiles, [&](std::uint64_t tile) {
+        const head_window next = window_of(tile + tasks.warps(), bits);
+        bits = tile_bits_around(heads, tile + 2 * tasks.warps());
+        const auto prefetch = [&](std::uint64_t of) {
+            if (of < tiles)
+                prefetch_elements(in + (heads.first() + of * head_tile), count - of * head_tile < head_tile
+                                                                             ? static_cast<int>(count - of * head_tile)
+                                                                             : head_tile);
+        };
+        if (!is_near)
+            prefetch(tile + tasks.warps());
+        is_near = FoldsAhead && next.is_piece();
+        if (is_near)
+            prefetch(tile + 2 * tasks.warps());
         if (window.length > 0)
-            f(window, pieces);
+            f(window, next, pieces);
+        window = next;
     });
 }
 

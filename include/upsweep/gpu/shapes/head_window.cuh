@@ -20,6 +20,11 @@ namespace upsweep::gpu {
 // Up to so many tiles of heads are not joined by a kernel of their own: each warp joins those before its tile.
 inline constexpr std::uint64_t few_head_tiles = 1024;
 
+struct left_heads {
+    std::uint64_t low;
+    std::uint64_t high;
+};
+
 // Where the heads are, as an earlier kernel left it.
 class head_places {
 public:
@@ -52,13 +57,24 @@ public:
         return bits_[tile * lanes + static_cast<unsigned>(lane_id())];
     }
 
-    // The heads of all tiles before this one; without `counted` their number is not asked for. The lanes of a warp call this together.
-    __device__ run_heads<std::uint64_t> heads_before(std::uint64_t tile, bool counted) const
+    // What has been left of a tile: its heads, or those up to its end. It is not looked at before it is needed, so that it may be on its way.
+    __device__ left_heads of_tile(std::uint64_t tile) const
     {
-        if (tile == 0)
-            return {0, 0};
-        if (are_joined_)
-            return of_tile(tile - 1);
+        if (are_wide_)
+            return static_cast<const left_heads*>(tiles_)[tile];
+        return {static_cast<const std::uint64_t*>(tiles_)[tile], 0};
+    }
+    __device__ run_heads<std::uint64_t> heads_of(const left_heads& left) const
+    {
+        return are_wide_ ? run_heads<std::uint64_t>{left.low, left.high}
+                         : run_heads<std::uint64_t>{static_cast<std::uint32_t>(left.low), left.low >> 32};
+    }
+    __device__ bool are_joined() const { return are_joined_; }
+
+    // The heads of all tiles before this one, where no kernel has joined them; without `counted` their number is not asked for. The lanes of a
+    // warp call this together.
+    __device__ run_heads<std::uint64_t> join_before(std::uint64_t tile, bool counted) const
+    {
         constexpr unsigned rows = 4; // of tiles that are read at once
         run_heads<std::uint64_t> found{0, 0};
         for (std::uint64_t end = tile; end != 0;) {
@@ -66,7 +82,7 @@ public:
 #pragma unroll
             for (unsigned r = 0; r < rows; ++r) {
                 const std::uint64_t mine = first + r * lanes + static_cast<unsigned>(lane_id());
-                const auto heads = of_tile(mine < end ? mine : first);
+                const auto heads = heads_of(of_tile(mine < end ? mine : first));
                 if (mine < end && heads.count != 0)
                     found = {found.count + heads.count, heads.last > found.last ? heads.last : found.last};
             }
@@ -83,15 +99,6 @@ public:
     }
 
 private:
-    // What has been left of a tile.
-    __device__ run_heads<std::uint64_t> of_tile(std::uint64_t tile) const
-    {
-        if (are_wide_)
-            return static_cast<const run_heads<std::uint64_t>*>(tiles_)[tile];
-        const auto narrow = static_cast<const run_heads<std::uint32_t>*>(tiles_)[tile];
-        return {narrow.count, narrow.last};
-    }
-
     std::uint64_t first_ = 0;
     std::uint64_t count_;
     const head_extent* extent_ = nullptr;
@@ -105,10 +112,9 @@ private:
 struct tile_bits_around {
     unsigned mine = 0;
     unsigned next = 0; // those of the next tile
-    run_heads<std::uint64_t> before{0, 0};
+    left_heads before{0, 0};
 
-    tile_bits_around() = default;
-    __device__ tile_bits_around(const head_places& heads, std::uint64_t tile, bool counted)
+    __device__ tile_bits_around(const head_places& heads, std::uint64_t tile)
     {
         const std::uint64_t tiles = head_tiles(heads.count());
         if (tile >= tiles)
@@ -116,7 +122,14 @@ struct tile_bits_around {
         mine = heads.bits_of(tile);
         if (tile + 1 < tiles)
             next = heads.bits_of(tile + 1);
-        before = heads.heads_before(tile, counted);
+        if (tile != 0)
+            before = heads.of_tile(tile - 1);
+    }
+    __device__ run_heads<std::uint64_t> heads_before(const head_places& heads, std::uint64_t tile, bool counted) const
+    {
+        if (tile == 0)
+            return {0, 0};
+        return heads.are_joined() ? heads.heads_of(before) : heads.join_before(tile, counted);
     }
 };
 
@@ -132,25 +145,28 @@ struct placed_chunk {
 
 class head_window {
 public:
-    std::uint64_t tile;
-    std::uint64_t first; // number of the first element
-    int length;          // there may be none
-    bool enters;         // whether the first piece is one of a segment that began in an earlier tile: in `entered`
-    std::uint64_t entered;
-    std::uint64_t heads_before; // of the tile
-    int last;                   // where the last segment, or piece, begins
-    bool is_whole;              // whether that is a whole piece
-    bool goes_on;               // whether the next window begins with another piece of that segment
+    std::uint64_t tile = 0;
+    std::uint64_t first = 0; // number of the first element
+    int length = 0;          // there may be none
+    bool enters = false;     // whether the first piece is one of a segment that began in an earlier tile: in `entered`
+    std::uint64_t entered = 0;
+    std::uint64_t heads_before = 0; // of the tile
+    int last = 0;                   // where the last segment, or piece, begins
+    bool is_whole;                  // whether that is a whole piece
+    bool goes_on = false;           // whether the next window begins with another piece of that segment
 
+    head_window() = default;
     // The lanes of a warp call this together, and all functions.
-    __device__ head_window(std::uint64_t number, const tile_bits_around& bits, std::uint64_t count) : tile(number)
+    __device__ head_window(std::uint64_t number, const tile_bits_around& bits, const run_heads<std::uint64_t>& before,
+                           std::uint64_t count)
+        : tile(number)
     {
         const std::uint64_t first_of_tile = tile * head_tile;
         const int first_head = first_of(bits.mine);
         const int last_head = last_of(bits.mine);
-        const int piece = tile != 0 ? static_cast<int>(bits.before.last % head_tile) : head_tile;
+        const int piece = tile != 0 ? static_cast<int>(before.last % head_tile) : head_tile;
         const std::uint64_t last_begin =
-            last_head >= 0 ? first_of_tile + static_cast<unsigned>(last_head) : bits.before.last;
+            last_head >= 0 ? first_of_tile + static_cast<unsigned>(last_head) : before.last;
         const int next_head = first_of(bits.next);
         const int next_piece = static_cast<int>(last_begin % head_tile);
         const int begin = first_head < piece ? first_head : piece;
@@ -163,11 +179,13 @@ public:
         first = first_of_tile + static_cast<unsigned>(begin);
         length = end - begin;
         enters = piece < first_head;
-        entered = bits.before.last / head_tile;
-        heads_before = bits.before.count;
+        entered = before.last / head_tile;
+        heads_before = before.count;
         last = last_head > begin ? last_head - begin : 0;
         is_whole = length - last == head_tile;
 
+        if (is_piece())
+            return;
         const int word = begin / lanes + lane_id();
         starts_ = __funnelshift_r(word_of(bits.mine, word), word_of(bits.mine, word + 1),
                                   static_cast<unsigned>(begin % lanes));
@@ -176,10 +194,13 @@ public:
         last_start_ = starts_ != 0 ? lane_id() * lanes + 31 - __clz(static_cast<int>(starts_)) : -1;
 #pragma unroll
         for (int step = 1; step < lanes; step *= 2) {
-            const int before = __shfl_up_sync(all_lanes, last_start_, static_cast<unsigned>(step));
-            last_start_ = lane_id() >= step && before > last_start_ ? before : last_start_;
+            const int other = __shfl_up_sync(all_lanes, last_start_, static_cast<unsigned>(step));
+            last_start_ = lane_id() >= step && other > last_start_ ? other : last_start_;
         }
     }
+
+    // Whether the window is one whole piece. Its chunks need not be looked for.
+    __device__ bool is_piece() const { return is_whole && last == 0; }
 
     // The heads among this lane's 32 places.
     __device__ unsigned heads() const { return enters && lane_id() == 0 ? starts_ & ~1U : starts_; }
@@ -211,7 +232,7 @@ public:
         if (cell == 0 && enters)
             chunk = {0, 1, 0};
         if (chunk.length == 0)
-            return chunk;
+            return {length, 0, 0};
         const unsigned behind = around.ahead >> (chunk.first - at) >> 1;
         chunk.length = behind != 0 ? __ffs(static_cast<int>(behind)) : chunk_elements;
         if (chunk.length > chunk_elements)
@@ -270,8 +291,8 @@ private:
         return {at + to, exists ? 1 : 0, exists ? (at + to - around.before) / chunk_elements : 0};
     }
 
-    unsigned starts_; // of segments and of the first piece, among this lane's 32 places; none lies behind 1024
-    int last_start_;  // the last one up to the last of these places
+    unsigned starts_ = 0; // of segments and of the first piece, among this lane's 32 places; none lies behind 1024
+    int last_start_ = 0;  // the last one up to the last of these places
 };
 
 } // namespace upsweep::gpu

@@ -74,6 +74,24 @@ __device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
     return first == 0 && lane_id() == 0 ? mine | 1U : mine;
 }
 
+// Writes the places of the heads of a tile, of which this lane has those of a word from number `to` on. Of many heads, the lanes take those
+// of one word after the other, so that they do not meet in a bank.
+__device__ inline void write_places(std::uint16_t* places, unsigned mine, int to, int all)
+{
+    if (all <= head_tile / 4) {
+        for (unsigned left = mine; left != 0; left &= left - 1)
+            places[to++] = static_cast<std::uint16_t>(lane_id() * lanes + __ffs(static_cast<int>(left)) - 1);
+        return;
+    }
+#pragma unroll 4
+    for (int r = 0; r < lanes; ++r) {
+        const unsigned word = shuffle(mine, r);
+        const int first = shuffle(to, r);
+        if ((word >> lane_id() & 1) != 0)
+            places[first + __popc(word & ((1U << lane_id()) - 1))] = static_cast<std::uint16_t>(r * lanes + lane_id());
+    }
+}
+
 // Writes the keys at `count` places to the results from number `at` on, of as many as there is room for. The lanes of a warp call this together.
 template <class Keys, class Out>
 __device__ void write_keys_at(const Keys& keys, const std::uint16_t* places, int count, const Out& out,
@@ -81,19 +99,23 @@ __device__ void write_keys_at(const Keys& keys, const std::uint16_t* places, int
 {
     using key = std::iter_value_t<Keys>;
     constexpr int at_once = sizeof(key) <= 8 ? 4 : 1;
-    for (int first = lane_id() - place_in_line(out + at); first < count; first += at_once * lanes) {
+    if (at >= room)
+        return;
+    const int written = room - at < static_cast<unsigned>(count) ? static_cast<int>(room - at) : count;
+    const Out to = out + at;
+    for (int first = lane_id() - place_in_line(to); first < written; first += at_once * lanes) {
         lane_vector<key, 1> loaded[at_once];
 #pragma unroll
         for (int r = 0; r < at_once; ++r) {
             const int i = first + r * lanes;
-            if (i >= 0 && i < count)
+            if (i >= 0 && i < written)
                 loaded[r] = gather_vector<1>(keys + places[i]);
         }
 #pragma unroll
         for (int r = 0; r < at_once; ++r) {
             const int i = first + r * lanes;
-            if (i >= 0 && i < count && at + static_cast<unsigned>(i) < room)
-                out[at + static_cast<unsigned>(i)] = loaded[r][0];
+            if (i >= 0 && i < written)
+                to[i] = loaded[r][0];
         }
     }
 }

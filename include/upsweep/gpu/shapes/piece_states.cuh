@@ -48,8 +48,10 @@ struct piece_slots {
 template <class T, class Op>
 class piece_states {
 public:
-    __device__ piece_states(const tile_state_memory& memory, std::uint64_t epoch, piece_slots slots, const Op& op)
-        : states_(memory, epoch), slots_(slots), op_(op)
+    // Between two looks at states that have not been published it waits for so many nanoseconds.
+    __device__ piece_states(const tile_state_memory& memory, std::uint64_t epoch, piece_slots slots, const Op& op,
+                            unsigned pause = 0)
+        : states_(memory, epoch), slots_(slots), op_(op), pause_(pause)
     {
     }
 
@@ -108,12 +110,13 @@ private:
         word128 states[1];
         const std::uint64_t end = first + static_cast<unsigned>(count);
         states_.load(first, end, states);
-        states_.wait_and_read(first, end, otherwise, states, totals);
+        states_.wait_and_read(first, end, otherwise, states, totals, pause_);
     }
 
     tile_states<T> states_;
     piece_slots slots_;
     Op op_;
+    unsigned pause_;
 };
 
 // Deals tasks out to the warps of a grid all of whose blocks are resident, in ascending order. So a warp may wait for what tasks

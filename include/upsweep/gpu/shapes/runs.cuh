@@ -57,24 +57,6 @@ __device__ void for_each_result(const Out& out, std::uint64_t at, int count, F f
 
 inline constexpr int emit_warps = 4; // of a block
 
-// Writes the places of the heads of a tile, of which this lane has those of a word from number `to` on. Of many heads, the lanes take those
-// of one word after the other, so that they do not meet in a bank.
-__device__ inline void write_places(std::uint16_t* places, unsigned mine, int to, int all)
-{
-    if (all < head_tile / 8) {
-        for (unsigned left = mine; left != 0; left &= left - 1)
-            places[to++] = static_cast<std::uint16_t>(lane_id() * lanes + __ffs(static_cast<int>(left)) - 1);
-        return;
-    }
-#pragma unroll 4
-    for (int r = 0; r < lanes; ++r) {
-        const unsigned word = shuffle(mine, r);
-        const int first = shuffle(to, r);
-        if ((word >> lane_id() & 1) != 0)
-            places[first + __popc(word & ((1U << lane_id()) - 1))] = static_cast<std::uint16_t>(r * lanes + lane_id());
-    }
-}
-
 // What has been found of a tile: the bits of this lane's keys, and the heads of the tiles before.
 template <class Index>
 struct tile_bits {
