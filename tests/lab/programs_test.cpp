@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include "program/requirement.h"
 #include "program/translate.h"
@@ -22,21 +23,38 @@ struct result {
     std::string text; // standard output, and standard error with it
 };
 
-// A folder of this test for what the laboratory puts aside, in which nothing may stay.
-const std::filesystem::path& own_folder()
+// A folder of this test for what the laboratory puts aside, in which nothing may stay: it goes only where it is empty.
+class empty_folder {
+public:
+    empty_folder() : name_((std::filesystem::temp_directory_path() / "upsweep-lab-test-XXXXXX").string())
+    {
+        EXPECT_NE(mkdtemp(name_.data()), nullptr);
+    }
+    empty_folder(const empty_folder&) = delete;
+    empty_folder& operator=(const empty_folder&) = delete;
+    ~empty_folder()
+    {
+        std::error_code stays;
+        std::filesystem::remove(name_, stays);
+    }
+
+    const std::string& name() const { return name_; }
+
+private:
+    std::string name_;
+};
+
+const std::string& own_folder()
 {
-    static const std::filesystem::path folder = [] {
-        std::string name = (std::filesystem::temp_directory_path() / "upsweep-lab-test-XXXXXX").string();
-        return std::filesystem::path(mkdtemp(name.data()));
-    }();
-    return folder;
+    static const empty_folder folder;
+    return folder.name();
 }
 
 // Runs a shell command in the folder of the programs, in which $LAB is the laboratory.
 result shell(const std::string& command)
 {
-    const std::string whole = "cd '" LAB_PROGRAMS "' && export TMPDIR='" + own_folder().string() +
-                              "' LAB='" LAB_COMMAND "' && { " + command + "; }";
+    const std::string whole =
+        "cd '" LAB_PROGRAMS "' && export TMPDIR='" + own_folder() + "' LAB='" LAB_COMMAND "' && { " + command + "; }";
     FILE* pipe = popen(("( " + whole + " ) 2>&1").c_str(), "r");
     result out;
     std::array<char, 4096> buffer;

@@ -11,6 +11,7 @@
 #include <upsweep/engine.hpp>
 #include <upsweep/fold_order.hpp>
 #include <upsweep/gpu/fold/look_back.cuh>
+#include <upsweep/gpu/fold/ordered.cuh>
 #include <upsweep/gpu/fold/scan_steps.cuh>
 #include <upsweep/gpu/fold/small_scan.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
@@ -602,14 +603,20 @@ void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op&
     };
     // Narrow elements are folded in words.
     constexpr bool is_narrow = sizeof(element) <= 2 && std::is_same_v<std::iter_value_t<Source>, element>;
-    if constexpr (is_narrow && detail::is_logical<Op> && has_words<elements_of<Source>, Source> &&
-                  has_words<elements_of<Source>, Out>)
+    if constexpr (folds_ordered_doubles<Op, Source, Out>) {
+        const auto place = [](double number) { return static_cast<std::int64_t>(ordered_double(number)); };
+        launch_scan<Kind, std::int64_t>(
+            target, reinterpret_cast<const ordered_double*>(in), reinterpret_cast<ordered_double*>(out), count, op,
+            scan_start<std::int64_t>{place(fold), place(first), init != nullptr, before != nullptr});
+    } else if constexpr (is_narrow && detail::is_logical<Op> && has_words<elements_of<Source>, Source> &&
+                         has_words<elements_of<Source>, Out>) {
         with(on_truths<Op>{}, unsigned{});
-    else if constexpr (is_narrow && std::is_same_v<element, Acc> && std::is_integral_v<Acc> && detail::is_builtin<Op> &&
-                       !std::is_same_v<Acc, bool>)
+    } else if constexpr (is_narrow && std::is_same_v<element, Acc> && std::is_integral_v<Acc> &&
+                         detail::is_builtin<Op> && !std::is_same_v<Acc, bool>) {
         with(op, word_accumulator_t<Op, Acc>{});
-    else
+    } else {
         with(op, fold);
+    }
 }
 
 } // namespace upsweep::gpu

@@ -71,7 +71,47 @@ struct warp_rows {
     std::uint64_t rows; // how many rows
     bin_index all_bins; // bins of a row, with the out-of-range bins
     bin_index words;    // words of shared memory for the counters of these rows
+    bool puts_vectors;  // whether the counters of each row are written by aligned vectors
 };
+
+// A counter among those of the rows of a warp, which are fewer than 2^32.
+using counter_cursor = row_cursor<std::uint32_t>;
+
+// Puts the counters of the rows from `first` on, which a warp has counted in its table one after the other, and leaves zeros. A lane begins
+// with counter `at`, and takes every 32nd.
+template <class Counter>
+__device__ void put_rows(const results_of_parts<Counter>& result, std::uint64_t first, const swizzled_table& table,
+                         bin_index all_bins, bin_index rows, counter_cursor at, const counter_cursor& step)
+{
+    for (auto i = static_cast<bin_index>(lane_id()); i < rows * all_bins; i += lanes) {
+        result[first + at.row].put(at.word, table.take(i));
+        at.advance(step, all_bins);
+    }
+}
+
+// The same where the counters of every row are aligned vectors.
+template <class Counter>
+__device__ void put_rows_by_vectors(const results_of_parts<Counter>& result, std::uint64_t first,
+                                    const swizzled_table& table, bin_index all_bins, bin_index rows)
+{
+    constexpr bin_index elements = vector_elements<sizeof(Counter)>;
+    constexpr bin_index others = detail::out_of_range_bins;
+    const auto lane = static_cast<bin_index>(lane_id());
+    for (bin_index row = 0; row < rows; ++row) {
+        const histogram_result<Counter> to = result[first + row];
+        for (bin_index k = lane * elements; k < to.bins; k += lanes * elements) {
+            typename lane_vector<Counter, elements>::elements counted;
+#pragma unroll
+            for (bin_index j = 0; j < elements; ++j)
+                counted.element[j] = table.take(row * all_bins + k + j);
+            store_vector<elements>(to.counts + k, lane_vector<Counter, elements>::of(counted));
+        }
+    }
+    for (bin_index i = lane; i < rows * others; i += lanes) {
+        const bin_index k = all_bins - others + i % others;
+        result[first + i / others].put(k, table.take(i / others * all_bins + k));
+    }
+}
 
 // Counts the rows of a warp, some at a time, in its table, and puts their counters.
 template <class Shape, class T, class Function, class Counter>
@@ -79,8 +119,8 @@ __device__ void count_rows_of_warp(const matrix_words<T>& in, const Function& bi
                                    const warp_rows& plan, const results_of_parts<Counter>& result)
 {
     const unsigned warp = threadIdx.x / lanes;
-    const auto all_bins = static_cast<std::uint64_t>(plan.all_bins);
-    const word_cursor step = word_cursor::of(lanes, all_bins);
+    const auto begin = counter_cursor::of(static_cast<std::uint32_t>(lane_id()), plan.all_bins);
+    const auto step = counter_cursor::of(lanes, plan.all_bins);
     const std::uint64_t stride = std::uint64_t{gridDim.x} * Shape::warps * plan.rows;
     for (std::uint64_t first = (blockIdx.x + std::uint64_t{warp} * gridDim.x) * plan.rows; first < in.in.rows;
          first += stride) {
@@ -90,12 +130,10 @@ __device__ void count_rows_of_warp(const matrix_words<T>& in, const Function& bi
                 vector.for_each([&](const T& x) { table.increment(row * plan.all_bins + bin_of(x)); });
             });
         __syncwarp();
-        word_cursor at = word_cursor::of(static_cast<std::uint64_t>(lane_id()), all_bins);
-        for (auto i = static_cast<bin_index>(lane_id()); i < rows * all_bins; i += lanes) {
-            result[first + at.row].put(static_cast<bin_index>(at.word), table.total(i));
-            table.counters[swizzled_table::place(i)] = 0;
-            at.advance(step, all_bins);
-        }
+        if (plan.puts_vectors)
+            put_rows_by_vectors(result, first, table, plan.all_bins, static_cast<bin_index>(rows));
+        else
+            put_rows(result, first, table, plan.all_bins, static_cast<bin_index>(rows), begin, step);
         __syncwarp();
     }
 }
@@ -264,13 +302,16 @@ void histogram_rows(const cuda& target, const matrix<T>& rows, const Finder& fin
         const auto words = static_cast<bin_index>(swizzled_table::words(rows_at_once * all_bins));
         const std::uint64_t pieces = (rows.rows + rows_at_once - 1) / rows_at_once;
         const std::uint64_t blocks = std::min((pieces + shape::warps - 1) / shape::warps, warps / shape::warps);
+        constexpr int counters = vector_elements<sizeof(Counter)>;
+        const bool puts_vectors = !result.first.accumulates && finder.bins >= lanes && finder.bins % counters == 0 &&
+                                  is_aligned<counters>(result.first.counts);
         launch<rows_by_warps_kernel<shape, T, Finder, Counter>>(
             target, "histogram_rows",
             grid_shape{.blocks = static_cast<unsigned>(blocks),
                        .threads = shape::threads,
                        .shared_bytes = (shape::warps * words + bins_of_values<T>::words) * sizeof(std::uint32_t) +
                                        finder.shared_bytes()},
-            in, finder, warp_rows{rows_at_once, all_bins, words}, result);
+            in, finder, warp_rows{rows_at_once, all_bins, words, puts_vectors}, result);
         return;
     }
     const bin_index keys = is_byte<T> ? 256 : all_bins; // bytes of long rows are counted by value

@@ -30,7 +30,16 @@ struct swizzled_table {
     __device__ void increment_at(bin_index place) const { increment_shared(address, place); }
     __device__ std::uint32_t total(bin_index k) const { return counters[place(k)]; }
 
-    // These do the same for a pair of counters, whose indices are the halves of a word.
+    // Returns the total and sets it to zero.
+    __device__ std::uint32_t take(bin_index k) const
+    {
+        std::uint32_t& counter = counters[place(k)];
+        const std::uint32_t counted = counter;
+        counter = 0;
+        return counted;
+    }
+
+    // The places and increments of a pair of counters, whose indices are the halves of a word.
     __device__ static std::uint32_t places(std::uint32_t pair)
     {
         constexpr std::uint32_t banks = 31U << 16 | 31U;

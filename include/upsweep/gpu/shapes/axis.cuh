@@ -9,6 +9,7 @@
 #include <upsweep/gpu/shapes/segments.cuh>
 #include <upsweep/gpu/shapes/tiled_lines.cuh>
 #include <upsweep/gpu/shapes/walked_lines.cuh>
+#include <upsweep/gpu/shapes/warp_rows.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/lines.hpp>
@@ -63,17 +64,20 @@ void check_lines(const cuda& target, std::string_view call, const detail::lines<
 // Which kernels take lines.
 enum class line_kernels {
     segments, // lines whose elements lie close together are segments of equal length
+    rows,     // many that lie in one piece each, and are not short: a warp folds one
     tiles,    // long ones that lie in one piece
     walks,    // many lines side by side, or short ones
     columns   // others side by side
 };
-template <class T, class Out, std::size_t Rank>
+template <bool Scans, class T, class Out, std::size_t Rank>
 line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side_by_side)
 {
     constexpr std::uint64_t long_row = 4096;
     constexpr std::uint64_t short_column = 64;
     constexpr std::uint64_t many_columns = 65536; // as many as lanes keep the memory busy
     const bool has_tiles = all.length() >= long_row && lines_in_one_piece(all, side_by_side) != 0;
+    if (!side_by_side && (Scans ? are_warp_rows(all) : are_warp_rows_to_reduce(all)))
+        return line_kernels::rows;
     if (!side_by_side)
         return has_tiles && sizeof(T) >= 4 ? line_kernels::tiles
                                            : line_kernels::segments; // which copies bytes as words
@@ -94,7 +98,7 @@ struct engine<cuda, verb::reduce_lines> {
         constexpr auto call = "reduce";
         const gpu::current_device current(target.device());
         const bool side_by_side = gpu::lie_side_by_side(all);
-        const gpu::line_kernels kernels = gpu::kernels_for(all, side_by_side);
+        const gpu::line_kernels kernels = gpu::kernels_for<false>(all, side_by_side);
         if (kernels == gpu::line_kernels::segments) {
             gpu::with_lines(target, call, all, [&](const auto& from, const auto& to, const auto& segments) {
                 gpu::reduce_segments<Acc>(target, from, segments.count * segments.length, segments, to, op, finish);
@@ -102,7 +106,9 @@ struct engine<cuda, verb::reduce_lines> {
             return;
         }
         gpu::check_lines(target, call, all);
-        if (kernels == gpu::line_kernels::tiles)
+        if (kernels == gpu::line_kernels::rows)
+            gpu::reduce_warp_rows<Acc>(target, call, all, op, finish);
+        else if (kernels == gpu::line_kernels::tiles)
             gpu::reduce_tiled<Acc>(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, finish);
         else if (kernels == gpu::line_kernels::walks)
             gpu::reduce_walked<Acc>(target, call, all, op, finish);
@@ -119,7 +125,7 @@ struct engine<cuda, verb::scan_lines> {
         constexpr auto call = "scan";
         const gpu::current_device current(target.device());
         const bool side_by_side = gpu::lie_side_by_side(all);
-        const gpu::line_kernels kernels = gpu::kernels_for(all, side_by_side);
+        const gpu::line_kernels kernels = gpu::kernels_for<true>(all, side_by_side);
         if (kernels == gpu::line_kernels::segments) {
             gpu::with_lines(target, call, all, [&](const auto& from, const auto& to, const auto& segments) {
                 gpu::scan_segments<Kind, Acc>(target, from, segments.count * segments.length, segments, to, op, init);
@@ -128,7 +134,9 @@ struct engine<cuda, verb::scan_lines> {
         }
         gpu::check_lines(target, call, all);
         const gpu::scan_start<Acc> start = gpu::start_of_scan(op, init);
-        if (kernels == gpu::line_kernels::tiles)
+        if (kernels == gpu::line_kernels::rows)
+            gpu::scan_warp_rows<Kind>(target, call, all, op, start);
+        else if (kernels == gpu::line_kernels::tiles)
             gpu::scan_tiled<Kind>(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, start);
         else if (kernels == gpu::line_kernels::walks)
             gpu::scan_walked<Kind>(target, call, all, op, start);
