@@ -50,10 +50,10 @@ std::size_t multiple_of_16(std::size_t bytes) { return bytes / 16 * 16; }
 // Memory for the elements and the results of all subjects.
 struct arrays {
     explicit arrays(std::size_t most)
-        : in(2 * most * sizeof(float)), out(3 * most * sizeof(float)), keys(most * sizeof(int)),
+        : in(3 * most * sizeof(float)), out(3 * most * sizeof(float)), keys(most * sizeof(int)),
           keys_out(most * sizeof(int)), runs(sizeof(std::uint64_t))
     {
-        fill_floats_kernel<<<grid, block>>>(in.data<float>(), 2 * most);
+        fill_floats_kernel<<<grid, block>>>(in.data<float>(), 3 * most);
         check(cudaDeviceSynchronize(), "fill_floats_kernel");
     }
     std::span<const float> elements(std::size_t n) const { return {in.data<float>(), n}; }
@@ -175,7 +175,8 @@ void measure_segments(session& run, const arrays& memory, const std::string& len
     run.measure({"segments", "f32", "sum of segments of " + lengths, n, bytes},
                 {memory.out.data(), count * sizeof(float)}, contenders);
 
-    contenders = copy_roofs(run.stream(), in, out, multiple_of_16(n * sizeof(float)));
+    contenders = read_and_write_roofs(run.stream(), in, multiple_of_16(n * sizeof(float) + there.bytes()), out,
+                                      multiple_of_16(n * sizeof(float)));
     contenders.push_back({"upsweep", "up::segmented_inclusive_scan", UPSWEEP_VERSION,
                           [=, &memory] {
                               up::segmented_inclusive_scan(gpu, memory.elements(n), cuts, std::span<float>(out, n),

@@ -66,6 +66,19 @@ scan_start<Acc> start_of_scan(const Op& op, const Acc* init)
     return {op.template identity<Acc>(), init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr, false};
 }
 
+// The result at an element, of the folds before it and with it, where it may be the first of its segment.
+template <class Result, scan_kind Kind, class Acc, class Op>
+__device__ Result scan_result(const scan_start<Acc>& start, const Acc& before, const Acc& with, bool is_first,
+                              const Op& op)
+{
+    if constexpr (Kind == scan_kind::inclusive)
+        return as_result<Result, Op>(with);
+    else if (is_first)
+        return as_result<Result, Op>(start.first);
+    else
+        return as_result<Result, Op>(start.has_init ? op(start.first, before) : before);
+}
+
 // Makes results of the vectors of a lane.
 template <int Elements, scan_kind Kind, class Acc, class Source, class Out, class Op>
 struct vector_scan {

@@ -71,6 +71,12 @@ __device__ inline void copy_line_async(void* shared, const void* global)
                       (*static_cast<word128*>(shared) = *static_cast<const word128*>(global);))
 }
 
+// Asks the second-level cache for the line of 128 bytes around an address.
+__device__ inline void prefetch_line(const void* global)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(global)));
+}
+
 // Orders what this thread has read and written before with what it reads and writes after, for all threads of the GPU.
 __device__ inline void fence() { __threadfence(); }
 

@@ -1,12 +1,19 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
+#include <string_view>
 
+#include <upsweep/engine.hpp>
+#include <upsweep/gpu/fold/scan.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/gpu/target/launch.cuh>
 
 // Where runs of equal keys begin: a bit for each key, and for each tile of 1024 of them how many heads it has and where the last one is.
 // That takes one reading of the keys, in which no warp waits for another. A scan of what the tiles have then tells every warp of later
@@ -67,6 +74,52 @@ __device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
     return first == 0 && lane_id() == 0 ? mine | 1U : mine;
 }
 
+// Writes the places of the heads of a tile, of which this lane has those of a word from number `to` on. Of many heads, the lanes take those
+// of one word after the other, so that they do not meet in a bank.
+__device__ inline void write_places(std::uint16_t* places, unsigned mine, int to, int all)
+{
+    if (all <= head_tile / 4) {
+        for (unsigned left = mine; left != 0; left &= left - 1)
+            places[to++] = static_cast<std::uint16_t>(lane_id() * lanes + __ffs(static_cast<int>(left)) - 1);
+        return;
+    }
+#pragma unroll 4
+    for (int r = 0; r < lanes; ++r) {
+        const unsigned word = shuffle(mine, r);
+        const int first = shuffle(to, r);
+        if ((word >> lane_id() & 1) != 0)
+            places[first + __popc(word & ((1U << lane_id()) - 1))] = static_cast<std::uint16_t>(r * lanes + lane_id());
+    }
+}
+
+// Writes the keys at `count` places to the results from number `at` on, of as many as there is room for. The lanes of a warp call this together.
+template <class Keys, class Out>
+__device__ void write_keys_at(const Keys& keys, const std::uint16_t* places, int count, const Out& out,
+                              std::uint64_t at, std::uint64_t room)
+{
+    using key = std::iter_value_t<Keys>;
+    constexpr int at_once = sizeof(key) <= 8 ? 4 : 1;
+    if (at >= room)
+        return;
+    const int written = room - at < static_cast<unsigned>(count) ? static_cast<int>(room - at) : count;
+    const Out to = out + at;
+    for (int first = lane_id() - place_in_line(to); first < written; first += at_once * lanes) {
+        lane_vector<key, 1> loaded[at_once];
+#pragma unroll
+        for (int r = 0; r < at_once; ++r) {
+            const int i = first + r * lanes;
+            if (i >= 0 && i < written)
+                loaded[r] = gather_vector<1>(keys + places[i]);
+        }
+#pragma unroll
+        for (int r = 0; r < at_once; ++r) {
+            const int i = first + r * lanes;
+            if (i >= 0 && i < written)
+                to[i] = loaded[r][0];
+        }
+    }
+}
+
 template <class Index, class Keys>
 __global__ void __launch_bounds__(256)
     find_heads_kernel(Keys keys, std::uint64_t count, unsigned* bits, run_heads<Index>* heads)
@@ -84,6 +137,60 @@ __global__ void __launch_bounds__(256)
         if (lane_id() == 0)
             heads[tile] = all;
     }
+}
+
+// Where the heads are, in memory of the target.
+template <class Index>
+struct heads_memory {
+    run_heads<Index>* tiles;
+    unsigned* bits; // of one tile more
+
+    static std::size_t bytes(std::uint64_t count)
+    {
+        return (head_tiles(count) + 1) * (sizeof(*tiles) + lanes * sizeof(*bits));
+    }
+    heads_memory(void* first, std::uint64_t count)
+        : tiles(static_cast<run_heads<Index>*>(first)), bits(reinterpret_cast<unsigned*>(tiles + head_tiles(count) + 1))
+    {
+    }
+};
+
+// Which elements of an array have been looked at.
+struct head_extent {
+    std::uint64_t first;
+    std::uint64_t count;
+};
+
+// Joins the heads of each tile with those of all tiles before it.
+template <class Index>
+void scan_tiles_of_heads(const cuda& target, const heads_memory<Index>& memory, std::uint64_t count)
+{
+    detail::engine<cuda, detail::verb::scan>::template scan<scan_kind::inclusive, run_heads<Index>>(
+        target, memory.tiles, memory.tiles, head_tiles(count), join_heads{},
+        static_cast<const run_heads<Index>*>(nullptr));
+}
+
+// Finds the heads of the runs of keys. There is one at least.
+template <class Index, class Keys>
+void find_heads(const cuda& target, std::string_view call, const Keys& keys, std::uint64_t count,
+                const heads_memory<Index>& memory)
+{
+    constexpr auto kernel = find_heads_kernel<Index, Keys>;
+    constexpr int threads = 256;
+    const std::uint64_t resident = resident_blocks<kernel>(target, threads, 0); // a second wave would be nearly empty
+    const std::uint64_t busy = (head_tiles(count) + threads / lanes - 1) / (threads / lanes);
+    launch(target, call, kernel, grid_shape{static_cast<unsigned>(busy < resident ? busy : resident), threads, 0}, keys,
+           count, memory.bits, memory.tiles);
+}
+
+// Calls f with a value of the type of numbers of elements: as few bytes as do.
+template <class F>
+void with_index(std::uint64_t count, F f)
+{
+    if (count <= std::numeric_limits<std::uint32_t>::max())
+        f(std::uint32_t{});
+    else
+        f(std::uint64_t{});
 }
 
 } // namespace upsweep::gpu

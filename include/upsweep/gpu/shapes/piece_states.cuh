@@ -48,8 +48,10 @@ struct piece_slots {
 template <class T, class Op>
 class piece_states {
 public:
-    __device__ piece_states(const tile_state_memory& memory, std::uint64_t epoch, piece_slots slots, const Op& op)
-        : states_(memory, epoch), slots_(slots), op_(op)
+    // Between two looks at states that have not been published it waits for so many nanoseconds.
+    __device__ piece_states(const tile_state_memory& memory, std::uint64_t epoch, piece_slots slots, const Op& op,
+                            unsigned pause = 0)
+        : states_(memory, epoch), slots_(slots), op_(op), pause_(pause)
     {
     }
 
@@ -108,12 +110,13 @@ private:
         word128 states[1];
         const std::uint64_t end = first + static_cast<unsigned>(count);
         states_.load(first, end, states);
-        states_.wait_and_read(first, end, otherwise, states, totals);
+        states_.wait_and_read(first, end, otherwise, states, totals, pause_);
     }
 
     tile_states<T> states_;
     piece_slots slots_;
     Op op_;
+    unsigned pause_;
 };
 
 // Deals tasks out to the warps of a grid all of whose blocks are resident, in ascending order. So a warp may wait for what tasks
@@ -126,6 +129,10 @@ public:
     }
 
     __device__ std::uint64_t epoch() const { return epoch_; }
+    __device__ std::uint64_t warps() const { return warps_; }
+
+    // The first task of this warp. The others of for_each are as many behind it as there are warps, and so on.
+    __device__ static std::uint64_t first() { return blockIdx.x + std::uint64_t{threadIdx.x / lanes} * gridDim.x; }
 
     // Calls f(task) for the tasks that fall to this warp by turns.
     template <class F>
@@ -133,20 +140,6 @@ public:
     {
         for (std::uint64_t task = first(); task < tasks; task += warps_)
             f(task);
-        if (lane_id() == 0)
-            end_with(take_ticket(header_, warps_), warps_);
-    }
-
-    // The same for those of them for which is_left(task) holds. Each lane asks for one task.
-    template <class IsLeft, class F>
-    __device__ void for_each_left(std::uint64_t tasks, IsLeft is_left, F f) const
-    {
-        for (std::uint64_t task = first(); task < tasks; task += std::uint64_t{lanes} * warps_) {
-            const std::uint64_t mine = task + static_cast<unsigned>(lane_id()) * std::uint64_t{warps_};
-            for (unsigned left = __ballot_sync(all_lanes, mine < tasks && is_left(mine) ? 1 : 0); left != 0;
-                 left &= left - 1)
-                f(task + static_cast<unsigned>(__ffs(static_cast<int>(left)) - 1) * std::uint64_t{warps_});
-        }
         if (lane_id() == 0)
             end_with(take_ticket(header_, warps_), warps_);
     }
@@ -172,8 +165,6 @@ public:
     }
 
 private:
-    __device__ static std::uint64_t first() { return blockIdx.x + std::uint64_t{threadIdx.x / lanes} * gridDim.x; }
-
     // Whoever draws the last ticket of all knows that every warp has read the epoch.
     __device__ void end_with(std::uint64_t ticket, std::uint64_t tickets) const
     {

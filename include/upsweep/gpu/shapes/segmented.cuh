@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <type_traits>
 
 #include <upsweep/engine.hpp>
 #include <upsweep/gpu/fold/reduce.cuh>
+#include <upsweep/gpu/shapes/scan_heads.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
@@ -40,6 +43,84 @@ struct wrong_offsets {
         return is_wrong ? k : ~std::uint64_t{0};
     }
 };
+
+// Marks the heads of 32 segments of which each lane has one, and those that are the last ones of their tiles. The bits of one word are put
+// together by the first lane that has any.
+template <class Index>
+__device__ void mark_heads(std::uint64_t begin, std::uint64_t end, std::uint64_t all, const heads_memory<Index>& heads)
+{
+    const bool is_head = begin < end;
+    if (is_head && (end == all || end / head_tile != begin / head_tile))
+        heads.tiles[begin / head_tile] = {1, static_cast<Index>(begin)};
+
+    const std::uint64_t word = begin / lanes;
+    const bool differs = shuffle_down(word) != word;
+    const bool is_last = differs || lane_id() == lanes - 1;
+    const unsigned lasts = __ballot_sync(all_lanes, is_last ? 1 : 0);
+    const int last = lane_id() + __ffs(static_cast<int>(lasts >> lane_id())) - 1;
+    unsigned bits = is_head ? 1U << (begin % lanes) : 0;
+    if (lasts != all_lanes) {
+#pragma unroll
+        for (int step = 1; step < lanes; step *= 2) {
+            const unsigned others = __shfl_down_sync(all_lanes, bits, static_cast<unsigned>(step));
+            bits |= lane_id() + step <= last ? others : 0;
+        }
+    }
+    const bool is_first = lane_id() == 0 || (lasts >> (lane_id() - 1) & 1) != 0;
+    if (is_first && bits != 0)
+        atomicOr(heads.bits + word, bits);
+}
+
+// Marks the heads of segments of at least one element among zeros, and tells which elements all of them have.
+template <class Index, class Offset>
+__global__ void __launch_bounds__(256)
+    mark_heads_kernel(const Offset* offsets, std::uint64_t segments, heads_memory<Index> heads, head_extent* extent)
+{
+    const auto first = static_cast<std::uint64_t>(offsets[0]);
+    const std::uint64_t all = static_cast<std::uint64_t>(offsets[segments]) - first;
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        *extent = {first, all};
+    constexpr int groups = 4; // of 32 segments, whose offsets are read at once
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes);
+    const std::uint64_t warp = blockIdx.x + static_cast<unsigned>(warp_id()) * std::uint64_t{gridDim.x};
+    for (std::uint64_t segment = warp * (groups * lanes); segment < segments; segment += warps * (groups * lanes)) {
+        std::uint64_t begin[groups + 1];
+#pragma unroll
+        for (int g = 0; g <= groups; ++g) {
+            const std::uint64_t mine = segment + static_cast<unsigned>(g * lanes + (g < groups ? lane_id() : 0));
+            begin[g] = static_cast<std::uint64_t>(offsets[mine < segments ? mine : segments]);
+        }
+#pragma unroll
+        for (int g = 0; g < groups; ++g) {
+            std::uint64_t end = shuffle_down(begin[g]);
+            replace_if(lane_id() == lanes - 1, end, shuffle(begin[g + 1], 0));
+            mark_heads(begin[g] - first, end - first, all, heads);
+        }
+    }
+}
+
+// Calls f(heads) with the heads of segments between offsets, of so many elements in all at most.
+template <class Offset, class F>
+void with_heads_of_segments(const cuda& target, std::string_view call, const Offset* offsets, std::uint64_t segments,
+                            std::uint64_t elements, F f)
+{
+    with_index(elements, [&]<class Index>(Index) {
+        const std::size_t bytes = heads_memory<Index>::bytes(elements);
+        auto* const memory =
+            static_cast<std::byte*>(target.workspace().memory(workspace_purpose::offsets, bytes + sizeof(head_extent)));
+        const heads_memory<Index> heads(memory, elements);
+        auto* const extent = reinterpret_cast<head_extent*>(memory + bytes);
+        check(call, cudaMemsetAsync(memory, 0, bytes, target.stream()));
+        constexpr int threads = 256;
+        launch(target, call, mark_heads_kernel<Index, Offset>,
+               grid_shape{some_blocks(target, (segments + 4 * threads - 1) / (4 * threads)), threads, 0}, offsets,
+               segments, heads, extent);
+        const bool are_joined = head_tiles(elements) > few_head_tiles;
+        if (are_joined)
+            scan_tiles_of_heads(target, heads, elements);
+        f(head_places(heads, extent, are_joined));
+    });
+}
 
 } // namespace upsweep::gpu
 
@@ -74,8 +155,18 @@ struct engine<cuda, verb::scan_segments> {
         gpu::with_sources(in, out, [&](const auto& from, const auto& to) {
             gpu::check_place(target, "segmented_scan", from, count);
             gpu::check_place(target, "segmented_scan", to, count);
-            gpu::scan_segments<Kind, Acc>(
-                target, from, count, gpu::offset_segments<Offset>{offsets.data(), offsets.size() - 1}, to, op, init);
+            using source_t = std::remove_cvref_t<decltype(from)>;
+            using out_t = std::remove_cvref_t<decltype(to)>;
+            const std::size_t segments = offsets.size() - 1;
+            if (segments == 0 || count == 0)
+                return;
+            if constexpr (gpu::scans_by_heads<Kind, Acc, source_t, out_t, Op>)
+                gpu::with_heads_of_segments(
+                    target, "segmented_scan", offsets.data(), segments, count,
+                    [&](const auto& heads) { gpu::scan_heads<Kind>(target, from, count, heads, to, op, init); });
+            else
+                gpu::scan_segments<Kind, Acc>(target, from, count,
+                                              gpu::offset_segments<Offset>{offsets.data(), segments}, to, op, init);
         });
     }
 };

@@ -52,6 +52,16 @@ UPSWEEP_HOST_DEVICE bool is_aligned(const Source& source)
         return false;
 }
 
+// How many elements there are before one in the line of memory that a warp reads at once, or 0 where nobody can tell.
+template <class Source>
+__device__ int place_in_line([[maybe_unused]] const Source& source)
+{
+    if constexpr (has_words<1, Source>)
+        return static_cast<int>(reinterpret_cast<std::uintptr_t>(source) / sizeof(*source) % lanes);
+    else
+        return 0;
+}
+
 // Elements are read once: the second-level cache evicts them before anything else.
 template <int Count, class Source>
 __device__ auto load_vector(Source source)

@@ -52,6 +52,8 @@ UPSWEEP_INLINE void copy_line_async(void* shared, const void* global)
     simulator::device::pipeline_copy(shared, global, 16);
 }
 
+UPSWEEP_INLINE void prefetch_line(const void*) {}
+
 UPSWEEP_INLINE void fence() { simulator::device::fence(simulator::device::scope::device); }
 
 using shared_address = std::uint32_t*;

@@ -1,0 +1,226 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <type_traits>
+
+#include <upsweep/gpu/fold/look_back.cuh>
+#include <upsweep/gpu/fold/vector_fold.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/shapes/head_fold.cuh>
+#include <upsweep/gpu/shapes/head_window.cuh>
+#include <upsweep/gpu/shapes/piece_states.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/gpu/target/launch.cuh>
+#include <upsweep/op.hpp>
+
+// Scan of segments that are told by their heads, in one pass over the elements. Each warp works alone, on the window of a tile at a time
+// (head_window.cuh), whose elements it copies into shared memory and whose results it writes from there:
+//
+//     up        the lanes fold the whole chunks, and publish the total of a piece (head_fold.cuh)
+//     heads     they scan the first chunks of segments, one each. Short segments have no others
+//     look back a piece at the beginning of the window asks for the fold before it
+//     down      they scan the other chunks, one for each cell, each from the joined totals before it
+//
+// What a lane does depends on chunks, not on segments, so that the time hardly depends on the mix of lengths.
+namespace upsweep::gpu {
+
+template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+class head_scan {
+    using fold_t = head_fold<Acc, Source, Op>;
+    using result = std::iter_value_t<Out>;
+    using window_t = head_window_memory<result>;
+    // Whether results take the places of elements, which a lane has read.
+    static constexpr bool in_place = sizeof(std::iter_value_t<Source>) == sizeof(result);
+
+public:
+    struct memory {
+        typename fold_t::memory fold;
+        std::conditional_t<in_place, char, window_t> results;
+    };
+
+    __device__ head_scan(memory& shared, const Op& op, const scan_start<Acc>& start)
+        : shared_(shared), fold_(shared.fold, op), op_(op), start_(start)
+    {
+    }
+
+    // Scans a window. If the one that the warp takes next is a whole piece, that is folded first: its total is then there when others look for it,
+    // as theirs are when this warp does.
+    __device__ void scan(const Source& in, const Out& out, const head_window& window, const head_window& next,
+                         const typename fold_t::states& pieces)
+    {
+        if (window.is_piece()) {
+            const auto folded = fold_pieces(in, window, next, pieces);
+            scan_piece(folded, window, pieces);
+        } else {
+            first_ = 0;
+            scan_segments(in + window.first, window, pieces);
+        }
+        empty(results(), first_, out + window.first, window.length);
+        first_ = head_tile - first_;
+    }
+
+private:
+    __device__ window_t& results()
+    {
+        if constexpr (in_place)
+            return reinterpret_cast<window_t&>(shared_.fold.elements);
+        else
+            return shared_.results;
+    }
+
+    // Folds the piece at hand, if that has not been done, and the next one, if it is one.
+    __device__ typename fold_t::piece fold_pieces(const Source& in, const head_window& window, const head_window& next,
+                                                  const typename fold_t::states& pieces)
+    {
+        typename fold_t::piece folded = ahead_;
+        if (!is_ahead_)
+            first_ = 0;
+        const bool goes_ahead = next.is_piece();
+#pragma unroll 1 // the code would not fit into the cache for instructions
+        for (bool is_next = is_ahead_; !is_next || goes_ahead; is_next = true) {
+            const std::uint64_t base = is_next ? next.begin_of_last() : window.begin_of_last();
+            const std::uint64_t number = (is_next ? next.tile : window.tile) - base;
+            ahead_ = fold_.fold_piece(is_next ? head_tile - first_ : first_, in + (is_next ? next.first : window.first),
+                                      base, number, pieces);
+            pieces.join(base, number);
+            if (is_next)
+                break;
+            folded = ahead_;
+        }
+        is_ahead_ = goes_ahead;
+        return folded;
+    }
+
+    __device__ void scan_piece(const typename fold_t::piece& folded, const head_window& window,
+                               const typename fold_t::states& pieces)
+    {
+        Acc before = op_.template identity<Acc>();
+        Acc after = folded.tree.total;
+        if (window.enters)
+            before = fold_.fold_before(window, pieces, folded.tree.total, after);
+        const Acc first = folded.tree.fold_before(before, op_);
+        const Acc second = op_(first, folded.half);
+        Acc end = shuffle_down(first);
+        replace_if(lane_id() == lanes - 1, end, after);
+        const int at = first_ + lane_id() * lanes;
+        scan_chunk<chunk_elements, true>(at, chunk_elements, first, lane_id() == 0 && !window.enters,
+                                         [&](const Acc(&)[chunk_elements]) { return second; });
+        scan_chunk<chunk_elements, true>(at + chunk_elements, chunk_elements, second, false,
+                                         [&](const Acc(&)[chunk_elements]) { return end; });
+    }
+
+    __device__ void scan_segments(const Source& from, const head_window& window, const typename fold_t::states& pieces)
+    {
+        const int heads = fold_.fold(from, window, pieces);
+        scan_first_chunks(heads);
+        fold_.join(window, pieces);
+        scan_other_chunks(window, window.enters ? fold_.fold_before(window, pieces) : op_.template identity<Acc>());
+    }
+
+    // Scans a chunk of at most so many elements; end(values) is the fold up to its end, if it has so many. All lanes call this together, unless
+    // chunks are whole: else they are read a little beyond their ends.
+    template <int Most, bool Whole, class End>
+    __device__ void scan_chunk(int first, int length, const Acc& before, bool is_first, End end)
+    {
+        Acc values[Most];
+        Acc folds[Most + 1];
+        fold_.template load<Whole>(first, length, values);
+        if constexpr (!Whole)
+            __syncwarp();
+        lane_folds<Most>(before, values, folds, op_);
+        folds[Most] = end(values);
+        results().template for_each<Whole, Most>(first, [&](int c, result& to) {
+            if (Whole || c < length)
+                to = scan_result<result, Kind>(start_, folds[c], folds[c + 1], c == 0 && is_first, op_);
+        });
+    }
+
+    __device__ void scan_first_chunks(int heads)
+    {
+        const Acc nothing = op_.template identity<Acc>();
+        for (int i = lane_id(); i - lane_id() < heads; i += lanes) {
+            const int first = shared_.fold.heads[i < heads ? i : heads]; // behind all of them, for want of one
+            int length = i < heads ? shared_.fold.heads[i + 1] - first : 0;
+            length = length < chunk_elements ? length : chunk_elements;
+            const auto scan = [&]<int Most>(std::integral_constant<int, Most>) {
+                scan_chunk<Most, false>(first, length, nothing, true,
+                                        [&](const Acc(&values)[Most]) { return lane_total<Most>(values, op_); });
+            };
+            if (__any_sync(all_lanes, length > 2 ? 1 : 0) == 0)
+                scan(std::integral_constant<int, 2>{});
+            else if (__any_sync(all_lanes, length > 4 ? 1 : 0) == 0)
+                scan(std::integral_constant<int, 4>{});
+            else
+                scan(std::integral_constant<int, chunk_elements>{});
+        }
+    }
+
+    // Of chunks that are no first ones. `carry` is the fold before the piece that enters the window, which is not whole: it would fill the window.
+    __device__ void scan_other_chunks(const head_window& window, const Acc& carry)
+    {
+        __syncwarp();
+        for (int cell = lane_id(); (cell - lane_id()) * chunk_elements < window.length; cell += lanes) {
+            const placed_chunk mine = window.chunk_into(cell);
+            if (__any_sync(all_lanes, mine.length) == 0)
+                continue;
+            const bool whole = fold_t::are_whole(mine);
+            const bool enters = window.enters && mine.first == mine.number * chunk_elements;
+            Acc before = op_.template identity<Acc>();
+            replace_if(enters, before, carry);
+            Acc end = before;
+            before = fold_.fold_of_chunks(cell, mine.number, before, &end);
+            const auto end_of_chunk = [&](const Acc(&)[chunk_elements]) {
+                return mine.length == chunk_elements ? op_(end, Acc(shared_.fold.totals[cell])) : end;
+            };
+            if (!whole)
+                scan_chunk<chunk_elements, false>(mine.first, mine.length, before, false, end_of_chunk);
+            else if (mine.length != 0)
+                scan_chunk<chunk_elements, true>(mine.first, mine.length, before, false, end_of_chunk);
+        }
+    }
+
+    memory& shared_;
+    fold_t fold_;
+    Op op_;
+    scan_start<Acc> start_;
+    typename fold_t::piece ahead_; // the next window, where that has been folded
+    bool is_ahead_ = false;
+    int first_ = 0; // where a whole piece begins in the memory of a window, which has room for two
+};
+
+// --- kernel -------------------------------------------------------------------------------------------------------------------
+
+template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+__global__ void
+__launch_bounds__(head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, Op>::memory>::warps* lanes,
+                  head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, Op>::memory>::blocks)
+    scan_heads_kernel(Source in, head_places where, Out out, Op op, scan_start<Acc> start, piece_slots slots,
+                      tile_state_memory memory)
+{
+    using scan_t = head_scan<Kind, Acc, Source, Out, Op>;
+    extern __shared__ __align__(16) uint4 dynamic[];
+    scan_t scan(reinterpret_cast<typename scan_t::memory*>(dynamic)[warp_id()], op, start);
+    for_each_head_window<Acc, false, true>(in, where, slots, memory, op,
+                                           [&](const head_window& window, const head_window& next, const auto& pieces) {
+                                               scan.scan(in, out, window, next, pieces);
+                                           });
+}
+
+// Whether segments can be told by their heads: their windows must fit into shared memory.
+template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+inline constexpr bool
+    scans_by_heads = sizeof(typename head_scan<Kind, Acc, Source, Out, Op>::memory) <= most_of_head_window;
+
+// Writes the results of each segment as a scan of it alone would, of at most so many elements in all.
+template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+void scan_heads(const cuda& target, const Source& in, std::uint64_t elements, const head_places& heads, const Out& out,
+                const Op& op, const Acc* init)
+{
+    constexpr auto kernel = scan_heads_kernel<Kind, Acc, Source, Out, Op>;
+    launch_over_heads<kernel, typename head_scan<Kind, Acc, Source, Out, Op>::memory, Acc>(
+        target, "scan", elements, in, heads, out, op, start_of_scan(op, init));
+}
+
+} // namespace upsweep::gpu
