@@ -16,6 +16,11 @@ import fold_order  # noqa: E402  the independent reference of the canonical orde
 COMMAND = os.path.abspath(os.environ["UPSWEEP_COMMAND"])
 
 
+def sampled(cases, step, first=0):
+    """The cases, or every step-th one where some stand for all (UPSWEEP_TEST_FEW)."""
+    return list(cases)[first % step::step] if "UPSWEEP_TEST_FEW" in os.environ else list(cases)
+
+
 def npy_bytes(array, version=None):
     stream = io.BytesIO()
     np.lib.format.write_array(stream, array, version=version, allow_pickle=False)

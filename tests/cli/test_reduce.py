@@ -6,7 +6,7 @@ import os
 import unittest
 
 import numpy as np
-from command import CommandTest, fold_order, npy_bytes
+from command import CommandTest, fold_order, npy_bytes, sampled
 from test_npy import DTYPES, samples
 
 NAMES = {"sum": "plus", "product": "multiplies", "min": "minimum", "max": "maximum", "and": "bit_and", "or": "bit_or",
@@ -48,12 +48,12 @@ class Reduce(CommandTest):
         self.assertEqual(len(results), 1)
 
     def test_out_dtype_gives_the_last_value_of_a_scan(self):
-        for dtype, code in DTYPES.items():
+        for number, (dtype, code) in enumerate(DTYPES.items()):
             array = samples(code, 3001)
             if np.dtype(code).kind == "f":
                 array = (np.sign(array) * (1 + np.abs(array) % 2**-4)).astype(code)
             self.write("a.npy", array)
-            for out in DTYPES:
+            for out in sampled(DTYPES, 5, number):
                 for name in ("sum", "product", "min", "xor", "any"):
                     with self.subTest(dtype=dtype, out=out, op=name):
                         arguments = ["--op", name, "--out-dtype", out, "--wrap", "a.npy"]
