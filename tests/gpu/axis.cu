@@ -46,15 +46,12 @@ void expect_warp_rows(std::size_t rows, std::size_t length, std::size_t pitch, s
 TEST(gpu_rows, a_warp_each)
 {
     // Vectors, rows of vectors and blocks that are whole, begun, and one short of whole; of several blocks, too.
-    for (const std::size_t length : {1, 63, 100, 127, 128, 129, 384, 511, 512, 513, 1024, 1700})
-        expect_warp_rows<float>(length < 200 ? 21 : 5, length, length, 0, plus{});
-    expect_warp_rows<float>(9, 101, 103, 1, plus{}); // begin anywhere
-    expect_warp_rows<float>(9, 600, 604, 2, plus{});
-    expect_warp_rows<float>(20, 100, 128, 4, maximum{});
+    for (const std::size_t length : {1, 33, 63, 64, 65, 100, 128, 129, 192, 255, 256, 257, 512, 850})
+        expect_warp_rows<affine>(length < 100 ? 21 : 5, length, length, 0, composition);
+    expect_warp_rows<affine>(9, 51, 52, 1, composition); // begin anywhere, and lie apart
+    expect_warp_rows<affine>(9, 300, 303, 1, composition);
     for (const std::size_t length : {300, 4000})
         expect_warp_rows<std::uint8_t>(6, length, length + 16, 16, plus{});
-    for (const std::size_t length : {33, 70})
-        expect_warp_rows<affine>(7, length, length, 0, composition);
 }
 
 } // namespace upsweep::test

@@ -52,7 +52,8 @@ UPSWEEP_INLINE void copy_line_async(void* shared, const void* global)
     simulator::device::pipeline_copy(shared, global, 16);
 }
 
-UPSWEEP_INLINE void prefetch_line(const void*) {}
+// A hint, of which nothing can be seen but time.
+UPSWEEP_INLINE void prefetch_line(const void* global) { static_cast<void>(global); }
 
 UPSWEEP_INLINE void fence() { simulator::device::fence(simulator::device::scope::device); }
 
