@@ -147,9 +147,11 @@ public:
     // Fills the window, folds its chunks, and publishes the total of the piece at its end. Returns how many segments begin in it.
     __device__ int fold(const Source& from, const head_window& window, const states& pieces)
     {
-        if constexpr (std::is_arithmetic_v<element>) // behind the last one there is something, which nobody uses
+        if constexpr (std::is_arithmetic_v<element>) { // behind the last one there is something, which nobody uses
+            __syncwarp();                              // others have read what is replaced
             if (lane_id() < chunk_elements)
                 shared_.elements[window.length + lane_id()] = element{};
+        }
         fill(shared_.elements, 0, from, window.length);
         const int heads = write_heads(window);
         total_of_chunks(window);
