@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -13,6 +12,8 @@
 #include <vector>
 
 #include <upsweep/runtime.h>
+
+#include "fuzzed_bytes.hpp"
 
 namespace {
 
@@ -22,25 +23,10 @@ constexpr int most_dimensions = 64;             // that the library reads
 
 __extension__ using wide = __int128; // holds an extent times a stride
 
-void check(bool condition)
-{
-    if (!condition)
-        std::abort();
-}
-
-// The bytes of the fuzzer, and zeros after the last one.
-class reader {
+class reader : public fuzzed_bytes {
 public:
-    explicit reader(std::span<const std::uint8_t> data) : data_(data) {}
+    using fuzzed_bytes::fuzzed_bytes;
 
-    std::uint8_t byte()
-    {
-        if (data_.empty())
-            return 0;
-        const std::uint8_t first = data_.front();
-        data_ = data_.subspan(1);
-        return first;
-    }
     std::int64_t word()
     {
         std::uint64_t bits = 0;
@@ -62,9 +48,6 @@ public:
             return std::int64_t{1} << (byte() % 63);
         return word();
     }
-
-private:
-    std::span<const std::uint8_t> data_;
 };
 
 // A description with the numbers that it points to, and what the caller knows of it.

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -17,34 +16,18 @@
 
 #include <upsweep/runtime.h>
 
+#include "fuzzed_bytes.hpp"
+
 namespace {
 
 using bytes = std::vector<std::byte>;
 
-void check(bool condition)
-{
-    if (!condition)
-        std::abort();
-}
-
-// The bytes of the fuzzer, and zeros after the last one.
-class reader {
+class reader : public fuzzed_bytes {
 public:
-    explicit reader(std::span<const std::uint8_t> data) : data_(data) {}
+    using fuzzed_bytes::fuzzed_bytes;
 
-    std::uint8_t byte()
-    {
-        if (data_.empty())
-            return 0;
-        const std::uint8_t first = data_.front();
-        data_ = data_.subspan(1);
-        return first;
-    }
     // One of so many numbers from 0 on.
     std::int64_t below(int count) { return byte() % count; }
-
-private:
-    std::span<const std::uint8_t> data_;
 };
 
 // Element values: any bits, but that a bool is 0 or 1.
