@@ -272,13 +272,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
             from += stretch.end - stretch.begin;
         }
     };
-    if constexpr (is_byte<T>) {
-        const bins_of_values<T> bin_of_value(of_values, bin_of);
-        __syncthreads();
-        count(bin_of_value);
-    } else {
-        count(bin_of);
-    }
+    with_bins_of_samples<T>(of_values, bin_of, count);
 }
 
 // Clears the counters to which several teams add: those of an item within which the share of a team begins. The first of

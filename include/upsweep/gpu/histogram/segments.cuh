@@ -118,12 +118,7 @@ struct sample_words {
         row_vector<sample> result{};
         result.begin = begin > first ? static_cast<int>(begin - first) : 0;
         result.end = end - first < elements ? static_cast<int>(end - first) : elements;
-        typename lane_vector<sample, elements>::elements all{};
-#pragma unroll
-        for (int j = 0; j < elements; ++j)
-            if (j >= result.begin && j < result.end)
-                all.element[j] = in[first + j];
-        result.vector = lane_vector<sample, elements>::of(all);
+        result.gather(in, first);
         return result;
     }
 };
@@ -165,12 +160,7 @@ struct sample_words<T*> {
         if (is_aligned && first >= 0 && first + elements <= static_cast<std::int64_t>(count)) {
             result.vector = load_vector<elements>(in + first);
         } else {
-            typename lane_vector<sample, elements>::elements all{};
-#pragma unroll
-            for (int j = 0; j < elements; ++j)
-                if (j >= result.begin && j < result.end)
-                    all.element[j] = in[first + j];
-            result.vector = lane_vector<sample, elements>::of(all);
+            result.gather(in, first);
         }
         return result;
     }
@@ -355,13 +345,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         for (bin_index part = 0; part < plan.parts; ++part)
             count_share<Shape>(in, function, team, shares, plan, begin, end, part * plan.part, result);
     };
-    if constexpr (is_byte<sample>) {
-        const bins_of_values<sample> bin_of_value(of_values, bin_of);
-        __syncthreads();
-        count_parts(bin_of_value);
-    } else {
-        count_parts(bin_of);
-    }
+    with_bins_of_samples<sample>(of_values, bin_of, count_parts);
 }
 
 // Clears the counters to which several teams add: those of a segment within whose samples the share of a team begins. The

@@ -51,6 +51,18 @@ struct row_vector {
     int begin;
     int end;
 
+    // Reads them one by one, of a word whose first element would be in[first].
+    template <class Source, class Number>
+    __device__ void gather(const Source& in, Number first)
+    {
+        typename lane_vector<T, elements>::elements all{};
+#pragma unroll
+        for (int j = 0; j < elements; ++j)
+            if (j >= begin && j < end)
+                all.element[j] = in[first + j];
+        vector = lane_vector<T, elements>::of(all);
+    }
+
     // Calls take(element) for the elements that are the row's.
     template <class F>
     __device__ void for_each(F take) const
@@ -119,12 +131,7 @@ struct matrix_words {
         } else if (at.is_aligned && column >= at.least && column + elements <= at.most) {
             result.vector = load_vector<elements>(at.first + column);
         } else {
-            typename lane_vector<T, elements>::elements all{};
-#pragma unroll
-            for (int j = 0; j < elements; ++j)
-                if (j >= result.begin && j < result.end)
-                    all.element[j] = at.first[column + j];
-            result.vector = lane_vector<T, elements>::of(all);
+            result.gather(at.first, column);
         }
         return result;
     }
