@@ -255,14 +255,11 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     const unsigned tables = blockDim.x / team.threads * table_words;
     clear_words(shared_words, tables);
     std::uint32_t* const table = shared_words + threadIdx.x / team.threads * table_words;
-    std::uint32_t* const of_values = shared_words + tables;
-    const auto bin_of = finder.of_block(of_values + bins_of_values<T>::words);
-    __syncthreads();
-    const auto count = [&](const auto& function) {
+    const auto count = [&](const auto& bin_of) {
         const std::uint64_t end = plan.begin_of_share(team.number + 1, team.teams);
         for (std::uint64_t from = plan.begin_of_share(team.number, team.teams); from < end;) {
             const line_stretch stretch(plan, from, end);
-            count_lines<Shape, Count>(in, function, table, plan, stretch, team);
+            count_lines<Shape, Count>(in, bin_of, table, plan, stretch, team);
             team.sync();
             merge_lines<Count>(table, plan, stretch, team, result);
             team.sync();
@@ -272,7 +269,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
             from += stretch.end - stretch.begin;
         }
     };
-    with_bins_of_samples<T>(of_values, bin_of, count);
+    with_bins_of_samples<T>(shared_words + tables, finder, count);
 }
 
 // Clears the counters to which several teams add: those of an item within which the share of a team begins. The first of

@@ -66,13 +66,15 @@ struct bins_of_values {
     __device__ bin_index operator()(const T& sample) const { return copy[static_cast<std::uint8_t>(sample) * lanes]; }
 };
 
-// Calls count with what finds the bins of samples: for bytes the bins of all values, looked up in `words` of shared memory. All threads
-// of a block call this.
-template <class T, class Function, class Count>
-__device__ void with_bins_of_samples(std::uint32_t* words, const Function& bin_of, const Count& count)
+// Calls count with what finds the bins of samples: for bytes the bins of all values, which are looked up once. `shared` has room for these
+// and for what the finder keeps. All threads of a block call this, after they have cleared the block's counters.
+template <class T, class Finder, class Count>
+__device__ void with_bins_of_samples(std::uint32_t* shared, const Finder& finder, const Count& count)
 {
+    const auto bin_of = finder.of_block(shared + bins_of_values<T>::words);
+    __syncthreads();
     if constexpr (is_byte<T>) {
-        const bins_of_values<T> bin_of_value(words, bin_of);
+        const bins_of_values<T> bin_of_value(shared, bin_of);
         __syncthreads();
         count(bin_of_value);
     } else {
@@ -160,11 +162,8 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     const unsigned warp = threadIdx.x / lanes;
     const swizzled_table table{shared_words + warp * plan.words};
     clear_words(shared_words, Shape::warps * plan.words);
-    std::uint32_t* const of_values = shared_words + Shape::warps * plan.words;
-    const auto bin_of = finder.of_block(of_values + bins_of_values<T>::words);
-    __syncthreads();
-    with_bins_of_samples<T>(
-        of_values, bin_of, [&](const auto& function) { count_rows_of_warp<Shape>(in, function, table, plan, result); });
+    with_bins_of_samples<T>(shared_words + Shape::warps * plan.words, finder,
+                            [&](const auto& bin_of) { count_rows_of_warp<Shape>(in, bin_of, table, plan, result); });
 }
 
 // How the rows, and the parts of their counters, are shared out among the blocks. The words of a row are read once for

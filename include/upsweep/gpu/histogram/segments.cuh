@@ -334,18 +334,15 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     const segment_team team(plan, shared_words);
     const std::size_t words = blockDim.x / team.threads * (Shape::end_words + plan.words);
     clear_words(shared_words, words);
-    std::uint32_t* const of_values = shared_words + words;
-    const auto bin_of = finder.of_block(of_values + bins_of_values<sample>::words);
-    __syncthreads();
 
     const sample_words<Source> in(source, count);
     const segment_place begin = shares.begin_of(team.number, team.teams);
     const segment_place end = shares.begin_of(team.number + 1, team.teams);
-    const auto count_parts = [&](const auto& function) {
+    const auto count_parts = [&](const auto& bin_of) {
         for (bin_index part = 0; part < plan.parts; ++part)
-            count_share<Shape>(in, function, team, shares, plan, begin, end, part * plan.part, result);
+            count_share<Shape>(in, bin_of, team, shares, plan, begin, end, part * plan.part, result);
     };
-    with_bins_of_samples<sample>(of_values, bin_of, count_parts);
+    with_bins_of_samples<sample>(shared_words + words, finder, count_parts);
 }
 
 // Clears the counters to which several teams add: those of a segment within whose samples the share of a team begins. The
