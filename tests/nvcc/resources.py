@@ -2,7 +2,7 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """What the kernels of libupsweep take of a GPU, as ptxas tells when it is asked to (-Xptxas=-v).
 
-usage: resources.py keep COMMAND...      runs a compiler's command, and moves what ptxas tells into OBJECT.resources
+usage: resources.py keep COMMAND...      runs a compiler's command, and moves what ptxas tells into OBJECT.resources, unless it optimises little
        resources.py check FOLDER...      prints the kernels in the folders that spill; fails where one may not
 """
 
@@ -47,7 +47,11 @@ OF_PTXAS = re.compile(r"ptxas info +:.*\n( +\d+ bytes stack frame.*\n)?")
 def keep(command):
     compiled = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     if "-o" in command:
-        pathlib.Path(command[command.index("-o") + 1] + ".resources").write_text(compiled.stderr)
+        resources = pathlib.Path(command[command.index("-o") + 1] + ".resources")
+        if "-Xptxas=-O1" in command:
+            resources.unlink(missing_ok=True)
+        else:
+            resources.write_text(compiled.stderr)
     sys.stderr.write(OF_PTXAS.sub("", compiled.stderr))
     return compiled.returncode
 

@@ -32,10 +32,8 @@ void scan_by_key_of(const cuda& target, const elements& keys, const elements& va
 
 } // namespace upsweep::runtime::gpu
 
-// Files of their own, since either takes most of a minute to compile.
-#define UPSWEEP_REDUCE_BY_KEY_OF(Key, T)                                                                               \
+#define UPSWEEP_BY_KEY_OF(Key, T)                                                                                      \
     template std::uint64_t upsweep::runtime::gpu::reduce_by_key_of<Key, T>(                                            \
-        const upsweep::cuda&, upsweep_op, const elements&, const elements&, const elements&, const elements&)
-#define UPSWEEP_SCAN_BY_KEY_OF(Key, T)                                                                                 \
+        const upsweep::cuda&, upsweep_op, const elements&, const elements&, const elements&, const elements&);         \
     template void upsweep::runtime::gpu::scan_by_key_of<Key, T>(const upsweep::cuda&, const elements&,                 \
                                                                 const elements&, const elements&)

@@ -3,4 +3,5 @@
 
 #include "keys.cuh"
 
-UPSWEEP_REDUCE_BY_KEY_OF(std::uint64_t, float);
+UPSWEEP_BY_KEY_OF(std::uint32_t, std::int32_t);
+UPSWEEP_BY_KEY_OF(std::uint64_t, std::int32_t);

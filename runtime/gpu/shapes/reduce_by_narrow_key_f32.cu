@@ -1,6 +1,0 @@
-// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
-#include <cstdint>
-
-#include "keys.cuh"
-
-UPSWEEP_REDUCE_BY_KEY_OF(std::uint32_t, float);
