@@ -138,12 +138,14 @@ struct minimum {
             if (!std::is_constant_evaluated())
                 return detail::device_minimum(a, b);
 #endif
-            // Equal operands differ at most in the sign of zero, so the union of their bits is the lesser one.
+            if (bool(a != a) | bool(b != b)) [[unlikely]]
+                return a != a ? a : b;
+            // The choice between two operands is an instruction of many processors, and no branch. Of zeros it is the second
+            // one, so that the union of both choices has the sign of -0.
             using bits = detail::bits_t<T>;
-            const T both = std::bit_cast<T>(static_cast<bits>(std::bit_cast<bits>(a) | std::bit_cast<bits>(b)));
-            const T lesser = a < b ? a : b; // It is b where a or b is NaN.
-            const T ordered = a == b ? both : lesser;
-            return a != a ? a : ordered;
+            const T one = a < b ? a : b;
+            const T other = b < a ? b : a;
+            return std::bit_cast<T>(static_cast<bits>(std::bit_cast<bits>(one) | std::bit_cast<bits>(other)));
         } else {
             return b < a ? b : a;
         }
@@ -165,11 +167,12 @@ struct maximum {
             if (!std::is_constant_evaluated())
                 return detail::device_maximum(a, b);
 #endif
+            if (bool(a != a) | bool(b != b)) [[unlikely]]
+                return a != a ? a : b;
             using bits = detail::bits_t<T>;
-            const T both = std::bit_cast<T>(static_cast<bits>(std::bit_cast<bits>(a) & std::bit_cast<bits>(b)));
-            const T greater = a > b ? a : b;
-            const T ordered = a == b ? both : greater;
-            return a != a ? a : ordered;
+            const T one = a > b ? a : b;
+            const T other = b > a ? b : a;
+            return std::bit_cast<T>(static_cast<bits>(std::bit_cast<bits>(one) & std::bit_cast<bits>(other)));
         } else {
             return a < b ? b : a;
         }

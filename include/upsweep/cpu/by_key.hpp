@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <numeric>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,8 @@
 #include <upsweep/cpu/reduce.hpp>
 #include <upsweep/cpu/scan.hpp>
 #include <upsweep/cpu/segmented.hpp>
+#include <upsweep/cpu/store.hpp>
+#include <upsweep/cpu/vector.hpp>
 #include <upsweep/engine.hpp>
 #include <upsweep/error.hpp>
 #include <upsweep/op.hpp>
@@ -79,26 +84,44 @@ run_heads heads_in(In in, std::size_t begin, std::size_t end)
     return heads;
 }
 
-// Which of at most keys_a_block elements begin a run. Where many do, they are found without branches, which would be a matter of luck.
+// Bit k is byte k of 64, each of which is 0 or 1.
+inline std::uint64_t bits_of_bytes(const std::uint8_t* bytes)
+{
+    std::uint64_t bits = 0;
+    for (int k = 0; k < 8; ++k) {
+        std::uint64_t eight = 0;
+        std::memcpy(&eight, bytes + 8 * k, sizeof eight);
+        eight = eight * 0x0102'0408'1020'4080 >> 56; // byte j of the eight moves to bit 56 + j
+        bits |= eight << 8 * k;
+    }
+    return bits;
+}
+
+// Which of at most keys_a_block elements begin a run. Comparisons become bits, 64 to a word, of which only those that are set cost anything:
+// whether an element begins a run, no processor guesses.
 using heads_of_block = std::array<std::size_t, keys_a_block>;
 template <class In>
 std::span<const std::size_t> find_heads(In in, std::size_t begin, std::size_t end, heads_of_block& found)
 {
-    constexpr std::size_t few = keys_a_block / 16;
-    const std::size_t count = count_heads(in, begin, end);
-    std::size_t next = 0;
-    if (count == end - begin)
-        std::iota(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), begin);
-    else if (count <= few)
-        for (std::size_t i = begin; next != count; ++i) {
-            if (begins_run(in, i))
-                found[next++] = i;
+    const auto at = [&](std::size_t k) -> decltype(auto) { return in[static_cast<std::iter_difference_t<In>>(k)]; };
+    if (count_heads(in, begin, end) == 0)
+        return {};
+    std::array<std::uint8_t, keys_a_block> begins{};
+    for (std::size_t i = std::max<std::size_t>(begin, 1); i < end; ++i)
+        begins[i - begin] = static_cast<std::uint8_t>(!(at(i) == at(i - 1)));
+    if (begin == 0)
+        begins[0] = 1;
+    std::size_t count = 0;
+    for (std::size_t first = 0; first < end - begin; first += 64) {
+        std::uint64_t word = bits_of_bytes(&begins[first]);
+        if (word == ~std::uint64_t{0}) {
+            std::iota(&found[count], &found[count] + 64, begin + first);
+            count += 64;
+            continue;
         }
-    else
-        for (std::size_t i = begin; i < end; ++i) {
-            found[next] = i;
-            next += begins_run(in, i) ? 1 : 0;
-        }
+        for (; word != 0; word &= word - 1)
+            found[count++] = begin + first + static_cast<std::size_t>(std::countr_zero(word));
+    }
     return {found.data(), count};
 }
 
@@ -122,6 +145,7 @@ run_heads for_each_piece_of_runs(const cpu& target, In in, std::size_t count, Ta
             if (totals[*k].count != 0)
                 take(before, *k * keys_a_piece, std::min(count, (*k + 1) * keys_a_piece));
         }
+        stream_fence();
     };
     if (pieces < 2)
         work(0);
@@ -177,16 +201,31 @@ struct engine<cpu, verb::runs> {
         const auto put_length = [&](std::size_t run, std::size_t elements) {
             lengths[static_cast<std::iter_difference_t<Lengths>>(run)] = static_cast<length>(elements);
         };
+        // Results of runs of one element are as many as the elements, and go around the caches.
+        const auto put_all = [&]<class Out>(Out to, std::size_t first, std::size_t results, const auto& result) {
+            using value = std::iter_value_t<Out>;
+            Out const begin = to + static_cast<std::iter_difference_t<Out>>(first);
+            if constexpr (std::is_pointer_v<Out> && std::is_trivially_copyable_v<value>)
+                if (results > cpu_engine::keys_a_block * 7 / 8 &&
+                    count * sizeof(value) >= cpu_engine::stream_threshold) {
+                    std::array<value, cpu_engine::keys_a_block> staged;
+                    for (std::size_t k = 0; k < results; ++k)
+                        staged[k] = result(k);
+                    return cpu_engine::stream_bytes(staged.data(), begin, results * sizeof(value));
+                }
+            for (std::size_t k = 0; k < results; ++k)
+                begin[static_cast<std::iter_difference_t<Out>>(k)] = result(k);
+        };
         const auto heads = cpu_engine::for_each_run(
             target, in, count, [&](const cpu_engine::run_heads& before, std::span<const std::size_t> found) {
                 const std::size_t fit = std::min(found.size(), room - std::min(room, before.count));
-                for (std::size_t k = 0; k < fit; ++k)
-                    values[static_cast<std::iter_difference_t<Values>>(before.count + k)] =
-                        in[static_cast<std::iter_difference_t<In>>(found[k])];
+                const std::size_t ended = std::min(fit, found.size() - 1); // of these the lengths are known
+                const auto key = [&](std::size_t k) { return in[static_cast<std::iter_difference_t<In>>(found[k])]; };
+                const auto elements = [&](std::size_t k) { return static_cast<length>(found[k + 1] - found[k]); };
+                put_all(values, before.count, fit, key);
+                put_all(lengths, before.count, ended, elements);
                 if (before.count != 0 && before.count <= room) // ends the run before
                     put_length(before.count - 1, found[0] - before.last);
-                for (std::size_t k = 0; k + 1 < found.size() && k < fit; ++k)
-                    put_length(before.count + k, found[k + 1] - found[k]);
             });
         if (heads.count > room)
             refuse_runs("run_length_encode", heads.count, room);
