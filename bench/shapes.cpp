@@ -137,7 +137,28 @@ void measure_lines(session& run, numpy_peer& numpy, const line_shape& shape)
         "np.cumsum(x, axis=1, out=y)");
 }
 
-// Segments of random lengths below 2 * mean.
+// Floats in segments of random lengths below 2 * mean.
+class random_segments {
+public:
+    random_segments(std::size_t n, std::size_t mean) : elements_(n)
+    {
+        fill_for_folds(elements_.span());
+        random_numbers random;
+        while (static_cast<std::size_t>(offsets_.back()) < n) {
+            const auto length = 1 + static_cast<std::size_t>(random.uniform() * static_cast<double>(2 * mean - 1));
+            offsets_.push_back(
+                static_cast<std::int64_t>(std::min(n, static_cast<std::size_t>(offsets_.back()) + length)));
+        }
+    }
+
+    std::span<const float> elements() const { return elements_.span(); }
+    const std::vector<std::int64_t>& offsets() const { return offsets_; }
+
+private:
+    buffer<float> elements_;
+    std::vector<std::int64_t> offsets_{0};
+};
+
 void measure_segments(session& run, numpy_peer& numpy, std::size_t n, std::size_t mean)
 {
     const subject what{.algorithm = "segments",
@@ -148,15 +169,9 @@ void measure_segments(session& run, numpy_peer& numpy, std::size_t n, std::size_
                        .op = "plus"};
     if (!run.wants(what))
         return;
-    random_numbers random;
-    std::vector<std::int64_t> offsets{0};
-    while (static_cast<std::size_t>(offsets.back()) < n) {
-        const auto length = 1 + static_cast<std::size_t>(random.uniform() * static_cast<double>(2 * mean - 1));
-        offsets.push_back(static_cast<std::int64_t>(std::min(n, static_cast<std::size_t>(offsets.back()) + length)));
-    }
-    buffer<float> memory(n);
-    fill_for_folds(memory.span());
-    const std::span<const float> in = memory.span();
+    const random_segments segments(n, mean);
+    const std::span<const float> in = segments.elements();
+    const std::vector<std::int64_t>& offsets = segments.offsets();
     std::vector<float> sums(offsets.size() - 1);
     const auto spoil = [&] { std::ranges::fill(sums, std::numeric_limits<float>::quiet_NaN()); };
     const auto check = [&] {
@@ -180,6 +195,50 @@ void measure_segments(session& run, numpy_peer& numpy, std::size_t n, std::size_
     numpy.set("o", "int64", std::as_bytes(std::span(offsets).first(offsets.size() - 1)));
     contenders.push_back({"numpy", "np.add.reduceat(x, o)", numpy.version(),
                           [&](int calls) { return numpy.milliseconds("np.add.reduceat(x, o)", calls); }});
+    run.measure(what, {}, std::move(contenders));
+}
+
+void measure_scans_of_segments(session& run, std::size_t n, std::size_t mean)
+{
+    const subject what{.algorithm = "segments",
+                       .type = "f32",
+                       .variant = fmt::format("inclusive scans of segments of {} on average", mean),
+                       .n = n,
+                       .bytes = 2 * n * sizeof(float) + n / mean * sizeof(std::int64_t),
+                       .op = "plus"};
+    if (!run.wants(what))
+        return;
+    const random_segments segments(n, mean);
+    const std::span<const float> in = segments.elements();
+    const std::vector<std::int64_t>& offsets = segments.offsets();
+    buffer<float> memory(n);
+    const std::span<float> out = memory.span();
+    const auto spoil = [&] { std::ranges::fill(out, std::numeric_limits<float>::quiet_NaN()); };
+    const auto check = [&] {
+        for (std::size_t k = 0; k + 1 < offsets.size(); k += offsets.size() / 100 + 1) {
+            long double sum = 0;
+            long double magnitude = 0;
+            for (auto i = static_cast<std::size_t>(offsets[k]); i < static_cast<std::size_t>(offsets[k + 1]); ++i) {
+                sum += in[i];
+                magnitude += std::abs(in[i]);
+                if (!(std::abs(out[i] - sum) <= 1e-5L * magnitude))
+                    return false;
+            }
+        }
+        return true;
+    };
+    std::vector<contender> contenders = copy_roofs(std::as_bytes(in), std::as_writable_bytes(out));
+    contenders.push_back({"upsweep", "up::segmented_inclusive_scan", versions_in_use().upsweep,
+                          timed([&] { up::segmented_inclusive_scan(up::cpu{}, in, offsets, out, up::plus{}); }), spoil,
+                          check});
+    contenders.push_back({"loop", "one thread", versions_in_use().compiler, timed([&] {
+                              for (std::size_t k = 0; k + 1 < offsets.size(); ++k) {
+                                  float sum = 0;
+                                  for (auto i = static_cast<std::size_t>(offsets[k]);
+                                       i < static_cast<std::size_t>(offsets[k + 1]); ++i)
+                                      out[i] = sum += in[i];
+                              }
+                          })});
     run.measure(what, {}, std::move(contenders));
 }
 
@@ -246,6 +305,8 @@ void measure_shapes(session& run, numpy_peer& numpy)
         measure_lines(run, numpy, shape);
     for (const std::size_t mean : {1, 8, 64, 1000})
         measure_segments(run, numpy, n, mean);
+    for (const std::size_t mean : {1, 8, 64, 1000})
+        measure_scans_of_segments(run, n, mean);
     for (const std::size_t length : {1, 8, 64, 4096})
         measure_runs(run, n, length);
 }

@@ -16,6 +16,8 @@
 #include <upsweep/cpu/parallel.hpp>
 #include <upsweep/cpu/reduce.hpp>
 #include <upsweep/cpu/scan.hpp>
+#include <upsweep/cpu/short_segment.hpp>
+#include <upsweep/cpu/store.hpp>
 #include <upsweep/engine.hpp>
 #include <upsweep/fold_order.hpp>
 #include <upsweep/lines.hpp>
@@ -476,6 +478,75 @@ void scan_groups(const cpu& target, const line_call<Acc, T, Out, Rank, Op>& call
         scan_group(k);
 }
 
+// Whether lines lie one behind the other without gaps, as the rows of a matrix do, and are short.
+template <class T, std::size_t Rank>
+bool are_short_rows(const view<T, Rank>& in)
+{
+    auto next = static_cast<std::ptrdiff_t>(in.extent(0)); // how far a line lies behind the one before
+    bool are_rows = in.stride(0) == 1 && in.extent(0) <= most_without_branches;
+    for (std::size_t k = Rank; --k > 0; next *= static_cast<std::ptrdiff_t>(in.extent(k)))
+        are_rows = are_rows && (in.extent(k) == 1 || in.stride(k) == next);
+    return are_rows;
+}
+
+// Calls work(first, count) for stretches of lines on all threads.
+template <class F>
+void for_each_stretch(const cpu& target, std::size_t lines, std::size_t lines_at_once, F work)
+{
+    for_each_index(target, (lines + lines_at_once - 1) / lines_at_once, [&](std::size_t k) {
+        const std::size_t first = k * lines_at_once;
+        work(first, std::min(lines_at_once, lines - first));
+    });
+}
+
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+void reduce_short_rows(const cpu& target, const detail::lines<const T, Out, Rank>& lines, const Op& op,
+                       const Finish& finish)
+{
+    const std::size_t length = lines.length();
+    constexpr std::size_t rows = 256;
+    for_each_stretch(target, lines.count(), 16 * rows, [&](std::size_t first, std::size_t count) {
+        std::array<Out, rows> results;
+        for (const std::size_t end = first + count; first < end; first += rows) {
+            const std::size_t some = std::min(rows, end - first);
+            for (std::size_t k = 0; k < some; ++k)
+                finish(fold_of_segment<Acc>(lines.in.data() + (first + k) * length, length, op), results[k]);
+            write_row(lines.out, first, some, results.data());
+        }
+    });
+}
+
+// Each row is scanned as a block, and the results of some are put together before they are written: what a block has behind its row
+// is replaced there by the next row.
+template <scan_kind Kind, class Acc, class T, class Out, class Op>
+void scan_short_rows(const cpu& target, const T* in, Out* out, std::size_t rows, std::size_t length, const Op& op,
+                     store_kind store)
+{
+    constexpr std::size_t most = most_without_branches;
+    constexpr std::size_t elements = 4096; // of which results lie in the first-level cache
+    using buffer = std::array<Out, elements + most>;
+    const std::size_t rows_at_once = elements / length;
+    const auto scan_some = [&](const T* from, Out* to, std::size_t count, buffer& results) {
+        std::size_t i = 0;
+        for (; i + most <= count; i += length)
+            scan_as_block<Kind, Acc>(from + i, results.data() + i, length, op);
+        std::array<T, 3 * most> last{}; // behind which there is nothing to read
+        std::copy(from + i, from + count, last.begin());
+        for (const std::size_t begin = i; i < count; i += length)
+            scan_as_block<Kind, Acc>(static_cast<const T*>(last.data()) + (i - begin), results.data() + i, length, op);
+        if (store == store_kind::streamed)
+            stream_bytes(results.data(), to, count * sizeof(Out));
+        else
+            std::copy_n(results.data(), count, to);
+    };
+    for_each_stretch(target, rows, 16 * rows_at_once, [&](std::size_t first, std::size_t count) {
+        buffer results;
+        for (const std::size_t end = first + count; first < end; first += rows_at_once)
+            scan_some(in + first * length, out + first * length, std::min(rows_at_once, end - first) * length, results);
+        stream_fence();
+    });
+}
+
 // Whether lines are folded one after the other: they are one, or few, or their elements lie closer together than they do, and are enough for
 // a block.
 template <class T, std::size_t Rank>
@@ -521,6 +592,9 @@ struct engine<cpu, verb::reduce_lines> {
                 result = nothing;
             return;
         }
+        if constexpr (cpu_engine::reads_beyond<Acc, const T*, Op>)
+            if (of.length() > 1 && cpu_engine::are_short_rows(of.in))
+                return cpu_engine::reduce_short_rows<Acc>(target, of, op, finish);
         const cpu_engine::line_call<Acc, T, Out, Rank, Op> call{of, op, {}, Out{}};
         constexpr std::size_t few_elements = 64;
         cpu_engine::with_groups(target, call, few_elements,
@@ -538,6 +612,11 @@ struct engine<cpu, verb::scan_lines> {
         const bool is_in_place = static_cast<const void*>(of.in.data()) == static_cast<const void*>(of.out.data());
         const bool is_large = of.out.size() * sizeof(Out) >= cpu_engine::stream_threshold && !is_in_place;
         const auto store = is_large ? cpu_engine::store_kind::streamed : cpu_engine::store_kind::cached;
+        if constexpr (cpu_engine::reads_beyond<Acc, const T*, Op>)
+            if (init == nullptr && of.length() >= (sizeof(Acc) <= 2 ? 16 : 64) && cpu_engine::are_short_rows(of.in) &&
+                cpu_engine::are_short_rows(of.out)) // shorter ones are scanned faster side by side
+                return cpu_engine::scan_short_rows<Kind, Acc>(target, of.in.data(), of.out.data(), of.count(),
+                                                              of.length(), op, store);
         const Out first = as_result<Out, Op>(init != nullptr ? *init : fold_of_nothing<Acc>(op));
         const cpu_engine::line_call<Acc, T, Out, Rank, Op> call{of, op, {Kind, store, init}, first};
         constexpr std::size_t few_elements = 512;

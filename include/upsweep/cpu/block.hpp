@@ -115,10 +115,13 @@ inline Acc fold_columns(In in, const Op& op)
     using element = std::iter_value_t<In>;
     constexpr bool is_narrow_sum = std::is_pointer_v<In> && sizeof(element) < sizeof(Acc) && std::same_as<Op, plus> &&
                                    has_narrow_sum<Count, element>;
+    // Few elements are not worth a buffer, which is written one by one and read by vectors.
+    constexpr bool has_columns =
+        has_vector_columns<Count, Acc, Op> && ((std::is_pointer_v<In> && std::same_as<element, Acc>) || Count >= 64);
     Acc total = op.template identity<Acc>();
     if constexpr (is_narrow_sum) {
         total = narrow_sum<Count>(in);
-    } else if constexpr (has_vector_columns<Count, Acc, Op>) {
+    } else if constexpr (has_columns) {
         std::array<Acc, Count> buffer;
         for (Acc value : vector_columns<Op, Acc, Count>(load_block<Count>(in, buffer.data())))
             total = op(total, value);

@@ -56,15 +56,21 @@ bool begins_run(In in, std::size_t i)
     return i == 0 || !(at(i) == at(i - 1));
 }
 
-// How many of at most keys_a_block elements begin a run.
+// How many of some elements begin a run. The counters have the width of the elements, so that vectors hold as many of either.
 template <class In>
 std::size_t count_heads(In in, std::size_t begin, std::size_t end)
 {
+    using counter = std::conditional_t<sizeof(std::iter_value_t<In>) == 1, std::uint8_t, std::uint32_t>;
+    constexpr std::size_t at_once = sizeof(counter) == 1 ? 128 : keys_a_block; // which no counter overflows at
     const auto at = [&](std::size_t k) -> decltype(auto) { return in[static_cast<std::iter_difference_t<In>>(k)]; };
-    std::uint32_t count = begin == 0 && end != 0 ? 1 : 0;
-    for (std::size_t i = std::max<std::size_t>(begin, 1); i < end; ++i)
-        count += static_cast<std::uint32_t>(!(at(i) == at(i - 1)));
-    return count;
+    std::size_t total = begin == 0 && end != 0 ? 1 : 0;
+    for (std::size_t i = std::max<std::size_t>(begin, 1); i < end;) {
+        counter count = 0;
+        for (const std::size_t stop = std::min(end, i + at_once); i < stop; ++i)
+            count = static_cast<counter>(count + static_cast<counter>(!(at(i) == at(i - 1))));
+        total += count;
+    }
+    return total;
 }
 
 template <class In>
