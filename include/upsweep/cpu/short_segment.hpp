@@ -125,6 +125,10 @@ UPSWEEP_ALWAYS_INLINE inline void scan_short_segment(In in, Out out, std::size_t
     std::array<Acc, digits + 1> totals; // g++ does not know that so few elements have no more digits
     std::array<Acc, digits> folds;
     result before = as_result<result, Op>(init != nullptr ? *init : fold_of_nothing<Acc>(op));
+    if (count == 1) {
+        *out = Kind == scan_kind::inclusive ? named(load<Acc>(in, 0)) : before;
+        return;
+    }
     for (std::size_t i = 0; i < count; ++i) {
         Acc total = load<Acc>(in, i);
         std::size_t digit = 0;
