@@ -40,16 +40,14 @@ inline constexpr bool reads_beyond = std::is_pointer_v<In>&& std::is_arithmetic_
                                      detail::is_builtin<Op> && !detail::is_logical<Op>;
 inline constexpr std::size_t most_without_branches = 128; // elements that are read so
 
-// A vector of four values, of which nvcc knows no list.
+// Sets a vector of four values, of which nvcc knows no list.
 template <class V, class T>
-UPSWEEP_ALWAYS_INLINE inline V vector_of(T a, T b, T c, T d)
+UPSWEEP_ALWAYS_INLINE inline void set_vector(V& v, T a, T b, T c, T d)
 {
-    V v{};
     v[0] = a;
     v[1] = b;
     v[2] = c;
     v[3] = d;
-    return v;
 }
 
 // `before`, and then the totals of the blocks that the digits of count % Size stand for. The totals of all digits are computed, and those
@@ -61,14 +59,16 @@ UPSWEEP_ALWAYS_INLINE inline Acc fold_last_digits(const Acc& before, In in, std:
     typedef Acc digits __attribute__((vector_size(4 * sizeof(Acc))));
     typedef unsigned_t<Acc> masks __attribute__((vector_size(4 * sizeof(Acc))));
     const Acc identity = op.template identity<Acc>();
-    digits totals =
-        vector_of<digits>(identity, block_total<4, Acc>(in + (count & (Size - 8)), op),
-                          block_total<2, Acc>(in + (count & (Size - 4)), op), load<Acc>(in, count & (Size - 2)));
+    digits totals{};
+    digits none{};
+    masks digit{};
+    set_vector(totals, identity, block_total<4, Acc>(in + (count & (Size - 8)), op),
+               block_total<2, Acc>(in + (count & (Size - 4)), op), load<Acc>(in, count & (Size - 2)));
     if constexpr (Size == 16)
         totals[0] = block_total<8, Acc>(in, op);
-    const digits none = vector_of<digits>(identity, identity, identity, count % Size == 0 ? nothing : identity);
+    set_vector(none, identity, identity, identity, count % Size == 0 ? nothing : identity);
     using word = unsigned_t<Acc>;
-    const masks digit = vector_of<masks>(word{8}, word{4}, word{2}, word{1});
+    set_vector(digit, word{8}, word{4}, word{2}, word{1});
     const masks has = (masks)(((masks{} + static_cast<unsigned_t<Acc>>(count)) & digit) != 0);
     const digits folded = (digits)((has & (masks)totals) | (~has & (masks)none));
     const Acc fold = Size == 16 ? op(before, folded[0]) : before;
