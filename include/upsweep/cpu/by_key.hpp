@@ -94,7 +94,7 @@ run_heads heads_in(In in, std::size_t begin, std::size_t end)
 inline std::uint64_t bits_of_bytes(const std::uint8_t* bytes)
 {
     std::uint64_t bits = 0;
-    for (int k = 0; k < 8; ++k) {
+    for (std::size_t k = 0; k < 8; ++k) {
         std::uint64_t eight = 0;
         std::memcpy(&eight, bytes + 8 * k, sizeof eight);
         eight = eight * 0x0102'0408'1020'4080 >> 56; // byte j of the eight moves to bit 56 + j
