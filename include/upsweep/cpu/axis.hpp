@@ -489,16 +489,6 @@ bool are_short_rows(const view<T, Rank>& in)
     return are_rows;
 }
 
-// Calls work(first, count) for stretches of lines on all threads.
-template <class F>
-void for_each_stretch(const cpu& target, std::size_t lines, std::size_t lines_at_once, F work)
-{
-    for_each_index(target, (lines + lines_at_once - 1) / lines_at_once, [&](std::size_t k) {
-        const std::size_t first = k * lines_at_once;
-        work(first, std::min(lines_at_once, lines - first));
-    });
-}
-
 template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
 void reduce_short_rows(const cpu& target, const detail::lines<const T, Out, Rank>& lines, const Op& op,
                        const Finish& finish)

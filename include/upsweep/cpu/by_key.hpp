@@ -253,9 +253,8 @@ struct engine<cpu, verb::runs> {
                         "make room for the sum of the lengths, none of which is negative");
         // Threads share the output, and not the runs, one of which may be all of it.
         constexpr std::size_t at_once = std::size_t{1} << 16;
-        cpu_engine::for_each_index(target, (count + at_once - 1) / at_once, [&](std::size_t task) {
-            std::size_t at = task * at_once;
-            const std::size_t stop = std::min(count, at + at_once);
+        cpu_engine::for_each_stretch(target, count, at_once, [&](std::size_t at, std::size_t some) {
+            const std::size_t stop = at + some;
             auto run = std::ranges::upper_bound(ends, at) - ends.begin();
             for (; at < stop; ++run) {
                 const std::size_t end = std::min<std::size_t>(stop, ends[static_cast<std::size_t>(run)]);
@@ -275,8 +274,8 @@ struct engine<cpu, verb::runs> {
         if (found > room)
             refuse_runs("reduce_by_key", found, room);
         constexpr std::size_t keys_a_task = 4096;
-        cpu_engine::for_each_index(target, (found + keys_a_task - 1) / keys_a_task, [&](std::size_t task) {
-            for (std::size_t k = task * keys_a_task; k < std::min(found, (task + 1) * keys_a_task); ++k)
+        cpu_engine::for_each_stretch(target, found, keys_a_task, [&](std::size_t first, std::size_t some) {
+            for (std::size_t k = first; k < first + some; ++k)
                 keys_out[static_cast<std::iter_difference_t<KeysOut>>(k)] =
                     keys[static_cast<std::iter_difference_t<Keys>>(offsets[k])];
         });

@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <thread>
@@ -97,6 +98,16 @@ template <class F>
 void for_each_index(const cpu& target, std::size_t count, F f)
 {
     run_for_each_index(target, count, index_work(f));
+}
+
+// Calls f(first, count) for stretches of `all`, of at most `at_once` each, in any order.
+template <class F>
+void for_each_stretch(const cpu& target, std::size_t all, std::size_t at_once, F f)
+{
+    for_each_index(target, (all + at_once - 1) / at_once, [&](std::size_t k) {
+        const std::size_t first = k * at_once;
+        f(first, std::min(at_once, all - first));
+    });
 }
 
 // Tells the processor that this thread looks at a variable again and again.

@@ -169,9 +169,8 @@ struct engine<cpu, verb::check_segments> {
         };
         constexpr std::size_t at_once = std::size_t{1} << 16;
         std::atomic<std::size_t> lowest{offsets.size()};
-        cpu_engine::for_each_index(target, (offsets.size() + at_once - 1) / at_once, [&](std::size_t task) {
-            const std::size_t end = std::min(offsets.size(), (task + 1) * at_once);
-            std::size_t k = task * at_once;
+        cpu_engine::for_each_stretch(target, offsets.size(), at_once, [&](std::size_t k, std::size_t some) {
+            const std::size_t end = k + some;
             while (k < end && !is_wrong(k))
                 ++k;
             for (std::size_t seen = lowest; k < end && k < seen && !lowest.compare_exchange_weak(seen, k);) {
