@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -40,32 +41,61 @@ UPSWEEP_HOST_DEVICE constexpr double exponential(double x)
     return sum * std::bit_cast<double>((std::bit_cast<std::uint64_t>(rounded) + 1023) << 52);
 }
 
-// ln(1 + x) for 0 <= x <= 1: twice the inverse hyperbolic tangent of x / (2 + x).
-UPSWEEP_HOST_DEVICE constexpr double logarithm_of_1_and(double x)
+// The sum of a and ln(1 + x) for 0 <= x <= 1: twice the inverse hyperbolic tangent of x / (2 + x).
+UPSWEEP_HOST_DEVICE constexpr double add_logarithm_of_1_and(double a, double x)
 {
     const double s = x / (2.0 + x);
     const double square = s * s;
     double sum = 1.0 / 35;
     for (int n = 33; n > 1; n -= 2)
         sum = sum * square + 1.0 / n;
-    return 2.0 * s + 2.0 * s * (square * sum);
+    return a + (2.0 * s + 2.0 * s * (square * sum));
+}
+
+// The same of floats, for -87 <= x <= 0, by the polynomials whose greatest relative error is least (Remez 1934): 2^-28 and 2^-27. They are
+// computed by fused multiply-adds, each of which rounds once, wherever it is computed.
+UPSWEEP_HOST_DEVICE inline float exponential(float x)
+{
+    constexpr float round = 0x1.8p23F;
+    const float rounded = std::fma(x, 0x1.715476p0F, round);
+    const float k = rounded - round;
+    const float r = std::fma(k, 0x1.05c610p-29F, std::fma(k, -0x1.62e430p-1F, x));
+    constexpr float coefficients[] = {0x1.1239e2p-7F, 0x1.5558f2p-5F, 0x1.555492p-3F, 0x1.fffffcp-2F, 1.0F, 1.0F};
+    float sum = 0x1.6a2434p-10F;
+    for (const float coefficient : coefficients)
+        sum = std::fma(sum, r, coefficient);
+    return sum * std::bit_cast<float>((std::bit_cast<std::uint32_t>(rounded) + 127) << 23);
+}
+UPSWEEP_HOST_DEVICE inline float add_logarithm_of_1_and(float a, float x)
+{
+    constexpr float coefficients[] = {0x1.4b0830p-6F,  -0x1.d8631cp-5F, 0x1.b579bep-4F,
+                                      -0x1.3a7a80p-3F, 0x1.935c9ep-3F,  -0x1.ff26e0p-3F,
+                                      0x1.554df0p-2F,  -0x1.ffffd2p-2F, 1.0F};
+    float sum = -0x1.b2f582p-9F;
+    for (const float coefficient : coefficients)
+        sum = std::fma(sum, x, coefficient);
+    return std::fma(sum, x, a);
 }
 
 } // namespace detail
 
 // ln(e^a + e^b), which overflows nowhere: the greater of both, and ln(1 + e^-d) of their distance d. Elements are f32, f64, f16 or bf16; -inf is
-// the identity, and NaN remains. It is computed in f64, to some 3 units in its last place, and rounded.
+// the identity, and NaN remains. It is computed in f64 of f64, and else in f32, their distance, too: to some 3 units in the last place of the
+// greater of both or of what is added to it, as if the lesser were another by half a unit. What is less than e^-708, or e^-87, is not added.
 struct log_sum_exp {
     template <std::floating_point T>
     UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
     {
+        using wide = std::conditional_t<sizeof(T) < sizeof(double), float, double>;
+        constexpr wide least = sizeof(T) < sizeof(double) ? -87 : -708;
         // Without branches, whose time would be a matter of luck.
         const T greater = a < b ? b : a;
         const T lesser = a < b ? a : b;
-        const double distance = static_cast<double>(lesser) - static_cast<double>(greater); // NaN of equal infinities
-        const bool counts = distance >= -708;
-        const double more = detail::logarithm_of_1_and(detail::exponential(counts ? distance : -708.0));
-        const T sum = counts ? static_cast<T>(static_cast<double>(greater) + more) : greater;
+        const wide distance = static_cast<wide>(lesser) - static_cast<wide>(greater); // NaN of equal infinities
+        const bool counts = distance >= least;
+        const wide more = detail::exponential(counts ? distance : least);
+        const T sum =
+            counts ? static_cast<T>(detail::add_logarithm_of_1_and(static_cast<wide>(greater), more)) : greater;
         const bool is_nan = (a != a) | (b != b);
         return is_nan ? std::numeric_limits<T>::quiet_NaN() : sum;
     }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "../axis_cases.hpp"
 #include "operators.cuh"
@@ -11,34 +12,60 @@ namespace upsweep::test {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, along_axis, ::testing::Types<cuda>);
 
+// Rows of random elements, `pitch` elements apart from number `offset` on, in memory of the GPU.
+template <class T>
+struct rows_of_elements {
+    std::size_t rows;
+    std::size_t length;
+    std::size_t pitch;
+    std::size_t offset;
+    host_array<T> values = random_values(offset + rows * pitch + 3);
+    target_array<cuda, T> in{values.span()};
+
+    static host_array<T> random_values(std::size_t count)
+    {
+        auto random = generator();
+        return random_array<T>(random, count);
+    }
+    std::span<const T> row(std::size_t i) const { return values.span().subspan(offset + i * pitch, length); }
+    view<const T, 2> matrix() const
+    {
+        return {in.const_span().data() + offset, std::array{rows, length}, {static_cast<std::ptrdiff_t>(pitch), 1}};
+    }
+
+    // reduce(lines, op, finish) reduces them.
+    template <class Op, class Reduce>
+    void expect_totals(const Op& op, Reduce reduce) const
+    {
+        using sum = accumulator_t<Op, T>;
+        target_array<cuda, sum> totals(rows);
+        reduce(detail::lines_of(matrix(), axis{1}, totals.span().data(), 1, {1, 0}), op, detail::as_results_of<Op>{});
+        const host_array<sum> sums = totals.to_host();
+        for (std::size_t i = 0; i < rows; ++i)
+            ASSERT_TRUE(bits_equal(sums[i], as_expected<sum>(literal_fold(converted<sum>(row(i)).span(), op))))
+                << "row " << i << " of " << length;
+    }
+};
+
 // Rows as the kernels take them of which each warp folds its own: they are chosen for more rows than a test has.
 template <class T, class Op>
 void expect_warp_rows(std::size_t rows, std::size_t length, std::size_t pitch, std::size_t offset, const Op& op)
 {
     using sum = accumulator_t<Op, T>;
     using scanned = scan_accumulator_t<Op, T>;
-    auto random = generator();
-    const host_array<T> values = random_array<T>(random, offset + rows * pitch + 3);
-    const target_array<cuda, T> in(values.span());
+    const rows_of_elements<T> of{rows, length, pitch, offset};
+    of.expect_totals(op, [](const auto& lines, const auto& by, const auto& finish) {
+        gpu::reduce_warp_rows<sum>(cuda{}, "reduce", lines, by, finish);
+    });
+
     const auto row_stride = static_cast<std::ptrdiff_t>(pitch);
-    const view<const T, 2> matrix(in.const_span().data() + offset, std::array{rows, length}, {row_stride, 1});
-    const auto row = [&](std::size_t i) { return values.span().subspan(offset + i * pitch, length); };
-
-    target_array<cuda, sum> totals(rows);
-    gpu::reduce_warp_rows<sum>(cuda{}, "reduce", detail::lines_of(matrix, axis{1}, totals.span().data(), 1, {1, 0}), op,
-                               detail::as_results_of<Op>{});
-    const host_array<sum> sums = totals.to_host();
-    for (std::size_t i = 0; i < rows; ++i)
-        ASSERT_TRUE(bits_equal(sums[i], as_expected<sum>(literal_fold(converted<sum>(row(i)).span(), op))))
-            << "row " << i << " of " << length;
-
-    target_array<cuda, T> results(values.span()); // what lies between the rows stays
+    target_array<cuda, T> results(of.values.span()); // what lies between the rows stays
     gpu::scan_warp_rows<scan_kind::inclusive>(
-        cuda{}, "scan", detail::lines_of(matrix, axis{1}, results.span().data() + offset, length, {row_stride, 1}), op,
-        gpu::start_of_scan<scanned>(op, static_cast<const scanned*>(nullptr)));
-    host_array<T> expected = values;
+        cuda{}, "scan", detail::lines_of(of.matrix(), axis{1}, results.span().data() + offset, length, {row_stride, 1}),
+        op, gpu::start_of_scan<scanned>(op, static_cast<const scanned*>(nullptr)));
+    host_array<T> expected = of.values;
     for (std::size_t i = 0; i < rows; ++i)
-        std::ranges::copy(converted<T>(literal_folds(converted<scanned>(row(i)).span(), op).span()),
+        std::ranges::copy(converted<T>(literal_folds(converted<scanned>(of.row(i)).span(), op).span()),
                           expected.begin() + static_cast<std::ptrdiff_t>(offset + i * pitch));
     ASSERT_TRUE(bits_equal(results.to_host(), expected)) << "rows of " << length;
 }
@@ -52,6 +79,29 @@ TEST(gpu_rows, a_warp_each)
     expect_warp_rows<affine>(9, 300, 303, 1, composition);
     for (const std::size_t length : {300, 4000})
         expect_warp_rows<std::uint8_t>(6, length, length + 16, 16, plus{});
+}
+
+// The same for rows in pieces, a warp each.
+template <class T, class Op>
+void expect_long_rows(std::size_t rows, std::size_t length, std::size_t pitch, std::size_t offset, const Op& op)
+{
+    rows_of_elements<T>{rows, length, pitch, offset}.expect_totals(
+        op, [](const auto& lines, const auto& by, const auto& finish) {
+            gpu::reduce_long_rows<accumulator_t<Op, T>>(cuda{}, "reduce", lines, by, finish);
+        });
+}
+
+TEST(gpu_rows, in_pieces)
+{
+    constexpr std::size_t piece = gpu::piece_shape<affine>::piece;
+    for (const std::size_t left : {0, 1, 2, 63, 64, 65, 320, 511}) // behind the last piece
+        expect_long_rows<affine>(3, 5 * piece + left, 5 * piece + left, 0, composition);
+    expect_long_rows<affine>(5, 4 * piece + 7, 4 * piece + 10, 1, composition); // begin anywhere, and lie apart
+    expect_long_rows<affine>(2, 128 * piece, 128 * piece, 0, composition);      // one group of pieces
+    expect_long_rows<affine>(1, 259 * piece + 77, 259 * piece + 77, 0, composition);
+    expect_long_rows<float>(3, 4 * 1024 + 3, 4 * 1024 + 4, 3, plus{});
+    expect_long_rows<std::uint8_t>(3, 4 * 4096 + 1001, 5 * 4096, 5, plus{});
+    expect_long_rows<std::uint8_t>(3, 4 * 4096 + 517, 5 * 4096, 16, plus{});
 }
 
 } // namespace upsweep::test

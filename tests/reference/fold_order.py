@@ -74,13 +74,48 @@ def logarithm_of_1_and(x):
     return 2.0 * s + 2.0 * s * (square * result)
 
 
+def fma(a, b, c):
+    """a * b + c of floats, rounded once: the sum in doubles, to odd, so that rounding it to a float is the only one."""
+    product, c = np.float64(a) * np.float64(b), np.float64(c)  # which is exact
+    total = product + c
+    of_c = total - product
+    error = (product - (total - of_c)) + (c - of_c)
+    bits = np.asarray(total).view(np.int64)
+    inexact = (error != 0) & (bits & 1 == 0)
+    return (bits + np.where(inexact, np.where((error > 0) == (total > 0), 1, -1), 0)).view(np.float64).astype(np.float32)
+
+
+def exponential_of_floats(x):
+    scaled = fma(x, float.fromhex("0x1.715476p0"), float.fromhex("0x1.8p23"))
+    k = scaled - np.float32(float.fromhex("0x1.8p23"))
+    r = fma(k, float.fromhex("0x1.05c610p-29"), fma(k, -float.fromhex("0x1.62e430p-1"), x))
+    result = np.full_like(x, float.fromhex("0x1.6a2434p-10"))
+    for coefficient in ("0x1.1239e2p-7", "0x1.5558f2p-5", "0x1.555492p-3", "0x1.fffffcp-2", "1", "1"):
+        result = fma(result, r, float.fromhex(coefficient))
+    return np.ldexp(result, k.astype(np.int32))
+
+
+def add_logarithm_of_1_and_float(a, x):
+    result = np.full_like(x, -float.fromhex("0x1.b2f582p-9"))
+    for coefficient in ("0x1.4b0830p-6", "-0x1.d8631cp-5", "0x1.b579bep-4", "-0x1.3a7a80p-3", "0x1.935c9ep-3", "-0x1.ff26e0p-3",
+                        "0x1.554df0p-2", "-0x1.ffffd2p-2", "1"):
+        result = fma(result, x, float.fromhex(coefficient))
+    return fma(result, x, a)
+
+
 def log_sum_exp(a, b):
     with np.errstate(all="ignore"):
         greater, lesser = np.where(a < b, b, a), np.where(a < b, a, b)
-        distance = lesser.astype(np.float64) - greater.astype(np.float64)
-        counts = distance >= -708
-        more = logarithm_of_1_and(exponential(np.where(counts, distance, -708.0)))
-        result = np.where(counts, (greater.astype(np.float64) + more).astype(a.dtype), greater)
+        if a.dtype == np.float64:
+            distance = lesser - greater
+            counts = distance >= -708
+            total = greater + logarithm_of_1_and(exponential(np.where(counts, distance, -708.0)))
+        else:
+            wide = greater.astype(np.float32)
+            distance = lesser.astype(np.float32) - wide
+            counts = distance >= -87
+            total = add_logarithm_of_1_and_float(wide, exponential_of_floats(np.where(counts, distance, np.float32(-87))))
+        result = np.where(counts, total.astype(a.dtype), greater)
         return np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
 
 

@@ -17,6 +17,11 @@ inline constexpr unsigned all_lanes = 0xffffffffU;
 
 __device__ inline int lane_id() { return static_cast<int>(threadIdx.x % lanes); }
 __device__ inline int warp_id() { return static_cast<int>(threadIdx.x / lanes); }
+// The number of this warp in the grid.
+__device__ inline std::uint64_t warp_in_grid()
+{
+    return std::uint64_t{blockIdx.x} * (blockDim.x / lanes) + static_cast<unsigned>(warp_id());
+}
 
 // Exchanges a value of any trivially copyable type, word by word.
 template <class T, class F>
@@ -194,6 +199,17 @@ __device__ void lane_folds(const T& before, const T* elements, T* folds, const O
         lane_folds<Count / 2>(op(before, lane_total<Count / 2>(elements, op)), elements + Count / 2, folds + Count / 2,
                               op);
     }
+}
+
+// Of the folds before so many values, that before number `count`.
+template <int Count, class Acc>
+__device__ Acc fold_number(const Acc (&folds)[Count], int count)
+{
+    Acc result = folds[0];
+#pragma unroll
+    for (int r = 1; r < Count; ++r)
+        replace_if(r == count, result, folds[r]);
+    return result;
 }
 
 // An array in shared memory of values whose type may have a constructor, which would not be allowed there.

@@ -6,6 +6,7 @@
 
 #include <upsweep/engine.hpp>
 #include <upsweep/gpu/shapes/columns.cuh>
+#include <upsweep/gpu/shapes/long_rows.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
 #include <upsweep/gpu/shapes/tiled_lines.cuh>
 #include <upsweep/gpu/shapes/walked_lines.cuh>
@@ -65,6 +66,7 @@ void check_lines(const cuda& target, std::string_view call, const detail::lines<
 enum class line_kernels {
     segments, // lines whose elements lie close together are segments of equal length
     rows,     // many that lie in one piece each, and are not short: a warp folds one
+    pieces,   // a reduction of long ones that lie in one piece each
     tiles,    // long ones that lie in one piece
     walks,    // many lines side by side, or short ones
     columns   // others side by side
@@ -76,6 +78,8 @@ line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side
     constexpr std::uint64_t short_column = 64;
     constexpr std::uint64_t many_columns = 65536; // as many as lanes keep the memory busy
     const bool has_tiles = all.length() >= long_row && lines_in_one_piece(all, side_by_side) != 0;
+    if (!Scans && !side_by_side && are_long_rows(all))
+        return line_kernels::pieces;
     if (!side_by_side && (Scans ? are_warp_rows(all) : are_warp_rows_to_reduce(all)))
         return line_kernels::rows;
     if (!side_by_side)
@@ -108,6 +112,8 @@ struct engine<cuda, verb::reduce_lines> {
         gpu::check_lines(target, call, all);
         if (kernels == gpu::line_kernels::rows)
             gpu::reduce_warp_rows<Acc>(target, call, all, op, finish);
+        else if (kernels == gpu::line_kernels::pieces)
+            gpu::reduce_long_rows<Acc>(target, call, all, op, finish);
         else if (kernels == gpu::line_kernels::tiles)
             gpu::reduce_tiled<Acc>(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, finish);
         else if (kernels == gpu::line_kernels::walks)

@@ -64,27 +64,26 @@ __global__ void __launch_bounds__(difference_warps* lanes, 8)
     using memory = window_memory<element, window_capacity<In>>;
     extern __shared__ __align__(16) uint4 dynamic[];
     memory& window = reinterpret_cast<memory*>(dynamic)[warp_id()];
-    const std::uint64_t warps = std::uint64_t{gridDim.x} * difference_warps;
-    for (std::uint64_t k = blockIdx.x + static_cast<unsigned>(warp_id()) * std::uint64_t{gridDim.x};
-         k < windows.windows(); k += warps) {
-        const std::uint64_t first = windows.first(k);
-        const int count = windows.size(k);
-        Acc before{};
-        if (lane_id() == 0 && k != 0)
-            before = befores != nullptr ? befores[k] : convert<Acc>(in[first - 1]);
-        const In from = in + first;
-        const Out to = out + first;
-        const int place = place_in_vector(from);
-        fill_window(window, from, place, count);
-        for (int i = lane_id(); i < count; i += lanes) {
-            const Acc here = convert<Acc>(window[place + i]);
-            if (i != 0)
-                before = convert<Acc>(window[place + i - 1]);
-            Acc difference = as_result<Acc, plus>(here);
-            if (i != 0 || k != 0)
-                difference = as_result<Acc, plus>(f(here, before));
-            to[i] = convert<result>(difference);
-        }
+    const std::uint64_t k = warp_in_grid();
+    if (k >= windows.windows())
+        return;
+    const std::uint64_t first = windows.first(k);
+    const int count = windows.size(k);
+    Acc before{};
+    if (lane_id() == 0 && k != 0)
+        before = befores != nullptr ? befores[k] : convert<Acc>(in[first - 1]);
+    const In from = in + first;
+    const Out to = out + first;
+    const int place = place_in_vector(from);
+    fill_window(window, from, place, count);
+    for (int i = lane_id(); i < count; i += lanes) {
+        const Acc here = convert<Acc>(window[place + i]);
+        if (i != 0)
+            before = convert<Acc>(window[place + i - 1]);
+        Acc difference = as_result<Acc, plus>(here);
+        if (i != 0 || k != 0)
+            difference = as_result<Acc, plus>(f(here, before));
+        to[i] = convert<result>(difference);
     }
 }
 
@@ -109,11 +108,9 @@ void write_differences(const cuda& target, const In& in, const Out& out, std::ui
         launch(target, call, keep_befores_kernel<Acc, In>, grid_shape{static_cast<unsigned>((all + 255) / 256), 256, 0},
                in, windows, befores);
     }
-    const std::uint64_t blocks = resident_blocks<kernel>(target, difference_warps * lanes, shared_bytes);
-    const std::uint64_t useful = (all + difference_warps - 1) / difference_warps;
-    launch(target, call, kernel,
-           grid_shape{static_cast<unsigned>(useful < blocks ? useful : blocks), difference_warps * lanes, shared_bytes},
-           in, out, f, windows, befores);
+    grid_shape grid = grid_of_warps(all, difference_warps * lanes);
+    grid.shared_bytes = shared_bytes;
+    launch<kernel>(target, call, grid, in, out, f, windows, befores);
 }
 
 } // namespace upsweep::gpu

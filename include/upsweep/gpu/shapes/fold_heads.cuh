@@ -44,6 +44,8 @@ public:
     __device__ void fold(const Keys& keys, const Source& from, const head_window& window,
                          const typename fold_t::states& pieces)
     {
+        if (window.are_single())
+            return write_single(keys, from, window);
         const int heads = window.is_piece() ? fold_piece(from, window, pieces) : fold_.fold(from, window, pieces);
         write_keys_at(keys, shared_.heads, heads, to_.keys, window.heads_before, to_.room);
         fold_.join(window, pieces);
@@ -59,6 +61,18 @@ public:
     }
 
 private:
+    // Runs of one element each, which need no shared memory.
+    __device__ void write_single(const Keys& keys, const Source& from, const head_window& window) const
+    {
+        const std::uint64_t run = window.heads_before;
+        const std::uint64_t room = run < to_.room ? to_.room - run : 0;
+        const int written = room < static_cast<unsigned>(window.length) ? static_cast<int>(room) : window.length;
+        for_each_with_result(keys, to_.keys + run, written, [](const auto& key, auto&& result) { result = key; });
+        for_each_with_result(from, to_.totals + run, written, [&](const auto& element, auto&& result) {
+            finish_(op_(op_.template identity<Acc>(), convert<Acc>(element)), result);
+        });
+    }
+
     // Returns how many segments begin there, as fold_.fold does.
     __device__ int fold_piece(const Source& from, const head_window& window, const typename fold_t::states& pieces)
     {
@@ -125,9 +139,7 @@ __global__ void __launch_bounds__(head_kernel_shape<typename head_fold<Acc, Sour
     extern __shared__ __align__(16) uint4 dynamic[];
     folds_t folds(reinterpret_cast<typename folds_t::memory*>(dynamic)[warp_id()], to, op, finish);
     if (blockIdx.x + 1 == gridDim.x && warp_id() == 0) {
-        const std::uint64_t tiles = head_tiles(where.count());
-        const std::uint64_t all =
-            where.are_joined() ? where.heads_of(where.of_tile(tiles - 1)).count : where.join_before(tiles, true).count;
+        const std::uint64_t all = where.before(head_tiles(where.count()), true).count;
         if (lane_id() == 0)
             *to.runs = static_cast<std::remove_pointer_t<decltype(to.runs)>>(all);
     }

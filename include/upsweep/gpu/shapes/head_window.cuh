@@ -98,6 +98,14 @@ public:
         return found;
     }
 
+    // The heads of all tiles before this one, joined or not.
+    __device__ run_heads<std::uint64_t> before(std::uint64_t tile, bool counted) const
+    {
+        if (tile == 0)
+            return {0, 0};
+        return are_joined_ ? heads_of(of_tile(tile - 1)) : join_before(tile, counted);
+    }
+
 private:
     std::uint64_t first_ = 0;
     std::uint64_t count_;
@@ -201,6 +209,15 @@ public:
 
     // Whether the window is one whole piece. Its chunks need not be looked for.
     __device__ bool is_piece() const { return is_whole && last == 0; }
+
+    // Whether each of its segments is one element, and ends here.
+    __device__ bool are_single() const
+    {
+        const int mine = length - lane_id() * lanes; // places of this lane that exist
+        const unsigned all = mine <= 0 ? 0 : mine < lanes ? (1U << mine) - 1 : ~0U;
+        const bool is_single = !enters && !goes_on && length <= head_tile && starts_ == all;
+        return __all_sync(all_lanes, is_single ? 1 : 0) != 0;
+    }
 
     // The heads among this lane's 32 places.
     __device__ unsigned heads() const { return enters && lane_id() == 0 ? starts_ & ~1U : starts_; }

@@ -78,6 +78,12 @@ __device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
 // of one word after the other, so that they do not meet in a bank.
 __device__ inline void write_places(std::uint16_t* places, unsigned mine, int to, int all)
 {
+    if (all == head_tile) {
+#pragma unroll
+        for (int i = lane_id(); i < head_tile; i += lanes)
+            places[i] = static_cast<std::uint16_t>(i);
+        return;
+    }
     if (all <= head_tile / 4) {
         for (unsigned left = mine; left != 0; left &= left - 1)
             places[to++] = static_cast<std::uint16_t>(lane_id() * lanes + __ffs(static_cast<int>(left)) - 1);
@@ -120,23 +126,43 @@ __device__ void write_keys_at(const Keys& keys, const std::uint16_t* places, int
     }
 }
 
+// Calls f(element i, result i) for `count` elements from `from` on, of which the lanes of a warp have those whose results are in whole lines of
+// memory.
+template <class Source, class Out, class F>
+__device__ void for_each_with_result(const Source& from, const Out& to, int count, F f)
+{
+    using element = std::iter_value_t<Source>;
+    constexpr int at_once = sizeof(element) <= 8 ? 8 : 1;
+    for (int first = lane_id() - place_in_line(to); first < count; first += at_once * lanes) {
+        lane_vector<element, 1> loaded[at_once];
+        const auto exists = [&](int r) { return first + r * lanes >= 0 && first + r * lanes < count; };
+#pragma unroll
+        for (int r = 0; r < at_once; ++r)
+            if (exists(r))
+                loaded[r] = gather_vector<1>(from + (first + r * lanes));
+#pragma unroll
+        for (int r = 0; r < at_once; ++r)
+            if (exists(r))
+                f(loaded[r][0], to[first + r * lanes]);
+    }
+}
+
 template <class Index, class Keys>
 __global__ void __launch_bounds__(256)
     find_heads_kernel(Keys keys, std::uint64_t count, unsigned* bits, run_heads<Index>* heads)
 {
-    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes);
-    for (std::uint64_t tile = blockIdx.x + static_cast<unsigned>(warp_id()) * std::uint64_t{gridDim.x};
-         tile < head_tiles(count); tile += warps) {
-        const std::uint64_t first = tile * head_tile;
-        const std::uint64_t left = count - first;
-        const unsigned mine = head_bits(keys, first, left < head_tile ? static_cast<int>(left) : head_tile);
-        bits[tile * lanes + static_cast<unsigned>(lane_id())] = mine;
-        const auto last = first + static_cast<unsigned>(lane_id() * lanes + 31 - __clz(static_cast<int>(mine)));
-        run_heads<Index> of_word[1] = {{static_cast<Index>(__popc(mine)), static_cast<Index>(last)}};
-        const run_heads<Index> all = warp_total(of_word, join_heads{});
-        if (lane_id() == 0)
-            heads[tile] = all;
-    }
+    const std::uint64_t tile = warp_in_grid();
+    if (tile >= head_tiles(count))
+        return;
+    const std::uint64_t first = tile * head_tile;
+    const std::uint64_t left = count - first;
+    const unsigned mine = head_bits(keys, first, left < head_tile ? static_cast<int>(left) : head_tile);
+    bits[tile * lanes + static_cast<unsigned>(lane_id())] = mine;
+    const auto last = first + static_cast<unsigned>(lane_id() * lanes + 31 - __clz(static_cast<int>(mine)));
+    run_heads<Index> of_word[1] = {{static_cast<Index>(__popc(mine)), static_cast<Index>(last)}};
+    const run_heads<Index> all = warp_total(of_word, join_heads{});
+    if (lane_id() == 0)
+        heads[tile] = all;
 }
 
 // Where the heads are, in memory of the target.
@@ -175,12 +201,8 @@ template <class Index, class Keys>
 void find_heads(const cuda& target, std::string_view call, const Keys& keys, std::uint64_t count,
                 const heads_memory<Index>& memory)
 {
-    constexpr auto kernel = find_heads_kernel<Index, Keys>;
-    constexpr int threads = 256;
-    const std::uint64_t resident = resident_blocks<kernel>(target, threads, 0); // a second wave would be nearly empty
-    const std::uint64_t busy = (head_tiles(count) + threads / lanes - 1) / (threads / lanes);
-    launch(target, call, kernel, grid_shape{static_cast<unsigned>(busy < resident ? busy : resident), threads, 0}, keys,
-           count, memory.bits, memory.tiles);
+    launch(target, call, find_heads_kernel<Index, Keys>, grid_of_warps(head_tiles(count), 256), keys, count,
+           memory.bits, memory.tiles);
 }
 
 // Calls f with a value of the type of numbers of elements: as few bytes as do.

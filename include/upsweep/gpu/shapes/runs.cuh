@@ -57,53 +57,35 @@ __device__ void for_each_result(const Out& out, std::uint64_t at, int count, F f
 
 inline constexpr int emit_warps = 4; // of a block
 
-// What has been found of a tile: the bits of this lane's keys, and the heads of the tiles before.
-template <class Index>
-struct tile_bits {
-    unsigned mine;
-    run_heads<Index> before;
-
-    __device__ tile_bits(const unsigned* bits, const run_heads<Index>* heads, std::uint64_t tile)
-        : mine(bits[tile * lanes + static_cast<unsigned>(lane_id())]), before(heads[tile != 0 ? tile - 1 : 0])
-    {
-    }
-};
-
 // Output has
 //
 //     take(keys, heads)                     the lanes of a warp call this together for each tile
 //     end(heads of all, number of keys)     is called once
-template <class Index, class Keys, class Output>
-__global__ void __launch_bounds__(emit_warps* lanes, 8)
-    emit_runs_kernel(Keys keys, std::uint64_t count, const unsigned* bits, const run_heads<Index>* heads, Output output)
+template <class Keys, class Output>
+__global__ void __launch_bounds__(emit_warps* lanes, 8) emit_runs_kernel(Keys keys, head_places heads, Output output)
 {
     __shared__ std::uint16_t of_warps[emit_warps][head_tile];
     std::uint16_t* const places = of_warps[warp_id()];
-    const std::uint64_t tiles = head_tiles(count);
-    const std::uint64_t warps = std::uint64_t{gridDim.x} * emit_warps;
-    std::uint64_t tile = blockIdx.x + static_cast<unsigned>(warp_id()) * std::uint64_t{gridDim.x};
+    const std::uint64_t tiles = head_tiles(heads.count());
+    const std::uint64_t tile = warp_in_grid();
     if (tile >= tiles)
         return;
-    // What the next tile needs is on its way while one is written.
-    tile_bits<Index> next(bits, heads, tile);
-    for (; tile < tiles; tile += warps) {
-        const tile_bits<Index> now = next;
-        next = tile_bits<Index>(bits, heads, tile + warps < tiles ? tile + warps : tile);
-        const unsigned mine = now.mine;
-        const run_heads<Index> before = tile != 0 ? now.before : run_heads<Index>{0, 0};
-        int end = __popc(mine);
+    const unsigned mine = heads.bits_of(tile);
+    const run_heads<std::uint64_t> before = heads.before(tile, true);
+    int end = __popc(mine);
 #pragma unroll
-        for (int step = 1; step < lanes; step *= 2) {
-            const int others = __shfl_up_sync(all_lanes, end, static_cast<unsigned>(step));
-            end += lane_id() >= step ? others : 0;
-        }
-        __syncwarp(); // others have read what is replaced
-        write_places(places, mine, end - __popc(mine), shuffle(end, lanes - 1));
-        __syncwarp();
-        output.take(keys, tile_heads{places, shuffle(end, lanes - 1), before.count, tile, before.last});
-        if (tile + 1 == tiles && lane_id() == 0)
-            output.end(heads[tile].count, heads[tile].last, count);
+    for (int step = 1; step < lanes; step *= 2) {
+        const int others = __shfl_up_sync(all_lanes, end, static_cast<unsigned>(step));
+        end += lane_id() >= step ? others : 0;
     }
+    const int count = shuffle(end, lanes - 1);
+    write_places(places, mine, end - __popc(mine), count);
+    __syncwarp();
+    const tile_heads here{places, count, before.count, tile, before.last};
+    output.take(keys, here);
+    if (tile + 1 == tiles && lane_id() == 0)
+        output.end(before.count + static_cast<unsigned>(count), count != 0 ? here.place(count - 1) : before.last,
+                   heads.count());
 }
 
 // --- what is written of runs ------------------------------------------------------------------------------------------------
@@ -214,20 +196,26 @@ private:
     }
 };
 
-// Tells `output` of the heads of the runs of keys. There is one at least.
+// Finds the heads of the runs of keys, and those before each tile, if there are many tiles. There is one head at least.
+template <class Index, class Keys>
+head_places find_heads_of_runs(const cuda& target, std::string_view call, const Keys& keys, std::uint64_t count,
+                               const heads_memory<Index>& memory)
+{
+    find_heads(target, call, keys, count, memory);
+    const bool are_joined = head_tiles(count) > few_head_tiles;
+    if (are_joined)
+        scan_tiles_of_heads(target, memory, count);
+    return {memory, count, are_joined};
+}
+
+// Tells `output` of the heads of the runs of keys.
 template <class Offset, class Keys, class Output>
 void find_runs(const cuda& target, std::string_view call, const Keys& keys, std::uint64_t count,
                const runs_memory<Offset>& memory, const Output& output)
 {
-    find_heads(target, call, keys, count, memory.heads);
-    scan_tiles_of_heads(target, memory.heads, count);
-    const std::uint64_t tiles = head_tiles(count);
-    constexpr auto kernel = emit_runs_kernel<Offset, Keys, Output>;
-    const std::uint64_t useful = (tiles + emit_warps - 1) / emit_warps;
-    const std::uint64_t blocks = resident_blocks<kernel>(target, emit_warps * lanes, 0);
-    launch(target, call, kernel,
-           grid_shape{static_cast<unsigned>(useful < blocks ? useful : blocks), emit_warps * lanes, 0}, keys, count,
-           memory.heads.bits, memory.heads.tiles, output);
+    const head_places heads = find_heads_of_runs(target, call, keys, count, memory.heads);
+    launch(target, call, emit_runs_kernel<Keys, Output>, grid_of_warps(head_tiles(count), emit_warps * lanes), keys,
+           heads, output);
 }
 
 // Finds the runs of keys and calls f with them as segments, of which there are at most so many.
@@ -252,44 +240,41 @@ void with_heads_of_runs(const cuda& target, std::string_view call, const Keys& k
     with_index(count, [&]<class Index>(Index) {
         const heads_memory<Index> heads(
             target.workspace().memory(workspace_purpose::offsets, heads_memory<Index>::bytes(count)), count);
-        find_heads(target, call, keys, count, heads);
-        const bool are_joined = head_tiles(count) > few_head_tiles;
-        if (are_joined)
-            scan_tiles_of_heads(target, heads, count);
-        f(head_places(heads, count, are_joined));
+        f(find_heads_of_runs(target, call, keys, count, heads));
     });
 }
 
 // --- decode -------------------------------------------------------------------------------------------------------------------
 
-// Writes value k to the places from the end of run k - 1 to before its own, of at most `room`. A warp writes a tile of places at a
-// time; 32 runs at a time its lanes know the ends of.
+inline constexpr std::uint64_t decoded_tile = 1024;
+
+// Writes value k to the places from the end of run k - 1 to before its own, of at most `room`. Each warp writes a tile of places;
+// 32 runs at a time its lanes know the ends of.
 template <class Values, class Out>
 __global__ void __launch_bounds__(256)
     decode_runs_kernel(Values values, const std::uint64_t* ends, std::uint64_t runs, Out out, std::uint64_t room)
 {
-    constexpr std::uint64_t tile = 1024;
+    constexpr std::uint64_t tile = decoded_tile;
     const std::uint64_t all = ends[runs - 1] < room ? ends[runs - 1] : room;
-    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes);
-    for (std::uint64_t first = (blockIdx.x + static_cast<unsigned>(warp_id()) * std::uint64_t{gridDim.x}) * tile;
-         first < all; first += warps * tile) {
-        // The first one that ends behind `first`.
-        std::uint64_t run = partition_point_of_warp(runs, [&](std::uint64_t k) { return ends[k] <= first; });
-        const std::uint64_t end = first + tile < all ? first + tile : all;
-        for (std::uint64_t at = first; at < end; run += lanes) {
-            const std::uint64_t mine = run + static_cast<unsigned>(lane_id());
-            const std::uint64_t my_end = mine < runs ? ends[mine] : all;
-            const auto behind = static_cast<int>(my_end - first < tile ? my_end - first : tile);
-            const int stop = static_cast<int>(shuffle(behind, lanes - 1) < static_cast<int>(end - first)
-                                                  ? shuffle(behind, lanes - 1)
-                                                  : static_cast<int>(end - first));
-            for (int i = static_cast<int>(at - first); i < stop; i += lanes) {
-                const int owner = lane_before_end(behind, i + lane_id());
-                if (i + lane_id() < stop)
-                    out[first + static_cast<unsigned>(i + lane_id())] = values[run + static_cast<unsigned>(owner)];
-            }
-            at = first + static_cast<unsigned>(stop);
+    const std::uint64_t first = warp_in_grid() * tile;
+    if (first >= all)
+        return;
+    // The first one that ends behind `first`.
+    std::uint64_t run = partition_point_of_warp(runs, [&](std::uint64_t k) { return ends[k] <= first; });
+    const std::uint64_t end = first + tile < all ? first + tile : all;
+    for (std::uint64_t at = first; at < end; run += lanes) {
+        const std::uint64_t mine = run + static_cast<unsigned>(lane_id());
+        const std::uint64_t my_end = mine < runs ? ends[mine] : all;
+        const auto behind = static_cast<int>(my_end - first < tile ? my_end - first : tile);
+        const int stop = static_cast<int>(shuffle(behind, lanes - 1) < static_cast<int>(end - first)
+                                              ? shuffle(behind, lanes - 1)
+                                              : static_cast<int>(end - first));
+        for (int i = static_cast<int>(at - first); i < stop; i += lanes) {
+            const int owner = lane_before_end(behind, i + lane_id());
+            if (i + lane_id() < stop)
+                out[first + static_cast<unsigned>(i + lane_id())] = values[run + static_cast<unsigned>(owner)];
         }
+        at = first + static_cast<unsigned>(stop);
     }
 }
 
@@ -340,9 +325,8 @@ struct engine<cuda, verb::runs> {
             target.workspace().memory(gpu::workspace_purpose::offsets, runs * sizeof(std::uint64_t)));
         engine<cuda, verb::scan>::template scan<scan_kind::inclusive, std::uint64_t>(
             target, lengths, ends, runs, plus{}, static_cast<const std::uint64_t*>(nullptr));
-        constexpr int threads = 256;
         gpu::launch(target, call, gpu::decode_runs_kernel<decltype(from), decltype(to)>,
-                    gpu::grid_shape{gpu::some_blocks(target, (room + 8191) / 8192), threads, 0}, from, ends, runs, to,
+                    gpu::grid_of_warps((room + gpu::decoded_tile - 1) / gpu::decoded_tile, 256), from, ends, runs, to,
                     room);
     }
 

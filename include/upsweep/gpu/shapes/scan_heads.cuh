@@ -53,6 +53,8 @@ public:
         if (window.is_piece()) {
             const auto folded = fold_pieces(in, window, next, pieces);
             scan_piece(folded, window, pieces);
+        } else if (window.are_single()) {
+            return scan_single(in + window.first, out + window.first, window.length);
         } else {
             first_ = 0;
             scan_segments(in + window.first, window, pieces);
@@ -109,6 +111,15 @@ private:
                                          [&](const Acc(&)[chunk_elements]) { return second; });
         scan_chunk<chunk_elements, true>(at + chunk_elements, chunk_elements, second, false,
                                          [&](const Acc(&)[chunk_elements]) { return end; });
+    }
+
+    // Segments of one element each.
+    __device__ void scan_single(const Source& from, const Out& to, int count) const
+    {
+        const Acc nothing = op_.template identity<Acc>();
+        for_each_with_result(from, to, count, [&](const auto& value, auto&& to_result) {
+            to_result = scan_result<result, Kind>(start_, nothing, op_(nothing, convert<Acc>(value)), true, op_);
+        });
     }
 
     __device__ void scan_segments(const Source& from, const head_window& window, const typename fold_t::states& pieces)

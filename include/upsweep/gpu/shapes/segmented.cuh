@@ -71,6 +71,8 @@ __device__ void mark_heads(std::uint64_t begin, std::uint64_t end, std::uint64_t
         atomicOr(heads.bits + word, bits);
 }
 
+inline constexpr int marked_segments = 4 * lanes; // of a warp
+
 // Marks the heads of segments of at least one element among zeros, and tells which elements all of them have.
 template <class Index, class Offset>
 __global__ void __launch_bounds__(256)
@@ -80,22 +82,21 @@ __global__ void __launch_bounds__(256)
     const std::uint64_t all = static_cast<std::uint64_t>(offsets[segments]) - first;
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *extent = {first, all};
-    constexpr int groups = 4; // of 32 segments, whose offsets are read at once
-    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes);
-    const std::uint64_t warp = blockIdx.x + static_cast<unsigned>(warp_id()) * std::uint64_t{gridDim.x};
-    for (std::uint64_t segment = warp * (groups * lanes); segment < segments; segment += warps * (groups * lanes)) {
-        std::uint64_t begin[groups + 1];
+    constexpr int groups = marked_segments / lanes; // whose offsets are read at once
+    const std::uint64_t segment = warp_in_grid() * marked_segments;
+    if (segment >= segments)
+        return;
+    std::uint64_t begin[groups + 1];
 #pragma unroll
-        for (int g = 0; g <= groups; ++g) {
-            const std::uint64_t mine = segment + static_cast<unsigned>(g * lanes + (g < groups ? lane_id() : 0));
-            begin[g] = static_cast<std::uint64_t>(offsets[mine < segments ? mine : segments]);
-        }
+    for (int g = 0; g <= groups; ++g) {
+        const std::uint64_t mine = segment + static_cast<unsigned>(g * lanes + (g < groups ? lane_id() : 0));
+        begin[g] = static_cast<std::uint64_t>(offsets[mine < segments ? mine : segments]);
+    }
 #pragma unroll
-        for (int g = 0; g < groups; ++g) {
-            std::uint64_t end = shuffle_down(begin[g]);
-            replace_if(lane_id() == lanes - 1, end, shuffle(begin[g + 1], 0));
-            mark_heads(begin[g] - first, end - first, all, heads);
-        }
+    for (int g = 0; g < groups; ++g) {
+        std::uint64_t end = shuffle_down(begin[g]);
+        replace_if(lane_id() == lanes - 1, end, shuffle(begin[g + 1], 0));
+        mark_heads(begin[g] - first, end - first, all, heads);
     }
 }
 
@@ -111,10 +112,9 @@ void with_heads_of_segments(const cuda& target, std::string_view call, const Off
         const heads_memory<Index> heads(memory, elements);
         auto* const extent = reinterpret_cast<head_extent*>(memory + bytes);
         check(call, cudaMemsetAsync(memory, 0, bytes, target.stream()));
-        constexpr int threads = 256;
         launch(target, call, mark_heads_kernel<Index, Offset>,
-               grid_shape{some_blocks(target, (segments + 4 * threads - 1) / (4 * threads)), threads, 0}, offsets,
-               segments, heads, extent);
+               grid_of_warps((segments + marked_segments - 1) / marked_segments, 256), offsets, segments, heads,
+               extent);
         const bool are_joined = head_tiles(elements) > few_head_tiles;
         if (are_joined)
             scan_tiles_of_heads(target, heads, elements);

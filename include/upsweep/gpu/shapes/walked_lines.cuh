@@ -155,17 +155,6 @@ __device__ void walk_line(line_walk<Shape, Acc, T, Out, Rank>& walk, std::uint64
     }
 }
 
-// Of the folds before so many values, that before number `count`.
-template <int Count, class Acc>
-__device__ Acc fold_number(const Acc (&folds)[Count], int count)
-{
-    Acc result = folds[0];
-#pragma unroll
-    for (int r = 1; r < Count; ++r)
-        replace_if(r == count, result, folds[r]);
-    return result;
-}
-
 template <class Shape, class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
 __global__ void __launch_bounds__(Shape::threads)
     reduce_walked_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, Finish finish)
