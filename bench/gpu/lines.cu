@@ -285,6 +285,11 @@ length_of_next always(std::size_t length)
     return [=](std::mt19937_64&) { return length; };
 }
 
+length_of_next up_to(std::size_t most)
+{
+    return [=](std::mt19937_64& random) { return static_cast<std::size_t>(random() % (most + 1)); };
+}
+
 } // namespace
 
 void measure_lines(session& run)
@@ -307,7 +312,9 @@ void measure_lines(session& run)
             {"300", always(300)},
             {"4096", always(4096)},
             {"1000000", always(1000000)},
-            {"0 to 32", [](std::mt19937_64& random) { return static_cast<std::size_t>(random() % 33); }},
+            {"0 to 32", up_to(32)},
+            {"0 to 1000", up_to(1000)},
+            {"0 to 4096", up_to(4096)},
             {"a power law", [](std::mt19937_64& random) {
                  return static_cast<std::size_t>(std::min(1e7, 1 / std::max(uniform(random), 1e-7)));
              }}};

@@ -93,12 +93,13 @@ void expect_long_rows(std::size_t rows, std::size_t length, std::size_t pitch, s
 
 TEST(gpu_rows, in_pieces)
 {
-    constexpr std::size_t piece = gpu::piece_shape<affine>::piece;
+    constexpr std::size_t piece = gpu::piece_shape<const affine*>::piece;
     for (const std::size_t left : {0, 1, 2, 63, 64, 65, 320, 511}) // behind the last piece
         expect_long_rows<affine>(3, 5 * piece + left, 5 * piece + left, 0, composition);
     expect_long_rows<affine>(5, 4 * piece + 7, 4 * piece + 10, 1, composition); // begin anywhere, and lie apart
-    expect_long_rows<affine>(2, 128 * piece, 128 * piece, 0, composition);      // one group of pieces
-    expect_long_rows<affine>(1, 259 * piece + 77, 259 * piece + 77, 0, composition);
+    expect_long_rows<affine>(2, 128 * piece, 128 * piece, 0, composition);
+    expect_long_rows<affine>(2, 259 * piece + 77, 259 * piece + 77, 0, composition);
+    expect_long_rows<affine>(2, 1025 * piece, 1025 * piece, 0, composition); // a group of them, and one more
     expect_long_rows<float>(3, 4 * 1024 + 3, 4 * 1024 + 4, 3, plus{});
     expect_long_rows<std::uint8_t>(3, 4 * 4096 + 1001, 5 * 4096, 5, plus{});
     expect_long_rows<std::uint8_t>(3, 4 * 4096 + 517, 5 * 4096, 16, plus{});

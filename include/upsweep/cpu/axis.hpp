@@ -161,8 +161,8 @@ private:
     row_of_values<Acc> before_;
 };
 
-// Lines that are folded in lockstep.
-template <class Acc, class T, class Out, std::size_t Rank, class Op>
+// Lines that are folded in lockstep. Scans: that are scanned, too.
+template <class Acc, class T, class Out, std::size_t Rank, class Op, bool Scans>
 class lines_in_lanes {
 public:
     using call = line_call<Acc, T, Out, Rank, Op>;
@@ -181,7 +181,10 @@ public:
 
     void fold(const line_piece& piece)
     {
-        for_each_block(piece, [&](auto rows, std::size_t row) {
+        std::size_t done = 0;
+        if constexpr (!Scans && std::same_as<T, Acc>)
+            done = fold_close_rows(piece);
+        for_each_block({piece.first + done, piece.count - done}, [&](auto rows, std::size_t row) {
             constexpr std::size_t size = decltype(rows)::value;
             for (const unit& u : units_)
                 push<size>(u, reader_.template read<size>(u.in, u.lanes, row, buffer_));
@@ -199,8 +202,9 @@ public:
     }
     void write_folds(Acc* to) const
     {
+        const Acc* const folds = stack_.folds();
         for (const unit& u : units_)
-            std::copy_n(stack_.folds() + u.slot, u.in.lines, to + u.in.line - first_);
+            std::copy_n(folds + u.slot, u.in.lines, to + u.in.line - first_);
     }
 
     void scan(const line_piece& piece, const Acc* end)
@@ -259,6 +263,28 @@ private:
             take(std::integral_constant<std::size_t, 2>{});
         if (row < end)
             take(std::integral_constant<std::size_t, 1>{});
+    }
+
+    // Folds blocks of many rows, where these lie close together and are read where they lie. Returns how many rows there are in them.
+    std::size_t fold_close_rows(const line_piece& piece)
+    {
+        constexpr std::size_t size = close_rows_at_once;
+        const bool are_enough_lanes = units_.back().slot + units_.back().lanes >= unit_lanes<Acc>;
+        if (!are_enough_lanes || !reader_.are_close() || stack_.count() % size != 0)
+            return 0;
+        std::size_t done = 0;
+        const auto are_in_place = [&](std::size_t end) {
+            return std::ranges::all_of(units_, [&](const unit& u) { return reader_.is_in_place(u.in, u.lanes, end); });
+        };
+        for (; done + size <= piece.count && are_in_place(piece.first + done + size); done += size) {
+            for (const unit& u : units_) {
+                lane_row<Acc> totals;
+                fold_many_rows<size>(reader_.in_place(u.in, piece.first + done), u.lanes, totals, call_.op);
+                stack_.push(u.slot, u.lanes, totals, level_of<size>);
+            }
+            stack_.advance(level_of<size>);
+        }
+        return done;
     }
 
     template <std::size_t Rows>
@@ -336,7 +362,7 @@ private:
     lane_reader<Acc, T, Rank> reader_;
     lane_writer<Acc, Out, Rank> writer_;
     std::vector<unit> units_;
-    lane_stack<Acc, Op> stack_;
+    lane_stack<Acc, Op, Scans> stack_;
     typename lane_reader<Acc, T, Rank>::buffer buffer_;
 };
 
@@ -552,7 +578,7 @@ inline constexpr std::size_t piece_bytes = std::size_t{1} << 18; // which the se
 
 // Calls f(group, cuts), where `group` has the type of the groups in which the lines are folded: one after the other unless they have
 // few elements.
-template <class Acc, class T, class Out, std::size_t Rank, class Op, class F>
+template <bool Scans, class Acc, class T, class Out, std::size_t Rank, class Op, class F>
 void with_groups(const cpu& target, const line_call<Acc, T, Out, Rank, Op>& call, std::size_t few_elements, F f)
 {
     const std::size_t lines = call.lines.count();
@@ -562,7 +588,7 @@ void with_groups(const cpu& target, const line_call<Acc, T, Out, Rank, Op>& call
         f(std::type_identity<separate_lines<Acc, T, Out, Rank, Op>>{},
           cut_lines(target, lines, length, 1, std::max<std::size_t>(1, elements / length), elements));
     else
-        f(std::type_identity<lines_in_lanes<Acc, T, Out, Rank, Op>>{},
+        f(std::type_identity<lines_in_lanes<Acc, T, Out, Rank, Op, Scans>>{},
           cut_lines(target, lines, length, unit_lanes<Acc>, 16 * unit_lanes<Acc>, elements));
 }
 
@@ -587,10 +613,10 @@ struct engine<cpu, verb::reduce_lines> {
                 return cpu_engine::reduce_short_rows<Acc>(target, of, op, finish);
         const cpu_engine::line_call<Acc, T, Out, Rank, Op> call{of, op, {}, Out{}};
         constexpr std::size_t few_elements = 64;
-        cpu_engine::with_groups(target, call, few_elements,
-                                [&]<class Group>(std::type_identity<Group>, const auto& cuts) {
-                                    cpu_engine::reduce_groups<Group>(target, call, cuts, finish);
-                                });
+        cpu_engine::with_groups<false>(target, call, few_elements,
+                                       [&]<class Group>(std::type_identity<Group>, const auto& cuts) {
+                                           cpu_engine::reduce_groups<Group>(target, call, cuts, finish);
+                                       });
     }
 };
 
@@ -610,10 +636,10 @@ struct engine<cpu, verb::scan_lines> {
         const Out first = as_result<Out, Op>(init != nullptr ? *init : fold_of_nothing<Acc>(op));
         const cpu_engine::line_call<Acc, T, Out, Rank, Op> call{of, op, {Kind, store, init}, first};
         constexpr std::size_t few_elements = 512;
-        cpu_engine::with_groups(target, call, few_elements,
-                                [&]<class Group>(std::type_identity<Group>, const auto& cuts) {
-                                    cpu_engine::scan_groups<Group>(target, call, cuts);
-                                });
+        cpu_engine::with_groups<true>(target, call, few_elements,
+                                      [&]<class Group>(std::type_identity<Group>, const auto& cuts) {
+                                          cpu_engine::scan_groups<Group>(target, call, cuts);
+                                      });
     }
 };
 

@@ -26,8 +26,9 @@ namespace upsweep::cpu_engine {
 template <class Acc>
 inline constexpr std::size_t unit_lanes = std::max<std::size_t>(1, std::bit_floor(256 / sizeof(Acc)));
 
-// Rows that are folded at once, as an aligned block.
+// Rows that are folded at once, as an aligned block; and of a reduction, where they lie close together, and are folded where they lie.
 inline constexpr std::size_t rows_at_once = 8;
+inline constexpr std::size_t close_rows_at_once = 32;
 
 template <class Acc>
 using lane_row = std::array<Acc, unit_lanes<Acc>>;
@@ -108,6 +109,20 @@ UPSWEEP_ALWAYS_INLINE inline void group_folds(const Elements& elements, const Gr
     }
 }
 
+// The same of a block that lies at `from`.
+template <std::size_t Count, class Acc, class Op>
+UPSWEEP_ALWAYS_INLINE inline auto total_of_rows(const Acc* from, std::ptrdiff_t step, const Op& op)
+{
+    using group = lane_group<Op, Acc>;
+    if constexpr (Count == 1) {
+        return group::load(from);
+    } else {
+        const auto left = total_of_rows<Count / 2>(from, step, op);
+        return group::fold(op, left,
+                           total_of_rows<Count / 2>(from + static_cast<std::ptrdiff_t>(Count / 2) * step, step, op));
+    }
+}
+
 // The totals of `Rows` rows, lane by lane. Here and below, `lanes` are at most those of a unit, and as many as groups have.
 template <std::size_t Rows, class Acc, class Op>
 void fold_rows(const lane_rows<Acc>& rows, std::size_t lanes, lane_row<Acc>& totals, const Op& op)
@@ -115,6 +130,16 @@ void fold_rows(const lane_rows<Acc>& rows, std::size_t lanes, lane_row<Acc>& tot
     using group = lane_group<Op, Acc>;
     for (std::size_t lane = 0; lane < lanes; lane += group::lanes)
         group::template store<store_kind::cached>(group_total<0, Rows, Acc>(load_group<Op, Acc, Rows>(rows, lane), op),
+                                                  totals.data() + lane);
+}
+
+// The same of many rows, whose elements are loaded when they are needed: few are in registers at a time.
+template <std::size_t Rows, class Acc, class Op>
+void fold_many_rows(const lane_rows<Acc>& rows, std::size_t lanes, lane_row<Acc>& totals, const Op& op)
+{
+    using group = lane_group<Op, Acc>;
+    for (std::size_t lane = 0; lane < lanes; lane += group::lanes)
+        group::template store<store_kind::cached>(total_of_rows<Rows>(rows.first + lane, rows.step, op),
                                                   totals.data() + lane);
 }
 
@@ -150,9 +175,9 @@ void scan_rows(const lane_rows<Acc>& rows, std::size_t lanes, const Acc* before,
     }
 }
 
-// The fold stacks (fold_order.hpp) of many lanes: digit k of the count stands for a row of totals of 2^k elements, and for a row of
-// folds: of everything up to the end of that block, which is what a scan goes on from.
-template <class Acc, class Op>
+// The fold stacks (fold_order.hpp) of many lanes: digit k of the count stands for a row of totals of 2^k elements, and in a scan for a row of
+// folds: of everything up to the end of that block, which is what it goes on from.
+template <class Acc, class Op, bool Scans>
 class lane_stack {
 public:
     // Of so many lanes, which hold at most `most` elements. What lies before them has the identity as its fold until
@@ -168,7 +193,22 @@ public:
     Acc* folds_before() { return rows_.get(); }
 
     // The folds of all elements and of what lies before them.
-    const Acc* folds() const { return count_ == 0 ? rows_.get() : row_of_folds(std::countr_zero(count_)); }
+    const Acc* folds() const
+    {
+        if (count_ == 0)
+            return rows_.get();
+        if constexpr (Scans) {
+            return row_of_folds(std::countr_zero(count_));
+        } else {
+            const Acc* before = rows_.get();
+            for (int k = std::bit_width(count_) - 1; k >= 0; --k)
+                if ((count_ >> k & 1) != 0) {
+                    fold_onto_row(before, row_of_totals(k), lanes_, row_of_folds(0));
+                    before = row_of_folds(0);
+                }
+            return before;
+        }
+    }
     // The same for lanes of which a block of 2^level elements is pushed, and not yet counted.
     const Acc* folds_after(int level) const { return row_of_folds(digit_after(level)); }
 
@@ -179,9 +219,11 @@ public:
         for (int k = level; k < to; ++k)
             fold_onto_row(row_of_totals(k) + first, totals.data(), lanes, totals.data());
         std::copy_n(totals.data(), lanes, row_of_totals(to) + first);
-        const std::uint64_t above = count_ >> to >> 1;
-        const Acc* const before = above == 0 ? rows_.get() : row_of_folds(to + 1 + std::countr_zero(above));
-        fold_onto_row(before + first, totals.data(), lanes, row_of_folds(to) + first);
+        if constexpr (Scans) {
+            const std::uint64_t above = count_ >> to >> 1;
+            const Acc* const before = above == 0 ? rows_.get() : row_of_folds(to + 1 + std::countr_zero(above));
+            fold_onto_row(before + first, totals.data(), lanes, row_of_folds(to) + first);
+        }
     }
     // Counts the block, when all lanes have been pushed.
     void advance(int level) { count_ += std::uint64_t{1} << level; }
@@ -259,6 +301,22 @@ public:
     }
 
     std::size_t lines() const { return lines_; }
+
+    // Whether rows up to `end` of a unit, as many lanes, can be read where they lie, and those from a row on.
+    bool is_in_place(const unit& of, std::size_t lanes, std::size_t end) const
+    {
+        const bool is_whole = lanes == of.lines || (is_dense_ && (end - 1) * lines_ + of.line + lanes <= all_);
+        return std::same_as<T, Acc> && of.first != nullptr && of.stride == 1 && is_whole;
+    }
+    lane_rows<T> in_place(const unit& of, std::size_t first) const
+    {
+        return {of.first + static_cast<std::ptrdiff_t>(first) * step_, step_};
+    }
+    bool are_close() const
+    {
+        constexpr std::ptrdiff_t page = 4096 / sizeof(T);
+        return step_ <= page && step_ >= -page;
+    }
 
     // Rows first to first + Rows - 1 of a unit as accumulators, as many lanes as whole groups have: where they lie, or from the
     // buffer.

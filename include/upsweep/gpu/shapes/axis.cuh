@@ -6,7 +6,7 @@
 
 #include <upsweep/engine.hpp>
 #include <upsweep/gpu/shapes/columns.cuh>
-#include <upsweep/gpu/shapes/long_rows.cuh>
+#include <upsweep/gpu/shapes/pieces.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
 #include <upsweep/gpu/shapes/tiled_lines.cuh>
 #include <upsweep/gpu/shapes/walked_lines.cuh>

@@ -11,6 +11,7 @@
 
 #include <upsweep/engine.hpp>
 #include <upsweep/gpu/fold/reduce.cuh>
+#include <upsweep/gpu/shapes/pieces.cuh>
 #include <upsweep/gpu/shapes/scan_heads.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
 #include <upsweep/gpu/source/strided.cuh>
@@ -137,9 +138,15 @@ struct engine<cuda, verb::reduce_segments> {
         gpu::with_sources(in, out, [&](const auto& from, const auto& to) {
             gpu::check_place(target, "segmented_reduce", from, count);
             gpu::check_place(target, "segmented_reduce", to, offsets.size() - 1);
-            gpu::reduce_segments<Acc>(target, from, count,
-                                      gpu::offset_segments<Offset>{offsets.data(), offsets.size() - 1}, to, op,
-                                      as_results_of<Op>{});
+            using source_t = std::remove_cvref_t<decltype(from)>;
+            const std::size_t segments = offsets.size() - 1;
+            if constexpr (std::is_pointer_v<source_t>) {
+                if (segments != 0 && gpu::are_long_segments<source_t>(segments, count))
+                    return gpu::reduce_long_segments<Acc>(target, "segmented_reduce", from, count, offsets.data(),
+                                                          segments, to, op, as_results_of<Op>{});
+            }
+            gpu::reduce_segments<Acc>(target, from, count, gpu::offset_segments<Offset>{offsets.data(), segments}, to,
+                                      op, as_results_of<Op>{});
         });
     }
 };
