@@ -302,7 +302,7 @@ public:
 
     std::size_t lines() const { return lines_; }
 
-    // Whether rows up to `end` of a unit, as many lanes, can be read where they lie, and those from a row on.
+    // Whether rows up to `end` of a unit, as many lanes, can be read where they lie; and those from a row on.
     bool is_in_place(const unit& of, std::size_t lanes, std::size_t end) const
     {
         const bool is_whole = lanes == of.lines || (is_dense_ && (end - 1) * lines_ + of.line + lanes <= all_);
@@ -323,13 +323,10 @@ public:
     template <std::size_t Rows>
     lane_rows<Acc> read(const unit& of, std::size_t lanes, std::size_t first, buffer& to) const
     {
+        if constexpr (std::same_as<T, Acc>)
+            if (is_in_place(of, lanes, first + Rows))
+                return in_place(of, first);
         const T* const from = of.first != nullptr ? of.first + static_cast<std::ptrdiff_t>(first) * step_ : nullptr;
-        if constexpr (std::same_as<T, Acc>) {
-            const bool is_whole =
-                lanes == of.lines || (is_dense_ && (first + Rows - 1) * lines_ + of.line + lanes <= all_);
-            if (from != nullptr && of.stride == 1 && is_whole)
-                return {from, step_};
-        }
         if (Rows == rows_at_once && from != nullptr && step_ == 1 && of.stride != 1)
             transpose(from, of.stride, of.lines, to[0].data(), unit_lanes<Acc>);
         else

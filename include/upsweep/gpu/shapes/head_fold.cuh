@@ -251,16 +251,7 @@ private:
     // Writes where segments begin. Returns how many do.
     __device__ int write_heads(const head_window& window)
     {
-        const unsigned bits = window.heads();
-        const int mine = __popc(bits);
-        int end = mine;
-#pragma unroll
-        for (int step = 1; step < lanes; step *= 2) {
-            const int before = __shfl_up_sync(all_lanes, end, static_cast<unsigned>(step));
-            end += lane_id() >= step ? before : 0;
-        }
-        const int all = shuffle(end, lanes - 1);
-        write_places(shared_.heads, bits, end - mine, all);
+        const int all = write_places(shared_.heads, window.heads());
         if (lane_id() == 0)
             shared_.heads[all] = static_cast<std::uint16_t>(window.length);
         return all;
@@ -352,7 +343,7 @@ __device__ void for_each_head_window(const Source& in, const head_places& where,
     const auto window_of = [&](std::uint64_t tile, const tile_bits_around& bits) {
         if (tile >= tiles)
             return head_window();
-        head_window window(tile, bits, bits.heads_before(heads, tile, Counted), count);
+        head_window window(tile, bits, heads.before(tile, bits.before, Counted), count);
         window.first += heads.first();
         return window;
     };

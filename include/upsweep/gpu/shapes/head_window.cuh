@@ -69,7 +69,6 @@ public:
         return are_wide_ ? run_heads<std::uint64_t>{left.low, left.high}
                          : run_heads<std::uint64_t>{static_cast<std::uint32_t>(left.low), left.low >> 32};
     }
-    __device__ bool are_joined() const { return are_joined_; }
 
     // The heads of all tiles before this one, where no kernel has joined them; without `counted` their number is not asked for. The lanes of a
     // warp call this together.
@@ -98,12 +97,16 @@ public:
         return found;
     }
 
-    // The heads of all tiles before this one, joined or not.
-    __device__ run_heads<std::uint64_t> before(std::uint64_t tile, bool counted) const
+    // The heads of all tiles before this one, joined or not, where `left` is what has been left of the one before.
+    __device__ run_heads<std::uint64_t> before(std::uint64_t tile, const left_heads& left, bool counted) const
     {
         if (tile == 0)
             return {0, 0};
-        return are_joined_ ? heads_of(of_tile(tile - 1)) : join_before(tile, counted);
+        return are_joined_ ? heads_of(left) : join_before(tile, counted);
+    }
+    __device__ run_heads<std::uint64_t> before(std::uint64_t tile, bool counted) const
+    {
+        return before(tile, of_tile(tile != 0 ? tile - 1 : 0), counted);
     }
 
 private:
@@ -132,12 +135,6 @@ struct tile_bits_around {
             next = heads.bits_of(tile + 1);
         if (tile != 0)
             before = heads.of_tile(tile - 1);
-    }
-    __device__ run_heads<std::uint64_t> heads_before(const head_places& heads, std::uint64_t tile, bool counted) const
-    {
-        if (tile == 0)
-            return {0, 0};
-        return heads.are_joined() ? heads.heads_of(before) : heads.join_before(tile, counted);
     }
 };
 

@@ -74,20 +74,28 @@ __device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
     return first == 0 && lane_id() == 0 ? mine | 1U : mine;
 }
 
-// Writes the places of the heads of a tile, of which this lane has those of a word from number `to` on. Of many heads, the lanes take those
-// of one word after the other, so that they do not meet in a bank.
-__device__ inline void write_places(std::uint16_t* places, unsigned mine, int to, int all)
+// Writes the places of the heads of a tile, of which each lane has those of a word, and returns how many there are. Of many heads, the lanes
+// take those of one word after the other, so that they do not meet in a bank.
+__device__ inline int write_places(std::uint16_t* places, unsigned mine)
 {
+    int to = __popc(mine); // the number of this lane's first one: those up to its last one, less its own
+#pragma unroll
+    for (int step = 1; step < lanes; step *= 2) {
+        const int before = __shfl_up_sync(all_lanes, to, static_cast<unsigned>(step));
+        to += lane_id() >= step ? before : 0;
+    }
+    const int all = shuffle(to, lanes - 1);
+    to -= __popc(mine);
     if (all == head_tile) {
 #pragma unroll
         for (int i = lane_id(); i < head_tile; i += lanes)
             places[i] = static_cast<std::uint16_t>(i);
-        return;
+        return all;
     }
     if (all <= head_tile / 4) {
         for (unsigned left = mine; left != 0; left &= left - 1)
             places[to++] = static_cast<std::uint16_t>(lane_id() * lanes + __ffs(static_cast<int>(left)) - 1);
-        return;
+        return all;
     }
 #pragma unroll 4
     for (int r = 0; r < lanes; ++r) {
@@ -96,6 +104,7 @@ __device__ inline void write_places(std::uint16_t* places, unsigned mine, int to
         if ((word >> lane_id() & 1) != 0)
             places[first + __popc(word & ((1U << lane_id()) - 1))] = static_cast<std::uint16_t>(r * lanes + lane_id());
     }
+    return all;
 }
 
 // Writes the keys at `count` places to the results from number `at` on, of as many as there is room for. The lanes of a warp call this together.

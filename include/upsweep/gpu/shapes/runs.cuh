@@ -70,16 +70,8 @@ __global__ void __launch_bounds__(emit_warps* lanes, 8) emit_runs_kernel(Keys ke
     const std::uint64_t tile = warp_in_grid();
     if (tile >= tiles)
         return;
-    const unsigned mine = heads.bits_of(tile);
     const run_heads<std::uint64_t> before = heads.before(tile, true);
-    int end = __popc(mine);
-#pragma unroll
-    for (int step = 1; step < lanes; step *= 2) {
-        const int others = __shfl_up_sync(all_lanes, end, static_cast<unsigned>(step));
-        end += lane_id() >= step ? others : 0;
-    }
-    const int count = shuffle(end, lanes - 1);
-    write_places(places, mine, end - __popc(mine), count);
+    const int count = write_places(places, heads.bits_of(tile));
     __syncwarp();
     const tile_heads here{places, count, before.count, tile, before.last};
     output.take(keys, here);
