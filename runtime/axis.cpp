@@ -17,6 +17,7 @@
 #include "dimensions.hpp"
 #include "fold.hpp"
 #include "gpu/lines.hpp"
+#include "gpu/shapes.hpp"
 #include "shapes.hpp"
 
 using namespace upsweep;
@@ -132,14 +133,6 @@ struct arrays {
     place to() const { return {out.data, out.bytes()}; }
 };
 
-const cpu& host_of(const char* call, const execution& where, const arrays& of)
-{
-    const cpu& host = runtime::host_of(call, where);
-    where.lies_on_gpu(call, of.in);
-    where.lies_on_gpu(call, of.out);
-    return host;
-}
-
 constexpr const char* lines_of_gpu =
     "along an axis a GPU folds i32, i64, f32 and f64 by plus, minimum and maximum, scans them by plus, inclusively and "
     "without an initial value, and takes up to 3 dimensions that do not lie as fewer";
@@ -183,14 +176,21 @@ upsweep_dtype unsigned_word(std::size_t bytes)
     return static_cast<upsweep_dtype>(UPSWEEP_U8 + std::countr_zero(bytes));
 }
 
-// The lines of an array without gaps that has the extents of another one.
-dimensions without_gaps(const dimensions& of)
+// Finds positions where the elements lie, if there are kernels for that, or else in a copy.
+void arguments_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis,
+                      const std::vector<std::ptrdiff_t>& out_strides)
 {
-    dimensions all = of;
-    std::size_t behind = 1;
-    for (std::size_t k = all.rank(); k-- > 0; behind *= all.extents[k])
-        all.strides[k] = static_cast<std::ptrdiff_t>(behind);
-    return all;
+    const upsweep_dtype searched = searched_dtype(of.in.dtype);
+    const auto find = [&](const place& from, const dimensions& of_from) {
+        return from.bytes == upsweep_dtype_size(searched) &&
+               gpu::find_arguments(gpu, op, searched, lines_of(call, of_from, axis, from, out_strides, of.to(), 1));
+    };
+    if (find(of.from(), of.in_dimensions))
+        return;
+    const gpu::without_gaps dense(gpu, of.in);
+    const gpu::converted copy(gpu, dense.get(), searched);
+    must_be_done(call, find({copy.get().data, copy.get().bytes()}, without_gaps(of.in_dimensions)),
+                 "a GPU writes positions to arrays that take 3 dimensions at most to tell");
 }
 
 upsweep_status argument_axis(const char* call, upsweep_context* context, upsweep_op op, const upsweep_array* in,
@@ -203,12 +203,15 @@ upsweep_status argument_axis(const char* call, upsweep_context* context, upsweep
         const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
         const execution where = execution_of(context);
         const in_use taken(where);
-        const cpu& host = host_of(call, where, all);
+        const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
         if (all.out.count == 0)
             return;
         require(all.in_dimensions.extents[along] != 0, call, "of no elements, none is the first",
                 "check that the input is not empty");
         check_results(call, all.in, all.out);
+        if (is_on_gpu)
+            return arguments_on_gpu(call, *where.gpu, op, all, along, strides);
+        const cpu& host = where.host;
         const upsweep_dtype searched = searched_dtype(all.in.dtype);
         const std::size_t bytes = upsweep_dtype_size(searched);
         if (bytes == all.in.bytes() || all.in.count == 0)

@@ -35,6 +35,16 @@ inline dimensions dimensions_of(const upsweep_array& array)
     return all;
 }
 
+// Those of an array without gaps that has the extents of another one.
+inline dimensions without_gaps(const dimensions& of)
+{
+    dimensions all = of;
+    std::size_t behind = 1;
+    for (std::size_t k = all.rank(); k-- > 0; behind *= all.extents[k])
+        all.strides[k] = static_cast<std::ptrdiff_t>(behind);
+    return all;
+}
+
 inline std::size_t checked_axis(const char* call, std::int32_t axis, std::size_t rank)
 {
     if (axis < 0 || static_cast<std::size_t>(axis) >= rank)

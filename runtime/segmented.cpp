@@ -84,7 +84,7 @@ bool with_segments_on_gpu(const gpu::device& gpu, const elements& in, const elem
     const gpu::without_gaps from(gpu, in);
     const gpu::without_gaps offsets(gpu, bounds);
     const gpu::without_gaps to(gpu, out);
-    const gpu::wide_offsets wide(gpu, offsets.get());
+    const gpu::converted wide(gpu, offsets.get(), UPSWEEP_U64);
     if (!f(from.get(), wide.get(), to.get()))
         return false;
     to.write_back();
@@ -168,7 +168,7 @@ upsweep_status upsweep_check_offsets(upsweep_context* context, const upsweep_arr
         check_are_offsets(call, bounds);
         if (is_on_gpu) {
             const gpu::without_gaps offsets(*where.gpu, bounds);
-            return gpu::check_offsets(*where.gpu, gpu::wide_offsets(*where.gpu, offsets.get()).get(), count);
+            return gpu::check_offsets(*where.gpu, gpu::converted(*where.gpu, offsets.get(), UPSWEEP_U64).get(), count);
         }
         check_offsets(where.host, segment_bounds(where.host, bounds).get(), count);
     });

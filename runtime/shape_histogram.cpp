@@ -18,6 +18,8 @@
 #include "call.hpp"
 #include "dimensions.hpp"
 #include "fold.hpp"
+#include "gpu/histograms.hpp"
+#include "gpu/shapes.hpp"
 #include "segment_bounds.hpp"
 #include "shapes.hpp"
 
@@ -108,6 +110,50 @@ std::array<std::size_t, most_of_caller> extents_of(const dimensions& of)
     return extents;
 }
 
+// The numbers of samples in no bin, which lie where the counts do.
+elements beside_of(const elements& counts, std::span<outside> places)
+{
+    return {reinterpret_cast<std::byte*>(places.data()),
+            UPSWEEP_U64,
+            counts.memory,
+            counts.device,
+            3 * places.size(),
+            {3 * places.size()},
+            {1}};
+}
+
+// The lines of samples of so many bytes along an axis, with their counters.
+gpu::counted_layout lines_of_bytes(const std::byte* samples, std::size_t bytes, const dimensions& of_samples,
+                                   std::size_t along, const elements& counts, const dimensions& of_counts,
+                                   std::span<outside> beside)
+{
+    return detail::counted_lines_of(
+        view<const std::byte, most_of_caller>(samples, extents_of(of_samples), strides_in(bytes, of_samples)),
+        upsweep::axis{along},
+        view<std::uint64_t, most_of_caller>(reinterpret_cast<std::uint64_t*>(counts.data), extents_of(of_counts),
+                                            strides_in(1, of_counts)),
+        beside);
+}
+
+// Where the samples lie, if there are kernels for that, or else in a copy.
+template <class Bins>
+void count_lines_on_gpu(const char* call, const gpu::device& gpu, const elements& samples, const dimensions& of_samples,
+                        std::size_t along, const elements& counts, const dimensions& of_counts,
+                        std::span<outside> beside, const Bins& bins)
+{
+    const auto count = [&](const elements& in, const dimensions& of_in) {
+        return gpu::count_lines(gpu, in.dtype,
+                                lines_of_bytes(in.data, in.bytes(), of_in, along, counts, of_counts, beside), bins);
+    };
+    const upsweep_dtype dtype = gpu::counted_as(samples.dtype);
+    if (samples.dtype == dtype && count(samples, of_samples))
+        return;
+    const gpu::without_gaps dense(gpu, samples);
+    const gpu::converted all(gpu, dense.get(), dtype);
+    must_be_done(call, count(all.get(), without_gaps(of_samples)),
+                 "a GPU writes counts of lines to arrays that take 3 dimensions at most to tell");
+}
+
 // Counts lines. make_bins(count) makes so many bins, or those that are given.
 template <class MakeBins>
 void count_along(upsweep_context* context, const upsweep_array* in, std::int32_t axis, const upsweep_array* counts,
@@ -135,22 +181,18 @@ void count_along(upsweep_context* context, const upsweep_array* in, std::int32_t
 
     const execution where = execution_of(context);
     const in_use taken(where);
-    const cpu& host = runtime::host_of(call, where);
-    where.lies_on_gpu(call, samples);
-    where.lies_on_gpu(call, results);
+    const bool is_on_gpu = lie_on_gpu(call, where, {samples, results, beside_of(results, beside)});
     if (lines == 0)
         return;
     check_places(call, results);
     check_apart(call, samples, results);
-    const auto lines_of_bytes = detail::counted_lines_of(
-        view<const std::byte, most_of_caller>(samples.data, extents_of(of_in), strides_in(samples.bytes(), of_in)),
-        upsweep::axis{along},
-        view<std::uint64_t, most_of_caller>(reinterpret_cast<std::uint64_t*>(results.data), extents_of(of_counts),
-                                            strides_in(1, of_counts)),
-        beside);
-    const cpu_engine::untyped_lines all = cpu_engine::without_types(lines_of_bytes);
+    if (is_on_gpu)
+        return count_lines_on_gpu(call, *where.gpu, samples, of_in, along, results, of_counts, beside, bins);
+    const gpu::counted_layout layout =
+        lines_of_bytes(samples.data, samples.bytes(), of_in, along, results, of_counts, beside);
+    const cpu_engine::untyped_lines all = cpu_engine::without_types(layout);
     with_finder(samples.dtype, bins, [&]<class Compared>(Compared, const auto& finder) {
-        cpu_engine::count_lines(host, all, find_in_patches<Compared>(lines_of_bytes.in.data(), samples.dtype, finder));
+        cpu_engine::count_lines(where.host, all, find_in_patches<Compared>(layout.in.data(), samples.dtype, finder));
     });
 }
 
@@ -167,24 +209,31 @@ void count_by_segment(upsweep_context* context, const upsweep_array* in, const u
     require(results.is_contiguous(), call, "the counts have gaps", "pass an array without");
     const execution where = execution_of(context);
     const in_use taken(where);
-    const cpu& host = runtime::host_of(call, where);
-    for (const elements& each : {samples, bounds, results})
-        where.lies_on_gpu(call, each);
-    check_are_offsets(call, bounds);
-    const segment_bounds all(host, bounds);
-    const std::uint64_t segments = bounds.count - 1;
     const std::span<outside> beside = places_of(call, places, place_count);
+    const bool is_on_gpu = lie_on_gpu(call, where, {samples, bounds, results, beside_of(results, beside)});
+    check_are_offsets(call, bounds);
+    const std::uint64_t segments = bounds.count - 1;
     const auto bins = make_bins(segments == 0 ? 1 : results.count / segments);
     detail::check_counters(call, bins, segments, "segments", results.count, place_count);
-    check_ends(call, all.get(), samples.count);
     check_apart(call, samples, results);
     check_apart(call, bounds, results);
+    if (is_on_gpu) {
+        if (segments == 0)
+            return;
+        const gpu::without_gaps dense(*where.gpu, samples);
+        const gpu::converted in(*where.gpu, dense.get(), gpu::counted_as(samples.dtype));
+        const gpu::without_gaps offsets_there(*where.gpu, bounds);
+        const gpu::converted wide(*where.gpu, offsets_there.get(), UPSWEEP_U64);
+        return gpu::count_segments(*where.gpu, in.get(), wide.get(), bins, results, beside.data());
+    }
+    const segment_bounds all(where.host, bounds);
+    check_ends(call, all.get(), samples.count);
     if (segments == 0)
         return;
-    const side_by_side from(host, samples);
+    const side_by_side from(where.host, samples);
     with_finder(samples.dtype, bins, [&]<class Compared>(Compared, const auto& finder) {
         cpu_engine::count_segments(
-            host, all.get(),
+            where.host, all.get(),
             find_in_stretches(find_in_patches<Compared>(from.data(), samples.dtype, finder), samples.bytes()),
             {{reinterpret_cast<std::uint64_t*>(results.data), results.count}, beside});
     });

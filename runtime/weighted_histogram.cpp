@@ -14,6 +14,8 @@
 
 #include "call.hpp"
 #include "fold.hpp"
+#include "gpu/histograms.hpp"
+#include "gpu/shapes.hpp"
 #include "shapes.hpp"
 
 using namespace upsweep;
@@ -55,6 +57,17 @@ void with_weight(upsweep_dtype dtype, F f)
 }
 
 template <class Bins>
+void add_up_on_gpu(const gpu::device& gpu, const elements& samples, const elements& weights, const Bins& bins,
+                   const elements& sums, const elements& beside)
+{
+    const gpu::without_gaps samples_there(gpu, samples);
+    const gpu::without_gaps weights_there(gpu, weights);
+    const gpu::converted all(gpu, samples_there.get(), sample_dtype(samples.dtype));
+    const gpu::converted each(gpu, weights_there.get(), sums.dtype);
+    gpu::add_up_weights(gpu, all.get(), each.get(), bins, sums, beside);
+}
+
+template <class Bins>
 void add_up(upsweep_context* context, const upsweep_array* in, const upsweep_array* weights, const Bins& bins,
             const elements& sums, const upsweep_array* outside)
 {
@@ -73,14 +86,15 @@ void add_up(upsweep_context* context, const upsweep_array* in, const upsweep_arr
     detail::check_bins(bins);
     const execution where = execution_of(context);
     const in_use taken(where);
-    const cpu& host = host_of(call, where);
-    for (const elements& each : {samples, of_samples, sums, beside})
-        where.lies_on_gpu(call, each);
+    const bool is_on_gpu = lie_on_gpu(call, where, {samples, of_samples, sums, beside});
     for (const elements& from : {samples, of_samples})
         for (const elements& to : {sums, beside})
             check_apart(call, from, to);
     check_apart(call, sums, beside);
+    if (is_on_gpu)
+        return add_up_on_gpu(*where.gpu, samples, of_samples, bins, sums, beside);
 
+    const cpu& host = where.host;
     const converted all(host, samples, sample_dtype(samples.dtype));
     const converted each(host, of_samples, sum);
     with_sample(sample_dtype(samples.dtype), [&]<class S>(std::type_identity<S>) {

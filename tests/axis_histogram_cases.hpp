@@ -37,12 +37,13 @@ struct line_counts {
 template <class T, class Bins>
 line_counts expected_counts(const host_array<T>& elements, const split& s, const Bins& bins)
 {
+    const auto place = places<T>(bins);
     const std::size_t count = detail::bin_count(bins);
     line_counts all{std::vector<std::uint64_t>(s.lines() * count), std::vector<outside>(s.lines())};
     for (std::size_t line = 0; line < s.lines(); ++line) {
         std::vector<std::uint64_t> of_line(count);
         for (std::size_t i = 0; i < s.length; ++i)
-            count_place(place_of(elements[s.at(line, i)], bins), of_line.data(), count, all.out_of_range[line]);
+            count_place(place(elements[s.at(line, i)]), of_line.data(), count, all.out_of_range[line]);
         for (std::size_t k = 0; k < count; ++k)
             all.counts[(line / s.inner * count + k) * s.inner + line % s.inner] = of_line[k];
     }

@@ -35,14 +35,15 @@ std::size_t place_among(const std::vector<E>& edges, E x)
     return std::min<std::size_t>(static_cast<std::size_t>(above - edges.begin()), count) - 1;
 }
 
+// places<T>(bins) is a function from a sample of type T to where it belongs.
 template <class T>
-std::size_t place_of(const T& sample, const edges& bins)
+auto places(const edges& bins)
 {
-    return place_among(bins.values, convert<double>(sample));
+    return [edges = bins.values](const T& sample) { return place_among(edges, convert<double>(sample)); };
 }
 
 template <class T>
-std::size_t place_of(const T& sample, const even_bins& bins)
+auto places(const even_bins& bins)
 {
     using compared = std::conditional_t<std::same_as<T, double> || std::is_integral_v<T>, double, float>;
     std::vector<compared> edges(bins.count + 1);
@@ -50,27 +51,31 @@ std::size_t place_of(const T& sample, const even_bins& bins)
         edges[k] = static_cast<compared>(bins.lo + static_cast<double>(k) *
                                                        ((bins.hi - bins.lo) / static_cast<double>(bins.count)));
     edges[bins.count] = static_cast<compared>(bins.hi);
-    return place_among(edges, convert<compared>(sample));
+    return [edges](const T& sample) { return place_among(edges, convert<compared>(sample)); };
 }
 
 template <class T>
-std::size_t place_of(const T& sample, const integer_bins& bins)
+auto places(const integer_bins& bins)
 {
-    const auto x = static_cast<std::int64_t>(sample);
-    if (x < bins.first)
-        return bins.count;
-    const auto k = static_cast<std::size_t>(x - bins.first);
-    return k < bins.count ? k : bins.count + 1;
+    return [bins](const T& sample) {
+        const auto x = static_cast<std::int64_t>(sample);
+        if (x < bins.first)
+            return bins.count;
+        const auto k = static_cast<std::size_t>(x - bins.first);
+        return k < bins.count ? k : bins.count + 1;
+    };
 }
 
 template <class T, class F>
-std::size_t place_of(const T& sample, const bins_by<F>& bins)
+auto places(const bins_by<F>& bins)
 {
-    const std::int64_t k = bins.f(sample);
-    return k < 0 ? bins.count : std::cmp_less(k, bins.count) ? static_cast<std::size_t>(k) : bins.count + 1;
+    return [bins](const T& sample) {
+        const std::int64_t k = bins.f(sample);
+        return k < 0 ? bins.count : std::cmp_less(k, bins.count) ? static_cast<std::size_t>(k) : bins.count + 1;
+    };
 }
 
-// Counts one more where place_of says.
+// Counts one more in the place of a sample.
 inline void count_place(std::size_t place, std::uint64_t* counts, std::size_t bins, outside& out_of_range)
 {
     if (place < bins)

@@ -41,6 +41,7 @@ joint_counts expected_joint(const std::tuple<host_array<Ts>...>& in, const std::
                             std::index_sequence<D...>)
 {
     joint_counts expected{std::vector<std::uint64_t>((count_of(std::get<D>(bins)) * ...)), {}};
+    const std::tuple place{places<Ts>(std::get<D>(bins))...};
     for (std::size_t i = 0; i < std::get<0>(in).size(); ++i) {
         bool below = false;
         bool above = false;
@@ -52,7 +53,7 @@ joint_counts expected_joint(const std::tuple<host_array<Ts>...>& in, const std::
             nan |= place == count + 2;
             k = k * count + place;
         };
-        (look(place_of(std::get<D>(in)[i], std::get<D>(bins)), count_of(std::get<D>(bins))), ...);
+        (look(std::get<D>(place)(std::get<D>(in)[i]), count_of(std::get<D>(bins))), ...);
         if (nan)
             ++expected.out_of_range.nan;
         else if (above)

@@ -69,11 +69,11 @@ histograms expected_histograms(const up::matrix<T>& in, const Bins& bins, std::s
                                PartOf part_of)
 {
     histograms expected{std::vector<std::uint64_t>(parts * count), std::vector<up::outside>(parts)};
+    const auto place = places<T>(bins);
     for (std::size_t r = 0; r < in.rows; ++r)
         for (std::size_t c = 0; c < in.columns; ++c) {
             const std::size_t part = part_of(r, c);
-            count_place(place_of(in.row(r)[c], bins), expected.counts.data() + part * count, count,
-                        expected.out_of_range[part]);
+            count_place(place(in.row(r)[c]), expected.counts.data() + part * count, count, expected.out_of_range[part]);
         }
     return expected;
 }
@@ -135,11 +135,12 @@ void expect_channel_histograms(const up::matrix<T>& there, const up::matrix<T>& 
     histograms expected{{}, std::vector<up::outside>(channels)};
     for (std::size_t channel = 0; channel < channels; ++channel) {
         const std::size_t count = up::detail::bin_count(bins[channel]);
-        const auto of_all = expected_histograms(here, bins[channel], count, channels,
-                                                [&](std::size_t, std::size_t column) { return column % channels; });
-        const auto first = of_all.counts.begin() + static_cast<std::ptrdiff_t>(channel * count);
-        expected.counts.insert(expected.counts.end(), first, first + static_cast<std::ptrdiff_t>(count));
-        expected.out_of_range[channel] = of_all.out_of_range[channel];
+        const auto place = places<T>(bins[channel]);
+        std::vector<std::uint64_t> counts(count);
+        for (std::size_t r = 0; r < here.rows; ++r)
+            for (std::size_t c = channel; c < here.columns; c += channels)
+                count_place(place(here.row(r)[c]), counts.data(), count, expected.out_of_range[channel]);
+        expected.counts.insert(expected.counts.end(), counts.begin(), counts.end());
     }
     expect_histograms<Target>(expected, [&](const Target& target, auto counts, auto out_of_range) {
         up::histogram_channels(target, there, channels, bins, counts, out_of_range);

@@ -1,4 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "scan_cases.hpp"
 
 namespace upsweep::test {
@@ -37,7 +41,12 @@ void expect_results_of_one_thread(int threads, std::size_t n, std::size_t offset
 TEST(scan_of_large_arrays, has_the_same_bits_at_every_alignment)
 {
     constexpr std::size_t n = (std::size_t{33} << 20) / sizeof(float);
-    for (const auto& [in, out] : {std::pair{0, 0}, {1, 0}, {0, 1}, {3, 5}, {2, 15}})
+#ifdef UPSWEEP_TEST_FEW_TYPES
+    const std::vector offsets{std::pair{3, 5}};
+#else
+    const std::vector offsets{std::pair{0, 0}, {1, 0}, {0, 1}, {3, 5}, {2, 15}};
+#endif
+    for (const auto& [in, out] : offsets)
         expect_results_of_one_thread<float>(2, n + 77, static_cast<std::size_t>(in), static_cast<std::size_t>(out));
     expect_results_of_one_thread<f16>(2, 2 * n + 5, 1, 3);
 }

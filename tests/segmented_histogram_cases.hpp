@@ -59,6 +59,7 @@ void expect_segment_histograms(const Bins& bins)
         const target_array<Target, T> memory(samples.span());
         const auto in = memory.const_span().subspan(1); // not aligned
         const target_array<Target, Offset> offsets{std::span<const Offset>(cut.offsets)};
+        const auto place = places<T>(bins);
         const std::size_t count = detail::bin_count(bins);
         const std::size_t segments = cut.offsets.size() - 1;
         std::vector<std::uint64_t> expected(segments * count);
@@ -66,7 +67,7 @@ void expect_segment_histograms(const Bins& bins)
         for (std::size_t k = 0; k < segments; ++k)
             for (auto i = static_cast<std::size_t>(cut.offsets[k]); i < static_cast<std::size_t>(cut.offsets[k + 1]);
                  ++i)
-                count_place(place_of(samples[i + 1], bins), expected.data() + k * count, count, beside[k]);
+                count_place(place(samples[i + 1]), expected.data() + k * count, count, beside[k]);
         expect_segments<Target, Counter>(expected, beside, [&](const Target& target, auto counts, auto out_of_range) {
             segmented_histogram(target, in, offsets.const_span(), bins, counts, out_of_range);
         });
@@ -98,11 +99,12 @@ TYPED_TEST_P(segmented_histograms, many_bins_of_a_view)
     const target_array<TypeParam, std::uint64_t> offsets{std::span<const std::uint64_t>(cut)};
     for (const std::size_t count : {100, 3000, 70'000}) {
         const integer_bins bins{-20, count};
+        const auto place = places<std::int32_t>(bins);
         std::vector<std::uint64_t> expected(6 * count);
         std::vector<outside> beside(6);
         for (std::size_t k = 0; k < 6; ++k)
             for (std::size_t i = cut[k]; i < cut[k + 1]; ++i)
-                count_place(place_of(samples[2 * (2999 - i)], bins), expected.data() + k * count, count, beside[k]);
+                count_place(place(samples[2 * (2999 - i)]), expected.data() + k * count, count, beside[k]);
         expect_segments<TypeParam, std::uint64_t>(
             expected, beside, [&](const TypeParam& target, auto counts, auto out_of_range) {
                 segmented_histogram(target, in, offsets.const_span(), bins, counts, out_of_range);

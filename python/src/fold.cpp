@@ -309,12 +309,15 @@ nb::object mean(nb::handle x, nb::handle axis, bool keeps_dimensions, nb::handle
 
 // --- argmin and argmax --------------------------------------------------------------------------------------------------------
 
-nb::object argument(const char* call, decltype(&upsweep_argmin_axis) find, nb::handle x, nb::handle axis,
+nb::object argument(const char* call, decltype(&upsweep_argmin_axis) library::*find, nb::handle x, nb::handle axis,
                     bool keeps_dimensions, nb::handle out)
 {
-    const operand in(call, x);
     if (!axis.is_none() && nb::isinstance<nb::tuple>(axis))
         refuse(PyExc_TypeError, call, "a position is one along one axis", "pass an integer, or None");
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open(call, x))
+            return argument_on_gpu(call, find, on_gpu, axis, keeps_dimensions, out);
+    const operand in(call, x);
     const std::uint64_t axes = axes_argument(call, axis, in.rank());
     const reduced_shape shape(in.at(), axes, keeps_dimensions);
     const results to(call, shape.rank, shape.extents, {in.dtype(), UPSWEEP_I64, UPSWEEP_I64}, out);
@@ -323,7 +326,7 @@ nb::object argument(const char* call, decltype(&upsweep_argmin_axis) find, nb::h
     describe_results(to.array(), UPSWEEP_I64, axes, keeps_dimensions, at);
     const auto search = [&] {
         const gil_released others(in.count());
-        return find(nullptr, &from.at().array, from.axis(), &at.array);
+        return (lib().*find)(nullptr, &from.at().array, from.axis(), &at.array);
     };
     check(search());
     nb::object result = to.finish(in);
@@ -483,14 +486,14 @@ void bind_folds(nb::module_& m)
     m.def(
         "argmin",
         [](nb::handle x, nb::handle axis, bool keepdims, nb::handle out) {
-            return argument("argmin", lib().argmin_axis, x, axis, keepdims, out);
+            return argument("argmin", &library::argmin_axis, x, axis, keepdims, out);
         },
         nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
         nb::arg("out") = nb::none(), nb::sig(docs::argmin.signature), docs::argmin.text);
     m.def(
         "argmax",
         [](nb::handle x, nb::handle axis, bool keepdims, nb::handle out) {
-            return argument("argmax", lib().argmax_axis, x, axis, keepdims, out);
+            return argument("argmax", &library::argmax_axis, x, axis, keepdims, out);
         },
         nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
         nb::arg("out") = nb::none(), nb::sig(docs::argmax.signature), docs::argmax.text);

@@ -93,17 +93,25 @@ void check_range_is_finite(const char* call, range over);
 void check_numbers_to_count(int rank, upsweep_dtype dtype, std::int64_t minlength);
 std::int64_t bins_up_to(range over);
 
-// --- arrays in memory of a GPU (gpu_folds.cpp): the results lie there, too, and nothing is waited for unless it says so -------------
+// The type in which weights are summed.
+upsweep_dtype sum_dtype(upsweep_dtype weights);
+
+// --- arrays in memory of a GPU (gpu_folds.cpp, gpu_histograms.cpp): the results lie there, too, and nothing is waited for unless it says so -------------
 
 nb::object reduce_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handle axis,
                          std::optional<upsweep_dtype> dtype, bool keeps_dimensions, nb::handle out,
                          nb::handle identity);
+// `find` is argmin_axis or argmax_axis.
+nb::object argument_on_gpu(const char* call, decltype(&upsweep_argmin_axis) library::*find, gpu_array& in,
+                           nb::handle axis, bool keeps_dimensions, nb::handle out);
 nb::object mean_on_gpu(gpu_array& in, nb::handle axis, bool keeps_dimensions, nb::handle out);
 nb::object scan_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handle axis,
                        std::optional<upsweep_dtype> dtype, nb::handle out, const scan_options& how);
 // Waits for the least and the greatest sample where no range is given.
-nb::object histogram_on_gpu(gpu_array& in, nb::handle bins, nb::handle range);
+nb::object histogram_on_gpu(gpu_array& in, nb::handle bins, nb::handle range, nb::handle weights, bool density,
+                            nb::handle axis);
+nb::object segment_histogram_on_gpu(gpu_array& in, nb::handle offsets, nb::handle bins, nb::handle range);
 // Waits for them, too.
-nb::object bincount_on_gpu(gpu_array& in, std::int64_t minlength);
+nb::object bincount_on_gpu(gpu_array& in, nb::handle weights, std::int64_t minlength);
 
 } // namespace upsweep::python

@@ -74,6 +74,17 @@ value value_of(const char* call, const char* name, nb::handle number, upsweep_dt
     return result;
 }
 
+upsweep_array value_at(const layout& of, upsweep_dtype dtype)
+{
+    return {of.array.data, dtype, of.array.memory, of.array.device, 0, nullptr, nullptr};
+}
+
+void clear(const gpu_array& in, const layout& at)
+{
+    check_gpu(gpu_lib()->clear(in.device(), in.stream(), at.array.data,
+                               static_cast<std::uint64_t>(at.count()) * lib().dtype_size(at.array.dtype)));
+}
+
 void write(const gpu_array& in, void* to, const void* from, std::uint64_t bytes)
 {
     check_gpu(gpu_lib()->write(in.device(), in.stream(), to, from, bytes));

@@ -32,6 +32,11 @@ std::optional<upsweep_dtype> dtype_of_output(const char* call, nb::handle out);
 // A number of Python as a value of this type.
 value value_of(const char* call, const char* name, nb::handle number, upsweep_dtype dtype);
 
+// A result of one number, or the numbers of a layout without gaps, as one of this type.
+upsweep_array value_at(const layout& of, upsweep_dtype dtype);
+// Zeros for the elements of a layout without gaps.
+void clear(const gpu_array& in, const layout& at);
+
 // Copies from memory of the host or of the GPU, in order of the array's stream.
 void write(const gpu_array& in, void* to, const void* from, std::uint64_t bytes);
 

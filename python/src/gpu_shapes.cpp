@@ -7,83 +7,12 @@
 #include <string>
 
 #include "fold.hpp"
+#include "gpu_inputs.hpp"
 #include "gpu_output.hpp"
 
 namespace upsweep::python {
 
 namespace {
-
-// --- several arrays of one call -------------------------------------------------------------------------------------------------
-
-// Puts an array that has been opened beside `first`: on its device, and in order of its stream.
-void put_beside(const char* call, const char* name, const gpu_array& first, const gpu_array& other)
-{
-    if (other.device() != first.device() && other.device() >= 0 && first.device() >= 0)
-        refuse(PyExc_ValueError, call, std::string(name) + " lies in memory of another GPU",
-               "pass one on the same device");
-    if (other.stream() != first.stream())
-        check_gpu(gpu_lib()->order(first.device(), other.stream(), first.stream()));
-}
-
-[[noreturn]] void refuse_host(const char* call, const char* name)
-{
-    refuse(PyExc_TypeError, call, std::string(name) + " lies in memory of the host, and other arrays in a GPU's",
-           "bring all of them there");
-}
-
-// Another array of a call beside `first`.
-void open_beside(const char* call, const char* name, const gpu_array& first, nb::handle x, gpu_array& other)
-{
-    if (!other.open(call, x))
-        refuse_host(call, name);
-    put_beside(call, name, first, other);
-}
-
-void check_is_line(const char* call, const char* name, const gpu_array& x)
-{
-    if (x.rank() != 1)
-        refuse(PyExc_ValueError, call, std::string(name) + " has not one dimension",
-               "pass an array of one, as x.ravel()");
-}
-
-void check_are_integers(const char* call, const char* name, upsweep_dtype dtype)
-{
-    if (is_float(dtype) || dtype == UPSWEEP_BOOL)
-        refuse(PyExc_TypeError, call, std::string(name) + " are no integers", "convert them");
-}
-
-// Offsets in memory of the GPU. In Python a wrong number must not read foreign memory, so that they are always looked at.
-class segment_offsets {
-public:
-    segment_offsets(const char* call, nb::handle given, const gpu_array& in)
-    {
-        if (offsets_.open(call, given)) {
-            put_beside(call, "offsets", in, offsets_);
-            check_is_line(call, "offsets", offsets_);
-            check_are_integers(call, "offsets", offsets_.dtype());
-            if (lib().dtype_size(offsets_.dtype()) < 4)
-                offsets_.convert(call, UPSWEEP_I64);
-            on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-                return library.check_offsets(context, &offsets_.at().array, static_cast<std::uint64_t>(in.count()));
-            });
-            return;
-        }
-        operand host(call, given);
-        if (host.rank() != 1)
-            refuse(PyExc_ValueError, call, "offsets has not one dimension", "pass an array of one, as x.ravel()");
-        check_are_integers(call, "offsets", host.dtype());
-        host.convert(host.dtype() == UPSWEEP_U64 ? UPSWEEP_U64 : UPSWEEP_I64);
-        check(lib().check_offsets(nullptr, &host.at().array, static_cast<std::uint64_t>(in.count())));
-        copy_ = on_gpu_from(in, copy_as(host.numpy(), host.dtype()), host.dtype());
-        open_beside(call, "offsets", in, copy_, offsets_);
-    }
-    const upsweep_array& array() const { return offsets_.at().array; }
-    std::int64_t segments() const { return offsets_.count() - 1; }
-
-private:
-    nb::object copy_;
-    gpu_array offsets_;
-};
 
 // The first of the elements that there was room for, as an array of their own.
 nb::object first_of(const gpu_array& like, new_gpu_array& all, std::uint64_t count)

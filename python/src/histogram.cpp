@@ -101,6 +101,13 @@ void check_range_is_finite(const char* call, range over)
         refuse(PyExc_ValueError, call, "there are samples that are not finite, and no range", "pass range=(low, high)");
 }
 
+upsweep_dtype sum_dtype(upsweep_dtype weights)
+{
+    if (is_float(weights))
+        return weights == UPSWEEP_F64 ? UPSWEEP_F64 : UPSWEEP_F32;
+    return weights >= UPSWEEP_U8 ? UPSWEEP_U64 : UPSWEEP_I64;
+}
+
 namespace {
 
 // A function of upsweep/_histogram.py, found once and kept for ever. No static variable with a guard: whoever imports may let go of
@@ -143,14 +150,6 @@ range range_of(const char* call, const operand& in)
     const range over{ends[0], ends[1]};
     check_range_is_finite(call, over);
     return over;
-}
-
-// The type in which weights are summed.
-upsweep_dtype sum_dtype(upsweep_dtype weights)
-{
-    if (is_float(weights))
-        return weights == UPSWEEP_F64 ? UPSWEEP_F64 : UPSWEEP_F32;
-    return weights >= UPSWEEP_U8 ? UPSWEEP_U64 : UPSWEEP_I64;
 }
 
 // Zeros, described for a call.
@@ -252,14 +251,8 @@ nb::object histogram_even(const operand& in, const operand* weights, std::int64_
 nb::object histogram(nb::handle x, nb::handle bins, nb::handle range, nb::handle weights, bool density, nb::handle axis)
 {
     if (!is_of_numpy(x)) [[unlikely]]
-        if (gpu_array on_gpu; on_gpu.open("histogram", x)) {
-            if (!weights.is_none() || density || !axis.is_none())
-                refuse(
-                    PyExc_TypeError, "histogram",
-                    "weights, densities and histograms along an axis of an array in memory of a GPU are not made there",
-                    "copy it to memory of the host, or leave weights, density and axis out");
-            return histogram_on_gpu(on_gpu, bins, range);
-        }
+        if (gpu_array on_gpu; on_gpu.open("histogram", x))
+            return histogram_on_gpu(on_gpu, bins, range, weights, density, axis);
     if (!PyLong_CheckExact(bins.ptr()) || !weights.is_none() || density || !axis.is_none() || comes_in_chunks(x)) {
         return of_module(histogram_function, "histogram")(x, bins, range, weights, density, axis);
     }
@@ -406,12 +399,8 @@ nb::object histogram_of_segments(nb::handle x, nb::handle offsets, nb::handle bi
 nb::object bincount(nb::handle x, nb::handle weights, std::int64_t minlength)
 {
     if (!is_of_numpy(x)) [[unlikely]]
-        if (gpu_array on_gpu; on_gpu.open("bincount", x)) {
-            if (!weights.is_none())
-                refuse(PyExc_TypeError, "bincount", "weights of an array in memory of a GPU are not summed there",
-                       "copy it to memory of the host, or leave weights out");
-            return bincount_on_gpu(on_gpu, minlength);
-        }
+        if (gpu_array on_gpu; on_gpu.open("bincount", x))
+            return bincount_on_gpu(on_gpu, weights, minlength);
     if (comes_in_chunks(x))
         return of_chunks("bincount")(x, weights, minlength);
     const operand in("bincount", x);
@@ -448,6 +437,18 @@ void bind_histograms(nb::module_& m)
         nb::sig("def histogram_of_segments(x: numpy.ndarray, offsets: numpy.ndarray, bins: int | numpy.ndarray, range: "
                 "typing.Any, /) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]"),
         "Counts of segments, edges, and for each segment how many samples are below, above and NaN.");
+    m.def(
+        "segment_histogram_on_gpu",
+        [](nb::handle x, nb::handle offsets, nb::handle bins, nb::handle range) -> nb::object {
+            if (gpu_array on_gpu; !is_of_numpy(x) && on_gpu.open("segment_histogram", x))
+                return segment_histogram_on_gpu(on_gpu, offsets, bins, range);
+            return nb::none();
+        },
+        nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+        nb::sig("def segment_histogram_on_gpu(x: typing.Any, offsets: typing.Any, bins: typing.Any, range: typing.Any, "
+                "/) -> "
+                "upsweep._histogram.Histograms | None"),
+        "upsweep.segment_histogram of an array in memory of a GPU, and None of any other.");
     m.def("weighted_histogram", &weighted_histogram, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
           nb::sig("def weighted_histogram(x: numpy.ndarray, bins: int, range: typing.Any, weights: numpy.ndarray, /) "
                   "-> upsweep._histogram.Histogram"),

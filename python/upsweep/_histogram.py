@@ -169,6 +169,11 @@ def make_on_gpu(counts: Any, edges: Any, outside: Any) -> Histogram:
     return result
 
 
+def make_several_on_gpu(counts: Any, edges: Any, beside: Any) -> Histograms:
+    """`beside` has three numbers of each histogram in its last dimension."""
+    return make_several(counts, edges, *(beside[..., k] for k in (0, 1, 2)))
+
+
 def make_several(counts: Any, edges: Any, below: Any, above: Any, nan: Any) -> Histograms:
     result = tuple.__new__(Histograms, (counts, edges))
     result._outside = below, above, nan
@@ -248,6 +253,9 @@ def segment_histogram(x: npt.ArrayLike, offsets: npt.ArrayLike, /, bins: int | s
            [0, 0, 0],
            [0, 0, 2]])
     """
+    on_gpu = _core.segment_histogram_on_gpu(x, offsets, bins, range)
+    if on_gpu is not None:
+        return on_gpu
     array, export = adopt("segment_histogram", x)
     if array.ndim != 1:
         raise ValueError("segment_histogram: x has not one dimension; pass an array of one, as x.ravel()")
@@ -283,9 +291,16 @@ def _edges(array: np.ndarray, bins: Any, range: Any, weights: np.ndarray | None)
 def densities(of: Histogram) -> Histogram:
     """Counts divided by their sum and by the width of their bin."""
     counts, edges = of
-    width = np.diff(edges).astype(np.float64)
     with np.errstate(invalid="ignore"):
-        return make(counts / width / counts.sum(), edges, *of.outside)
+        return make(counts / widths(edges) / counts.sum(), edges, *of.outside)
+
+
+def densities_on_gpu(counts: Any, width: Any, edges: Any, outside: Any) -> Histogram:
+    return make_on_gpu(counts / width / counts.sum(), edges, outside)
+
+
+def widths(edges: np.ndarray) -> np.ndarray:
+    return np.diff(edges).astype(np.float64)
 
 
 def checked_edges(bins: Any) -> np.ndarray:

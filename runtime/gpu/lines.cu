@@ -64,4 +64,21 @@ bool scan_lines(const device& gpu, upsweep_op op, upsweep_dtype dtype, const lin
     }
 }
 
+bool find_arguments(const device& gpu, upsweep_op op, upsweep_dtype dtype, const line_layout& lines)
+{
+    const cuda& target = gpu.target;
+    if (!has_few_dimensions(lines))
+        return false;
+    switch (dtype) {
+    case UPSWEEP_BOOL:
+    case UPSWEEP_U8: return arguments_of_lines<std::uint8_t>(target, op, lines), true;
+    case UPSWEEP_I32: return arguments_of_lines<std::int32_t>(target, op, lines), true;
+    case UPSWEEP_I64: return arguments_of_lines<std::int64_t>(target, op, lines), true;
+    case UPSWEEP_U64: return arguments_of_lines<std::uint64_t>(target, op, lines), true;
+    case UPSWEEP_F32: return arguments_of_lines<float>(target, op, lines), true;
+    case UPSWEEP_F64: return arguments_of_lines<double>(target, op, lines), true;
+    default: return false;
+    }
+}
+
 } // namespace upsweep::runtime::gpu

@@ -1,5 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "engine.hpp"
+#include "histograms.hpp"
 #include "lines.hpp"
 #include "shapes.hpp"
 
@@ -45,10 +46,11 @@ bool count_by_type(const counter_request&, const edges&, const elements&, std::s
 }
 bool reduce_lines(const device&, upsweep_op, upsweep_dtype, const line_layout&, bool) { throw_none(); }
 bool scan_lines(const device&, upsweep_op, upsweep_dtype, const line_layout&) { throw_none(); }
+bool find_arguments(const device&, upsweep_op, upsweep_dtype, const line_layout&) { throw_none(); }
 bool reduce_segments(const device&, upsweep_op, const elements&, const elements&, const elements&) { throw_none(); }
 bool scan_segments(const device&, upsweep_op, const elements&, const elements&, const elements&) { throw_none(); }
-wide_offsets::wide_offsets(const device& gpu, const elements&) : gpu_(gpu) { throw_none(); }
-wide_offsets::~wide_offsets() { static_cast<void>(gpu_), static_cast<void>(is_copy_); }
+converted::converted(const device& gpu, const elements&, upsweep_dtype) : gpu_(gpu) { throw_none(); }
+converted::~converted() { static_cast<void>(gpu_), static_cast<void>(is_copy_); }
 void check_offsets(const device&, const elements&, std::uint64_t) { throw_none(); }
 found_on_gpu reduce_by_key(const device&, upsweep_op, const elements&, const elements&, const elements&,
                            const elements&)
@@ -60,5 +62,31 @@ found_on_gpu encode_runs(const device&, const elements&, const elements&, const 
 bool decode_runs(const device&, const elements&, const elements&, const elements&) { throw_none(); }
 found_on_gpu select(const device&, const elements&, const elements&, const elements&) { throw_none(); }
 bool linear_recurrence(const device&, upsweep_dtype, const recurrence_layout&) { throw_none(); }
+upsweep_dtype counted_as(upsweep_dtype) { throw_none(); }
+
+template <class Bins>
+bool count_lines(const device&, upsweep_dtype, const counted_layout&, const Bins&)
+{
+    throw_none();
+}
+template <class Bins>
+void count_segments(const device&, const elements&, const elements&, const Bins&, const elements&, outside*)
+{
+    throw_none();
+}
+template <class Bins>
+void add_up_weights(const device&, const elements&, const elements&, const Bins&, const elements&, const elements&)
+{
+    throw_none();
+}
+#define UPSWEEP_HISTOGRAMS_IN(Bins)                                                                                    \
+    template bool count_lines<Bins>(const device&, upsweep_dtype, const counted_layout&, const Bins&);                 \
+    template void count_segments<Bins>(const device&, const elements&, const elements&, const Bins&, const elements&,  \
+                                       outside*);                                                                      \
+    template void add_up_weights<Bins>(const device&, const elements&, const elements&, const Bins&, const elements&,  \
+                                       const elements&)
+UPSWEEP_HISTOGRAMS_IN(even_bins);
+UPSWEEP_HISTOGRAMS_IN(edges);
+#undef UPSWEEP_HISTOGRAMS_IN
 
 } // namespace upsweep::runtime::gpu

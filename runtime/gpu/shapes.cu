@@ -13,8 +13,8 @@
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/verb/segmented.hpp>
 
-#include "../element_type.hpp"
 #include "device.cuh"
+#include "elements.cuh"
 #include "shapes/kernels.hpp"
 
 namespace upsweep::runtime::gpu {
@@ -28,41 +28,49 @@ bool is_key(upsweep_dtype dtype)
     return dtype == UPSWEEP_I32 || dtype == UPSWEEP_U32 || dtype == UPSWEEP_I64 || dtype == UPSWEEP_U64;
 }
 
-template <class From>
-__global__ void widen_kernel(const From* from, std::uint64_t count, std::uint64_t* to)
+template <class To>
+__global__ void convert_kernel(typed_input<To> in, std::uint64_t count, To* to)
 {
     const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads)
-        to[i] = static_cast<std::uint64_t>(static_cast<std::int64_t>(from[i]));
+        to[i] = in[static_cast<std::ptrdiff_t>(i)];
+}
+
+bool has_bits_of(upsweep_dtype dtype, upsweep_dtype other)
+{
+    const bool are_integers = dtype < UPSWEEP_F16 && other < UPSWEEP_F16;
+    return dtype == other || (are_integers && upsweep_dtype_size(dtype) == upsweep_dtype_size(other));
 }
 
 } // namespace
 
-wide_offsets::wide_offsets(const device& gpu, const elements& of) : gpu_(gpu), elements_(of)
+converted::converted(const device& gpu, const elements& of, upsweep_dtype to) : gpu_(gpu), elements_(of)
 {
-    if (of.bytes() == sizeof(std::uint64_t))
+    elements_.dtype = to;
+    if (has_bits_of(of.dtype, to) || of.count == 0)
         return;
     const upsweep::gpu::current_device current(gpu.target.device());
-    const std::size_t bytes = of.count * sizeof(std::uint64_t);
+    const std::size_t bytes = of.count * elements_.bytes();
     void* copy = nullptr;
     upsweep::gpu::streaming::check_memory(cudaMallocAsync(&copy, bytes, gpu.target.stream()), "the GPU", bytes,
-                                          "pass offsets of 64 bits, which are not copied");
+                                          "pass elements of a type that is not converted");
     elements_.data = static_cast<std::byte*>(copy);
-    elements_.dtype = UPSWEEP_U64;
     is_copy_ = true;
     const std::uint64_t blocks = (of.count + 255) / 256;
     const upsweep::gpu::grid_shape grid{static_cast<unsigned>(blocks < 65536 ? blocks : 65536), 256, 0};
-    const auto widen = [&]<class From>(From) {
-        upsweep::gpu::launch(gpu.target, "upsweep", widen_kernel<From>, grid, reinterpret_cast<const From*>(of.data),
-                             of.count, reinterpret_cast<std::uint64_t*>(copy));
+    const auto convert = [&]<class To>(To) {
+        upsweep::gpu::launch(gpu.target, "upsweep", convert_kernel<To>, grid, typed_input<To>(of.data, of.dtype),
+                             of.count, static_cast<To*>(copy));
     };
-    if (of.dtype == UPSWEEP_I32)
-        widen(std::int32_t{});
-    else
-        widen(std::uint32_t{});
+    switch (to) {
+    case UPSWEEP_I32: convert(std::int32_t{}); break;
+    case UPSWEEP_F32: convert(float{}); break;
+    case UPSWEEP_F64: convert(double{}); break;
+    default: convert(std::uint64_t{}); break;
+    }
 }
 
-wide_offsets::~wide_offsets()
+converted::~converted()
 {
     if (is_copy_)
         cudaFreeAsync(elements_.data, gpu_.target.stream());

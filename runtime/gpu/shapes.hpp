@@ -18,13 +18,14 @@ bool reduce_segments(const device& gpu, upsweep_op op, const elements& in, const
                      const elements& out);
 bool scan_segments(const device& gpu, upsweep_op op, const elements& in, const elements& offsets, const elements& out);
 
-// Offsets of any integer type as unsigned ones of 64 bits: where they lie, or a copy that is free again when this is destroyed.
-class wide_offsets {
+// Elements of an array without gaps as those of i32, u64, f32 or f64: where they lie if they have that type, or one of integers of the same
+// size, or else a copy that is free again when this is destroyed.
+class converted {
 public:
-    wide_offsets(const device& gpu, const elements& of);
-    wide_offsets(const wide_offsets&) = delete;
-    wide_offsets& operator=(const wide_offsets&) = delete;
-    ~wide_offsets();
+    converted(const device& gpu, const elements& of, upsweep_dtype to);
+    converted(const converted&) = delete;
+    converted& operator=(const converted&) = delete;
+    ~converted();
 
     const elements& get() const { return elements_; }
 

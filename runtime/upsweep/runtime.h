@@ -213,7 +213,7 @@ UPSWEEP_API upsweep_status upsweep_histogram_letters(upsweep_context* context, c
  * and signed weights, u64 of unsigned ones (both modulo 2^64), f64 of f64, and f32 of all other floating-point ones; a sum of
  * floating-point numbers is that of the real numbers, rounded once. Overwrites the sums, one a bin, and `outside`, three of
  * the same type: the weights of samples below, above and NaN. Samples are in the bins of the calls above; those that are no f32 or
- * f64, and weights that are not of the type of their sums, are copied. A context of a GPU gives UPSWEEP_UNSUPPORTED. */
+ * f64, and weights that are not of the type of their sums, are copied. On a GPU all of these arrays lie in its memory. */
 UPSWEEP_API upsweep_status upsweep_weighted_histogram_even(upsweep_context* context, const upsweep_array* in,
                                                            const upsweep_array* weights, double lo, double hi,
                                                            const upsweep_array* sums, const upsweep_array* outside);
@@ -264,7 +264,8 @@ UPSWEEP_API upsweep_status upsweep_integral_image(upsweep_context* context, cons
 /* Counts the samples of each line along an axis in bins, as upsweep_histogram_even and upsweep_histogram_edges count them.
  * `counts` are u64, in the shape of `in` with as many as there are bins in place of the axis, and may have gaps. outside[k]
  * counts the samples of line k that are in no bin, of outside_count lines, numbered in order of the other indices. Both are
- * overwritten. By the CPU alone. */
+ * overwritten. On a GPU all of these arrays lie in its memory; samples that are no u8, i32, f32 or f64, or whose strides take more than
+ * three dimensions to tell, are copied. */
 UPSWEEP_API upsweep_status upsweep_histogram_axis_even(upsweep_context* context, const upsweep_array* in, int32_t axis,
                                                        double lo, double hi, const upsweep_array* counts,
                                                        upsweep_outside* outside, uint64_t outside_count);
@@ -291,7 +292,7 @@ UPSWEEP_API upsweep_status upsweep_segmented_scan(upsweep_context* context, upsw
                                                   const upsweep_array* out, const void* init);
 /* Counts the samples of each segment in bins. `counts` are u64 without gaps, as many for each segment as there are bins, one
  * segment behind the other; outside[k] counts the samples of segment k that are in no bin, of outside_count segments. Both
- * are overwritten. By the CPU alone. */
+ * are overwritten. On a GPU all of these arrays lie in its memory; samples that are no u8, i32, f32 or f64 are copied. */
 UPSWEEP_API upsweep_status upsweep_segmented_histogram_even(upsweep_context* context, const upsweep_array* in,
                                                             const upsweep_array* offsets, double lo, double hi,
                                                             const upsweep_array* counts, upsweep_outside* outside,

@@ -72,7 +72,7 @@ class Compressed(CommandTest):
     def test_every_truncation_fails(self):
         for extension, (compress, name) in FORMATS.items():
             whole = compress(b"value\n12\n34\n56\n")
-            for length in range(len(whole)):
+            for length in sampled(range(len(whole)), 5):
                 with self.subTest(extension=extension, length=length):
                     self.write(f"a.csv.{extension}", whole[:length])
                     self.assert_fails(1, "reduce", f"a.csv.{extension}",
@@ -85,7 +85,7 @@ class Compressed(CommandTest):
         for extension, (compress, name) in FORMATS.items():
             whole = compress(b"12\n34\n56\n" * 20)
             # After the magic bytes, and after the fields of the header of gzip that nothing protects.
-            for at in range(10 if extension in ("gz", "bz2") else 6, len(whole)):
+            for at in sampled(range(10 if extension in ("gz", "bz2") else 6, len(whole)), 5):
                 with self.subTest(extension=extension, at=at):
                     spoiled = bytearray(whole)
                     spoiled[at] ^= 0x10
@@ -215,11 +215,11 @@ class Archives(CommandTest):
         for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             self.archive("a.zip", {"a.txt": "1 2 3\n" * 50}, compression=method)
             whole = self.content("a.zip")
-            for length in sampled(range(4, len(whole)), 12):
+            for length in sampled(range(4, len(whole)), 30):
                 self.write("b.zip", whole[:length])
                 self.assert_fails(1, "reduce", "b.zip", tells=["b.zip: byte ", "zip archive"])
             begin = 30 + len("a.txt")
-            for at in sampled(range(begin, whole.index(b"PK\x01\x02")), 12):
+            for at in sampled(range(begin, whole.index(b"PK\x01\x02")), 30):
                 spoiled = bytearray(whole)
                 spoiled[at] ^= 0x01
                 self.write("b.zip", bytes(spoiled))

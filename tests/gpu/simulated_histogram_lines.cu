@@ -45,11 +45,12 @@ void expect_segments_under(const std::vector<sim::schedule>& schedules)
         offsets.push_back(end);
     const std::size_t segments = offsets.size() - 1;
     const up::even_bins bins{-20, 110, 9};
+    const auto place = places<float>(bins);
     std::vector<std::uint64_t> expected(segments * 9);
     std::vector<up::outside> beside(segments);
     for (std::size_t k = 0; k < segments; ++k)
         for (auto i = static_cast<std::size_t>(offsets[k]); i < static_cast<std::size_t>(offsets[k + 1]); ++i)
-            count_place(place_of(samples[i], bins), expected.data() + k * 9, 9, beside[k]);
+            count_place(place(samples[i]), expected.data() + k * 9, 9, beside[k]);
     under_schedules(schedules, [&] {
         const target_array<up::cuda, float> in(samples.span());
         const target_array<up::cuda, std::int32_t> cuts{std::span<const std::int32_t>(offsets)};

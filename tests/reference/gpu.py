@@ -407,7 +407,7 @@ def check_shape_there(lib, rng, simulated, what, call, inputs, outputs):
 
 
 def shapes_on_the_gpu(libs, rng):
-    """Segments, runs, selections, recurrences and images in memory of the GPU have the bits of the CPU."""
+    """Segments, runs, selections, recurrences, images and histograms of shapes in memory of the GPU have the bits of the CPU."""
     def laid(dtype, values, layout="c", shape=None):
         return arrays.Laid(rng, dtype, shape or (len(values),), layout, values=np.asarray(values, STORAGE[dtype]))
 
@@ -444,6 +444,31 @@ def shapes_on_the_gpu(libs, rng):
             check_shape_there(lib, rng, simulated, f"recurrences {axis}", lambda on, a, b, h, to: (c.linear_recurrence(
                 on, a, b, h, axis, axis == 0, to), 2100), (a, b, first), [("f32", grid)])
         check_shape_there(lib, rng, simulated, "images", lambda on, x, to: (c.integral_image(on, x, to), 2100), (a,), [("f32", grid)])
+        for shape, axis, layout in (((5, 700), 1, "c"), ((700, 3), 0, "padded"), ((30, 4, 50), 1, "transposed"), ((40,), 0, "c"), ((2, 3, 4, 5), 2, "mixed")):
+            x = laid("f32", samples.mixed(rng, "f32", int(np.prod(shape))), layout, shape)
+            for find in (c.argmin_axis, c.argmax_axis):
+                check_shape_there(lib, rng, simulated, f"positions along {axis}", lambda on, x, to: (find(on, x, axis, to), None), (x,),
+                                  [("i64", (*shape[:axis], *shape[axis + 1:]))])
+        between = np.array([-20, -3.5, 0, 0.1, 7, 99])
+        for shape, axis, layout in (((5, 700), 1, "c"), ((700, 3), 0, "padded"), ((700, 40), 0, "c"), ((30, 4, 50), 1, "transposed"), ((40,), 0, "c"),
+                                    ((2, 3, 4, 5), 2, "mixed")):
+            values = histograms.adversarial(rng, "f32", between, int(np.prod(shape)))
+            x, lines = laid("f32", values, layout, shape), int(np.prod(shape)) // shape[axis]
+            of_bins = lambda bins: [("u64", (*shape[:axis], bins, *shape[axis + 1:])), ("u64", (3 * lines,))]
+            check_shape_there(lib, rng, simulated, f"histograms along {axis}", lambda on, x, to, beside: (c.histogram_axis_even(
+                on, x, axis, -20, 99, to, beside.data, lines), None), (x,), of_bins(9))
+            check_shape_there(lib, rng, simulated, f"histograms between edges along {axis}", lambda on, x, to, beside: (c.histogram_axis_edges(
+                on, x, axis, between.ctypes.data, 6, to, beside.data, lines), None), (x,), of_bins(5))
+        x, offsets = laid("f32", histograms.adversarial(rng, "f32", between, 3000), "padded"), laid("i32", [5, 5, 6, 900, 901, 3000])
+        check_shape_there(lib, rng, simulated, "histograms of segments", lambda on, x, at, to, beside: (c.segmented_histogram_even(
+            on, x, at, -20, 99, to, beside.data, 5), None), (x, offsets), [("u64", (45,)), ("u64", (15,))])
+        check_shape_there(lib, rng, simulated, "histograms of segments between edges", lambda on, x, at, to, beside: (c.segmented_histogram_edges(
+            on, x, at, between.ctypes.data, 6, to, beside.data, 5), None), (x, offsets), [("u64", (25,)), ("u64", (15,))])
+        weights = laid("f32", rng.normal(size=3000), "padded")
+        check_shape_there(lib, rng, simulated, "sums of weights", lambda on, x, w, to, beside: (c.weighted_histogram_even(
+            on, x, w, -20, 99, to, beside), None), (x, weights), [("f32", (9,)), ("f32", (3,))])
+        check_shape_there(lib, rng, simulated, "sums of weights between edges", lambda on, x, w, to, beside: (c.weighted_histogram_edges(
+            on, x, w, between.ctypes.data, 6, to, beside), None), (x, weights), [("f32", (5,)), ("f32", (3,))])
         context = lib.context(cuda(1))[1]
         wrong = There(simulated, laid("u64", [0, 3, 2]))
         refused(lib, "offsets that descend", c.check_offsets(context, wrong.describe(), 9), INVALID_ARGUMENT, Guarded("f32", 1), "offset 2")

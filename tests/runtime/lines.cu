@@ -1,13 +1,14 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// In the simulator sums and scans of f32 stand for all folds along an axis.
+// In the simulator sums, scans and positions of minima of f32 stand for all folds along an axis.
 #include <cstdint>
 #include <type_traits>
 
-#include <gpu/lines/instantiate.cuh>
+#include <gpu/lines/arguments.cuh>
 
 UPSWEEP_SUM_LINES(float);
 UPSWEEP_SCAN_SUMS_OF_LINES(float);
+UPSWEEP_ARGUMENTS_OF_LINES(float);
 
 namespace upsweep::runtime::gpu {
 
@@ -48,6 +49,18 @@ UPSWEEP_LEFT_OUT(double)
         throw_left_out();                                                                                              \
     }
 UPSWEEP_LEFT_OUT(std::uint32_t)
+UPSWEEP_LEFT_OUT(std::uint64_t)
+UPSWEEP_LEFT_OUT(double)
+#undef UPSWEEP_LEFT_OUT
+#define UPSWEEP_LEFT_OUT(T)                                                                                            \
+    template <>                                                                                                        \
+    void arguments_of_lines<T>(const cuda&, upsweep_op, const line_layout&)                                            \
+    {                                                                                                                  \
+        throw_left_out();                                                                                              \
+    }
+UPSWEEP_LEFT_OUT(std::uint8_t)
+UPSWEEP_LEFT_OUT(std::int32_t)
+UPSWEEP_LEFT_OUT(std::int64_t)
 UPSWEEP_LEFT_OUT(std::uint64_t)
 UPSWEEP_LEFT_OUT(double)
 

@@ -1,11 +1,14 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// In the simulator f32 and words of 32 bits stand for all segments, runs, selections and recurrences; folds by key are left out.
+// In the simulator f32 and words of 32 bits stand for all segments, runs, selections, recurrences and histograms; folds by key are left
+// out.
 #include <cstdint>
 
+#include <gpu/shapes/count.cuh>
 #include <gpu/shapes/moves.cuh>
 #include <gpu/shapes/recurrence.cuh>
 #include <gpu/shapes/segments.cuh>
+#include <gpu/shapes/weights.cuh>
 
 namespace upsweep::runtime::gpu {
 
@@ -28,5 +31,22 @@ const word_kernels* word_kernels_of(std::size_t bytes)
 }
 
 recurrence_kernels recurrence_kernels_of(upsweep_dtype dtype) { return dtype == UPSWEEP_F32 ? recur<float> : nullptr; }
+
+template <class Bins>
+const histogram_kernels<Bins>* histogram_kernels_of(upsweep_dtype dtype)
+{
+    static constexpr histogram_kernels<Bins> of_f32{count_lines_of<float, Bins>, count_segments_of<float, Bins>};
+    return dtype == UPSWEEP_F32 ? &of_f32 : nullptr;
+}
+template const histogram_kernels<even_bins>* histogram_kernels_of<even_bins>(upsweep_dtype);
+template const histogram_kernels<edges>* histogram_kernels_of<edges>(upsweep_dtype);
+
+template <class Bins>
+weight_kernels<Bins> weight_kernels_of(upsweep_dtype samples, upsweep_dtype weights)
+{
+    return samples == UPSWEEP_F32 && weights == UPSWEEP_F32 ? add_up_weights_of<float, float, Bins> : nullptr;
+}
+template weight_kernels<even_bins> weight_kernels_of<even_bins>(upsweep_dtype, upsweep_dtype);
+template weight_kernels<edges> weight_kernels_of<edges>(upsweep_dtype, upsweep_dtype);
 
 } // namespace upsweep::runtime::gpu

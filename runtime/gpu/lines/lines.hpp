@@ -5,15 +5,11 @@
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/runtime.h>
 
-#include "../../shapes.hpp"
+#include "../lines.hpp"
 
 // Folds of the lines of arrays in memory of the GPU, where they lie, by kernels of their type. Each type is instantiated in a file of its
 // own. Unsigned integers stand for signed ones, too, where sums are concerned.
 namespace upsweep::runtime::gpu {
-
-// A view of more dimensions takes longer to compile, and to find elements in. Arrays of three dimensions have no more, and
-// those without gaps two beside the axis.
-inline constexpr std::size_t most_line_dimensions = 3;
 
 // Writes sums, or means if `means`; those of signed integers are others.
 template <class T>
@@ -21,6 +17,9 @@ void sum_lines(const cuda& target, const line_layout& lines, bool means, bool is
 // Writes minima or maxima.
 template <class T>
 void extrema_of_lines(const cuda& target, upsweep_op op, const line_layout& lines);
+// Writes the positions of minima or maxima.
+template <class T>
+void arguments_of_lines(const cuda& target, upsweep_op op, const line_layout& lines);
 // Writes inclusive scans by plus.
 template <class T>
 void scan_sums_of_lines(const cuda& target, const line_layout& lines);

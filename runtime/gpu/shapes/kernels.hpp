@@ -7,6 +7,8 @@
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/runtime.h>
 
+#include "../histograms.hpp"
+#include "../lines.hpp"
 #include "../shapes.hpp"
 
 // The kernels of ../shapes.hpp for one type of values or elements. Each type is instantiated in files of its own, since the kernels of
@@ -49,6 +51,22 @@ const word_kernels* word_kernels_of(std::size_t bytes);
 using recurrence_kernels = void (*)(const cuda& target, const recurrence_layout& of);
 recurrence_kernels recurrence_kernels_of(upsweep_dtype dtype);
 
+// The histograms of ../histograms.hpp. Bins are even_bins or edges.
+template <class Bins>
+struct histogram_kernels {
+    void (*lines)(const cuda& target, const counted_layout& lines, const Bins& bins);
+    void (*segments)(const cuda& target, const elements& in, const elements& offsets, const Bins& bins,
+                     const elements& counts, outside* out_of_range);
+};
+template <class Bins>
+const histogram_kernels<Bins>* histogram_kernels_of(upsweep_dtype dtype);
+
+template <class Bins>
+using weight_kernels = void (*)(const cuda& target, const elements& in, const elements& weights, const Bins& bins,
+                                const elements& sums, const elements& out_of_range);
+template <class Bins>
+weight_kernels<Bins> weight_kernels_of(upsweep_dtype samples, upsweep_dtype weights);
+
 // --- what the files of this folder instantiate ---------------------------------------------------------------------------------
 
 // Signed values are those of the results, and unsigned ones stand for them where plus alone is concerned.
@@ -69,6 +87,15 @@ template <class Word>
 void decode_runs_of(const cuda& target, const elements& values, const elements& lengths, const elements& out);
 template <class Word>
 std::uint64_t select_of(const cuda& target, const elements& in, const elements& flags, const elements& out);
+template <class T, class Bins>
+void count_lines_of(const cuda& target, const counted_layout& lines, const Bins& bins);
+template <class T, class Bins>
+void count_segments_of(const cuda& target, const elements& in, const elements& offsets, const Bins& bins,
+                       const elements& counts, outside* out_of_range);
+// Sums of signed and of unsigned numbers have the same bits modulo 2^64.
+template <class T, class Weight, class Bins>
+void add_up_weights_of(const cuda& target, const elements& in, const elements& weights, const Bins& bins,
+                       const elements& sums, const elements& out_of_range);
 template <class T>
 void recur(const cuda& target, const recurrence_layout& of);
 

@@ -17,6 +17,20 @@ inline constexpr value_kernels of_values{reduce_segments_of<T>,
                                          scan_by_key_of<std::uint64_t, T>};
 template <class Word>
 inline constexpr word_kernels of_words{decode_runs_of<Word>, select_of<Word>};
+template <class T, class Bins>
+inline constexpr histogram_kernels<Bins> of_samples{count_lines_of<T, Bins>, count_segments_of<T, Bins>};
+
+template <class T, class Bins>
+weight_kernels<Bins> kernels_of_weights(upsweep_dtype weights)
+{
+    switch (weights) {
+    case UPSWEEP_F32: return add_up_weights_of<T, float, Bins>;
+    case UPSWEEP_F64: return add_up_weights_of<T, double, Bins>;
+    case UPSWEEP_I64:
+    case UPSWEEP_U64: return add_up_weights_of<T, std::int64_t, Bins>;
+    default: return nullptr;
+    }
+}
 
 } // namespace
 
@@ -58,5 +72,28 @@ recurrence_kernels recurrence_kernels_of(upsweep_dtype dtype)
 {
     return dtype == UPSWEEP_F32 ? recur<float> : recur<double>;
 }
+
+template <class Bins>
+const histogram_kernels<Bins>* histogram_kernels_of(upsweep_dtype dtype)
+{
+    switch (dtype) {
+    case UPSWEEP_U8: return &of_samples<std::uint8_t, Bins>;
+    case UPSWEEP_I32: return &of_samples<std::int32_t, Bins>;
+    case UPSWEEP_F32: return &of_samples<float, Bins>;
+    case UPSWEEP_F64: return &of_samples<double, Bins>;
+    default: return nullptr;
+    }
+}
+template const histogram_kernels<even_bins>* histogram_kernels_of<even_bins>(upsweep_dtype);
+template const histogram_kernels<edges>* histogram_kernels_of<edges>(upsweep_dtype);
+
+template <class Bins>
+weight_kernels<Bins> weight_kernels_of(upsweep_dtype samples, upsweep_dtype weights)
+{
+    return samples == UPSWEEP_F32 ? kernels_of_weights<float, Bins>(weights)
+                                  : kernels_of_weights<double, Bins>(weights);
+}
+template weight_kernels<even_bins> weight_kernels_of<even_bins>(upsweep_dtype, upsweep_dtype);
+template weight_kernels<edges> weight_kernels_of<edges>(upsweep_dtype, upsweep_dtype);
 
 } // namespace upsweep::runtime::gpu
