@@ -214,29 +214,29 @@ bool is_one_line(const layout& lines) { return lines.shape[0] == 1 && lines.shap
 // the result may be declared as an array of whatever type that has as many bytes.
 void sum(const call& given)
 {
-    const auto& [library, context, memory, device] = given.at();
+    const place& at = given.at();
     layout x;
     layout totals;
     given.describe(given.argument(0), 3, x);
     upsweep_dtype folded{};
-    given.check(library.reduce_dtype(UPSWEEP_PLUS, x.array.dtype, &folded));
+    given.check(at.library.reduce_dtype(UPSWEEP_PLUS, x.array.dtype, &folded));
     const xla_ffi::buffer& result = given.result();
     given.describe(result.data, folded, std::array{x.shape[0], x.shape[2]}, totals);
-    std::uint64_t bytes = library.dtype_size(dtype_of(result.dtype));
+    std::uint64_t bytes = at.library.dtype_size(dtype_of(result.dtype));
     for (std::int64_t k = 0; k < result.rank; ++k)
         bytes *= static_cast<std::uint64_t>(result.shape[k]);
-    if (bytes != static_cast<std::uint64_t>(totals.count()) * library.dtype_size(folded))
+    if (bytes != static_cast<std::uint64_t>(totals.count()) * at.library.dtype_size(folded))
         refuse_call("the result has " + std::to_string(bytes) + " bytes",
                     "declare one sum a line, as upsweep/jax.py does");
     if (is_one_line(x))
-        given.check(library.reduce(context, UPSWEEP_PLUS, &x.array, &totals.array));
+        given.check(at.library.reduce(at.context, UPSWEEP_PLUS, &x.array, &totals.array));
     else
-        given.check(library.reduce_axis(context, UPSWEEP_PLUS, &x.array, axis, &totals.array));
+        given.check(at.library.reduce_axis(at.context, UPSWEEP_PLUS, &x.array, axis, &totals.array));
 }
 
 void cumulative_sum(const call& given)
 {
-    const auto& [library, context, memory, device] = given.at();
+    const place& at = given.at();
     layout x;
     layout sums;
     given.describe(given.argument(0), 3, x);
@@ -246,15 +246,15 @@ void cumulative_sum(const call& given)
         turn(sums, axis);
     }
     if (is_one_line(x))
-        given.check(library.scan(context, UPSWEEP_PLUS, false, &x.array, &sums.array, nullptr));
+        given.check(at.library.scan(at.context, UPSWEEP_PLUS, false, &x.array, &sums.array, nullptr));
     else
-        given.check(library.scan_axis(context, UPSWEEP_PLUS, false, &x.array, axis, &sums.array, nullptr));
+        given.check(at.library.scan_axis(at.context, UPSWEEP_PLUS, false, &x.array, axis, &sums.array, nullptr));
 }
 
 // Of coefficients a and b, and of states before the first elements, h0[outer, inner].
 void linear_recurrence(const call& given)
 {
-    const auto& [library, context, memory, device] = given.at();
+    const place& at = given.at();
     layout a;
     layout b;
     layout h0;
@@ -263,8 +263,8 @@ void linear_recurrence(const call& given)
     given.describe(given.argument(1), 3, b);
     given.describe(given.argument(2), 2, h0);
     given.describe(given.result(), 3, states);
-    given.check(
-        library.linear_recurrence(context, &a.array, &b.array, &h0.array, axis, given.flag("reverse"), &states.array));
+    given.check(at.library.linear_recurrence(at.context, &a.array, &b.array, &h0.array, axis, given.flag("reverse"),
+                                             &states.array));
 }
 
 // --- handlers ---------------------------------------------------------------------------------------------------------------

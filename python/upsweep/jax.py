@@ -198,11 +198,13 @@ batching.primitive_batchers[_cumulative_sum] = _batched_cumulative_sum
 def cumulative_sum(x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Any = None) -> Any:
     refuse_out("cumulative_sum", out)
     axis = one_axis("cumulative_sum", axis, x.ndim)
-    x = x.astype(_sum_dtype("cumulative_sum", x.dtype, dtype))
-    result = _cumulative_sum.bind(x, axis=axis, reverse=False)
+    dtype = _sum_dtype("cumulative_sum", x.dtype, dtype)
+    # Numbers of another type become float32, in which the sums of those of 16 bits are, and are rounded once.
+    x = x.astype(np.float32 if jnp.issubdtype(dtype, jnp.floating) and dtype.itemsize == 2 and x.dtype != dtype else dtype)
+    result = _cumulative_sum.bind(x, axis=axis, reverse=False).astype(dtype)
     if not include_initial:
         return result
-    return jnp.concatenate([jnp.zeros_like(x, shape=[1 if k == axis else extent for k, extent in enumerate(x.shape)]), result], axis)
+    return jnp.concatenate([jnp.zeros_like(result, shape=[1 if k == axis else extent for k, extent in enumerate(x.shape)]), result], axis)
 
 
 # --- linear recurrences -------------------------------------------------------------------------------------------------------------
