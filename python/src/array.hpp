@@ -177,5 +177,6 @@ void bind_folds(nb::module_& m);
 void bind_histograms(nb::module_& m);
 void bind_partials(nb::module_& m);
 void bind_shapes(nb::module_& m);
+void bind_xla_handlers(nb::module_& m);
 
 } // namespace upsweep::python

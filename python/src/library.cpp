@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -133,23 +134,17 @@ void find_all(const finder& find, library& to)
     find(to.context_destroy, "upsweep_context_destroy");
 }
 
-} // namespace
+std::filesystem::path file_of_gpu_lib() { return folder() / "libupsweep-cuda.so"; }
 
-void open_library() { find_all(finder{open_best()}, detail::opened); }
-
-const gpu_library* gpu_lib()
+std::optional<gpu_library> open_gpu_lib()
 {
-    static gpu_library opened;
-    static bool is_open = false; // The GIL protects both.
-    if (is_open) [[likely]]
-        return &opened;
-    const std::filesystem::path file = folder() / "libupsweep-cuda.so";
-    if (!std::filesystem::exists(file))
-        return nullptr;
-    void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!has_gpu_lib())
+        return {};
+    void* handle = dlopen(file_of_gpu_lib().c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr)
         throw std::runtime_error("upsweep: the library for GPUs cannot be opened: " + std::string(dlerror()) +
                                  "; install the package again");
+    gpu_library opened;
     const finder find{handle};
     find_all(find, opened);
     find(opened.allocate, "upsweep_python_allocate");
@@ -158,8 +153,20 @@ const gpu_library* gpu_lib()
     find(opened.write, "upsweep_python_write");
     find(opened.clear, "upsweep_python_clear");
     find(opened.convert, "upsweep_python_convert");
-    is_open = true;
-    return &opened;
+    return opened;
+}
+
+} // namespace
+
+void open_library() { find_all(finder{open_best()}, detail::opened); }
+
+bool has_gpu_lib() { return std::filesystem::exists(file_of_gpu_lib()); }
+
+// Opened once, by whichever thread comes first.
+const gpu_library* gpu_lib()
+{
+    static const std::optional<gpu_library> opened = open_gpu_lib();
+    return opened ? &*opened : nullptr;
 }
 
 } // namespace upsweep::python

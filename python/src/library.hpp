@@ -76,9 +76,12 @@ extern library opened;
 
 inline const library& lib() { return detail::opened; }
 
-// Opens libupsweep-cuda at the first call, with the GIL. Null where the package was built without it. Throws std::runtime_error where it
+// Opens libupsweep-cuda at the first call, by any thread. Null where the package was built without it. Throws std::runtime_error where it
 // cannot be opened.
 const gpu_library* gpu_lib();
+
+// Whether the package was built with it.
+bool has_gpu_lib();
 
 // Opens it, once, before anything is called. UPSWEEP_CPU_LEVEL (x86-64, x86-64-v3, ...) in the environment asks for one level.
 // Throws std::runtime_error.

@@ -42,5 +42,6 @@ NB_MODULE(_core, m)
     bind_histograms(m);
     bind_partials(m);
     bind_shapes(m);
+    bind_xla_handlers(m);
     m.attr("_builtins") = builtins(m, "upsweep");
 }
