@@ -100,9 +100,9 @@ class gpu_tally {
 public:
     gpu_tally(const gpu_array& in, std::vector<std::int64_t> shape, std::vector<std::int64_t> shape_of_parts,
               upsweep_dtype shown = UPSWEEP_I64, upsweep_dtype counted = UPSWEEP_U64)
-        : shape_(std::move(shape)), shape_beside_(std::move(shape_of_parts)),
+        : shape_(std::move(shape)), shape_beside_(with_three(std::move(shape_of_parts))),
           counts_(in, static_cast<int>(shape_.size()), shape_.data(), shown),
-          beside_(in, with_three(shape_beside_), shape_beside_.data(), shown)
+          beside_(in, static_cast<int>(shape_beside_.size()), shape_beside_.data(), shown)
     {
         describe(counts_, shape_, counted, counters_);
         describe(beside_, shape_beside_, counted, beside_bins_);
@@ -122,10 +122,10 @@ public:
     nb::object finish_beside() { return beside_.finish(); }
 
 private:
-    static int with_three(std::vector<std::int64_t>& shape)
+    static std::vector<std::int64_t> with_three(std::vector<std::int64_t> shape)
     {
         shape.push_back(3);
-        return static_cast<int>(shape.size());
+        return shape;
     }
     static void describe(const new_gpu_array& array, const std::vector<std::int64_t>& shape, upsweep_dtype dtype,
                          upsweep_array& to)
