@@ -128,7 +128,8 @@ def test_types_without_those_of_64_bits(of_32_bits, dtype):
 @pytest.mark.parametrize("dtype", [*INTEGERS, "float16", "bfloat16", "float32"])
 def test_types_that_are_asked_for(dtype):
     x = jnp.asarray(random((5, 300), "int32"))
-    for call in (lambda x: us.sum(x, axis=1, dtype=dtype), lambda x: us.sum(x, dtype=dtype), lambda x: us.cumulative_sum(x, axis=1, dtype=dtype)):
+    for call in (lambda x: us.sum(x, axis=1, dtype=dtype), lambda x: us.sum(x, dtype=dtype),
+                 lambda x: us.cumulative_sum(x, axis=1, dtype=dtype)):
         assert same_bits(jax.jit(call)(x), call(np.asarray(x)))
 
 
