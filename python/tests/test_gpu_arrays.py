@@ -323,7 +323,8 @@ def test_images_and_differences(kind, dtype):
         host = random(shape, dtype)
         all_of(kind, us.integral_image, host)
         for how in ({}, {"axis": 0}, {"n": 2}, {"prepend": 0}, {"axis": 0, "append": 3}):
-            all_of(kind, lambda x: us.diff(x, **how), host)
+            with np.errstate(over="ignore"):
+                all_of(kind, lambda x: us.diff(x, **how), host)
     all_of(kind, lambda x: us.integral_image(x, dtype="float64"), random((9, 9), "float32"))
 
 
@@ -466,9 +467,7 @@ def test_histograms_along_an_axis_of_views(kind):
         pytest.skip("its arrays have no views")
     host = samples_of("float32", (6, 70, 50))
     there = kind.put(host)
-    for view in (lambda x: x[:, 1:, 1:], lambda x: x[::2, :, ::3], lambda x: x.transpose(2, 0, 1) if isinstance(x, np.ndarray) else x.T):
-        if kind.name == "torch" and view(host).shape != tuple(view(there).shape):
-            continue
+    for view in (lambda x: x[:, 1:, 1:], lambda x: x[::2, :, ::3], lambda x: x.swapaxes(0, 2)):
         for axis in range(3):
             want, got = (us.histogram(view(x), 9, (0, 90), axis=axis) for x in (host, there))
             expect_same_histogram(kind, want, got, axis)
@@ -501,7 +500,7 @@ def test_weights(kind, dtype):
             want, got = us.histogram(x, **how, weights=host), us.histogram(there, **how, weights=weights)
             for a, b in zip(want, got):
                 assert kind.is_own(b) and same_bits(a, kind.get(b)), (of_samples, how)
-            assert want.outside == got.outside
+            assert np.array_equal(want.outside, got.outside, equal_nan=True)
     want, got = us.bincount(samples, weights=host), us.bincount(kind.put(samples), weights=weights)
     assert kind.is_own(got) and same_bits(want, kind.get(got))
     with pytest.raises(ValueError, match="weight"):
