@@ -15,6 +15,7 @@
 #include <upsweep/gpu/shapes/heads.cuh>
 #include <upsweep/gpu/shapes/scan_heads.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
+#include <upsweep/gpu/shapes/select.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
@@ -291,14 +292,22 @@ struct engine<cuda, verb::runs> {
         const auto lengths_out = gpu::source_of(lengths);
         gpu::check_place(target, call, values_out, room);
         gpu::check_place(target, call, lengths_out, room);
+        using keys_out = gpu::selection_output<std::remove_const_t<decltype(values_out)>>;
+        using lengths_of_runs = gpu::run_lengths<std::remove_const_t<decltype(lengths_out)>>;
         gpu::with_source(in, [&](const auto& keys) {
             gpu::check_place(target, call, keys, count);
-            gpu::with_index(count, [&]<class Index>(Index) {
-                gpu::find_runs(target, call, keys, count, gpu::runs_memory<Index>(target, count, false),
-                               gpu::write_lengths<std::remove_const_t<decltype(values_out)>,
-                                                  std::remove_const_t<decltype(lengths_out)>, Runs>{
-                                   {values_out, room}, lengths_out, runs});
-            });
+            using key = std::iter_value_t<decltype(keys)>;
+            if constexpr (sizeof(key) <= 16) {
+                gpu::select(target, call, keys, gpu::head_flags<key>{}, count, keys_out{values_out, room},
+                            gpu::no_selection_output{}, runs, lengths_of_runs{lengths_out, room});
+            } else {
+                gpu::with_index(count, [&]<class Index>(Index) {
+                    gpu::find_runs(target, call, keys, count, gpu::runs_memory<Index>(target, count, false),
+                                   gpu::write_lengths<std::remove_const_t<decltype(values_out)>,
+                                                      std::remove_const_t<decltype(lengths_out)>, Runs>{
+                                       {values_out, room}, lengths_out, runs});
+                });
+            }
         });
     }
 

@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -22,7 +23,7 @@
 #include <upsweep/types.hpp>
 #include <upsweep/verb/select.hpp>
 
-// Select and partition in one pass. The blocks take tiles by turns, each by way of a ring of tiles in shared memory:
+// Select, partition and run-length encoding, which selects the keys that differ from the one before, in one pass. The blocks take tiles by turns, each by way of a ring of tiles in shared memory:
 //
 //     step k of a block    with its tile
 //     count                k + ahead      each thread finds the flags of its vectors; how many are selected is published
@@ -47,7 +48,7 @@ struct select_shape {
     static constexpr int row = vector * lanes;
     static constexpr int tile = threads * rows * vector;
     static constexpr int line = sizeof(T) <= 64 ? static_cast<int>(128 / sizeof(T)) : 1; // elements of a line of memory
-    static_assert(tile <= 32768, "counts are published in 16 bits");
+    static_assert(tile <= 32768, "numbers of elements of a tile have 16 bits");
     static_assert(sizeof(T) <= 256, "tiles lie in shared memory, which has no room for larger elements");
 };
 
@@ -64,8 +65,24 @@ template <class Predicate>
 struct computed_flags {
     Predicate predicate;
 };
+// Those of keys that differ from the one before: the heads of runs.
+template <class Key>
+struct head_flags {
+};
 
-// The flags of a thread's vectors. Those in memory are loaded a step before they are looked at.
+// A bit for each element from `begin` to before `end` of a vector of which is_set(its place there) says so.
+template <int Count, class F>
+__device__ unsigned bits_of(int begin, int end, F is_set)
+{
+    unsigned bits = 0;
+#pragma unroll
+    for (int j = 0; j < Count; ++j)
+        if (j >= begin && j < end && is_set(j))
+            bits |= 1U << j;
+    return bits;
+}
+
+// The flags of a thread's vectors. What of them is in memory is loaded a step before it is looked at.
 template <class Shape, class Flags>
 class thread_flags {
     using vector_t = lane_vector<std::iter_value_t<Flags>, Shape::vector>;
@@ -92,10 +109,11 @@ public:
             }
         });
     }
+    // Those of vector r of the thread, which lies in shared memory at `place`; `first` is the number of its first element.
     template <class T>
-    __device__ bool of(const Flags&, int r, int j, const T&) const
+    __device__ unsigned of(const Flags&, int r, std::uint64_t, const T*, int begin, int end) const
     {
-        return static_cast<bool>(vectors_[r][j]);
+        return bits_of<Shape::vector>(begin, end, [&](int j) { return static_cast<bool>(vectors_[r][j]); });
     }
 
 private:
@@ -109,10 +127,46 @@ public:
     {
     }
     template <class T>
-    __device__ bool of(const computed_flags<Predicate>& flags, int, int, const T& element) const
+    __device__ unsigned of(const computed_flags<Predicate>& flags, int, std::uint64_t, const T* place, int begin,
+                           int end) const
     {
-        return static_cast<bool>(flags.predicate(element));
+        const auto elements = *reinterpret_cast<const lane_vector<T, Shape::vector>*>(place);
+        return bits_of<Shape::vector>(begin, end,
+                                      [&](int j) { return static_cast<bool>(flags.predicate(elements[j])); });
     }
+};
+// The key before a vector lies before it in shared memory, but for the first one of a warp.
+template <class Shape, class Key>
+class thread_flags<Shape, head_flags<Key>> {
+public:
+    template <class Block>
+    __device__ void load(const Block& block, std::uint64_t k)
+    {
+        block.for_each_vector(k, [&](int r, std::uint64_t first, int, int) {
+            if (r != 0)
+                return;
+            of_all_ = 0 - first;
+            if (lane_id() == 0 && first - 1 < block.count()) // the first tile may begin before the first key
+                before_ = gather_vector<1>(block.in() + (first - 1));
+        });
+    }
+    __device__ unsigned of(const head_flags<Key>&, int r, std::uint64_t, const Key* place, int begin, int end) const
+    {
+        const auto keys = *reinterpret_cast<const lane_vector<Key, Shape::vector>*>(place);
+        Key before = before_[0];
+        if (r != 0 || lane_id() != 0)
+            before = place[-1];
+        unsigned heads =
+            bits_of<Shape::vector>(begin, end, [&](int j) { return !((j != 0 ? keys[j - 1] : before) == keys[j]); });
+        if (r == 0 && of_all_ < Shape::vector)
+            heads |= 1U << of_all_;
+        return heads;
+    }
+
+private:
+    lane_vector<Key, 1> before_; // the first one of this warp, as lane 0 has it
+    std::uint64_t of_all_ =
+        ~std::uint64_t{0}; // where the first key of all is in the thread's first vector: it is a head
 };
 
 // --- where elements go --------------------------------------------------------------------------------------------------------
@@ -178,29 +232,75 @@ struct no_selection_output {
     static constexpr bool exists = false;
 };
 
+// How long runs are whose heads are selected goes to `out`, for as many runs as there is room for.
+template <class Out>
+struct run_lengths {
+    static constexpr bool exists = true;
+    Out out;
+    std::uint64_t room;
+
+    // All threads of a block store the lengths of the runs that end where the selected elements are: at these places of a tile that begins with
+    // element `begin`, of which the first one has number `at` among all.
+    template <class Shape>
+    __device__ void store(const std::uint16_t* places, int count, std::uint64_t begin, std::uint64_t last_before,
+                          std::uint64_t at) const
+    {
+        const int before = at != 0 ? place_in_line(out + (at - 1)) : 0;
+        for (int i = static_cast<int>(threadIdx.x) - before; i < count; i += Shape::threads) {
+            const std::uint64_t run = at + static_cast<unsigned>(i) - 1; // before the first head there is none
+            if (i >= 0 && run < room)
+                out[run] = static_cast<std::iter_value_t<Out>>(i != 0 ? static_cast<unsigned>(places[i] - places[i - 1])
+                                                                      : begin + places[0] - last_before);
+        }
+    }
+    // The run that ends with the last element.
+    __device__ void store_last(std::uint64_t all, std::uint64_t length) const
+    {
+        if (all <= room)
+            out[all - 1] = static_cast<std::iter_value_t<Out>>(length);
+    }
+};
+struct no_run_lengths {
+    static constexpr bool exists = false;
+};
+
 // --- look-back ------------------------------------------------------------------------------------------------------------------
 
-// How many elements each tile selects, as its block publishes it: below the epoch, which says in which kernel that was, so that nobody has
-// to clear what earlier kernels left.
+// What each tile selects, as its block publishes it: below the epoch, which says in which kernel that was, so that nobody has to clear what
+// earlier kernels left.
 struct tile_count_memory {
     tile_state_header* header;
     std::uint64_t* states;
 };
-inline constexpr int tile_count_bits = 16;
 
-inline tile_count_memory tile_counts_of(const cuda& target, std::uint64_t tiles)
+// How many elements that are, and if HasLast, where the last one is in the tile. Each kind has memory of its own, since the epoch has other
+// bits: 35 at least.
+template <class Shape, bool HasLast>
+struct tile_selection {
+    static constexpr int count_bits = HasLast ? std::bit_width(static_cast<unsigned>(Shape::tile)) : 16;
+    static constexpr int bits = HasLast ? 2 * count_bits - 1 : count_bits;
+    static constexpr workspace_purpose purpose =
+        HasLast ? workspace_purpose::tile_heads : workspace_purpose::tile_counts;
+
+    std::uint64_t payload;
+
+    __device__ static tile_selection of(int count, int last)
+    {
+        return {static_cast<std::uint64_t>(last) << count_bits | static_cast<unsigned>(count)};
+    }
+    __device__ unsigned count() const { return static_cast<unsigned>(payload) & ((1U << count_bits) - 1); }
+    __device__ unsigned last() const
+    {
+        return static_cast<unsigned>(payload >> count_bits) & ((1U << (count_bits - 1)) - 1);
+    }
+};
+
+inline tile_count_memory tile_counts_of(const cuda& target, workspace_purpose purpose, std::uint64_t tiles)
 {
     constexpr std::size_t header_bytes = 256;
-    auto* const first = static_cast<std::byte*>(
-        target.workspace().memory(workspace_purpose::tile_counts, header_bytes + tiles * sizeof(std::uint64_t)));
+    auto* const first =
+        static_cast<std::byte*>(target.workspace().memory(purpose, header_bytes + tiles * sizeof(std::uint64_t)));
     return {reinterpret_cast<tile_state_header*>(first), reinterpret_cast<std::uint64_t*>(first + header_bytes)};
-}
-
-// One thread of a block calls this for each tile.
-__device__ inline void publish_tile_count(const tile_count_memory& memory, std::uint64_t epoch, std::uint64_t tile,
-                                          int count)
-{
-    store_relaxed(memory.states + tile, epoch << tile_count_bits | static_cast<unsigned>(count));
 }
 
 // One thread of each block calls this, after all of its threads have read the epoch. The last one leaves the epoch to the next kernel.
@@ -211,28 +311,40 @@ __device__ inline void end_tile_counts(const tile_count_memory& memory, std::uin
 }
 
 // Decoupled look-back (Merrill and Garland 2016) of blocks that take tiles by turns. A block knows the sum up to its last tile; one of its
-// warps reads the counts of all tiles between that and the next one at once. No chain of tiles waits, one for the other.
+// warps reads what all tiles between that and the next one have published at once. No chain of tiles waits, one for the other.
+template <class Selection>
 class count_look_back {
 public:
     __device__ count_look_back(const tile_count_memory& states, std::uint64_t epoch) : states_(states), epoch_(epoch) {}
 
-    // How many elements are selected in all tiles before. The lanes of one warp call this together, for each tile of the block.
-    __device__ std::uint64_t sum_before(std::uint64_t tile)
+    // How many elements are selected in all tiles before. The lanes of one warp call this together, for each tile of the block, and
+    // look(number of a tile, its selection) is called for each tile before, by one of them.
+    template <class F>
+    __device__ std::uint64_t sum_before(std::uint64_t tile, F look)
     {
         unsigned sum = 0;
         for (std::uint64_t first = tile < gridDim.x ? 0 : tile - gridDim.x; first < tile; first += at_once * lanes)
-            sum += sum_of(first, tile);
+            sum += sum_of(first, tile, look);
 #pragma unroll
         for (int k = 1; k < lanes; k *= 2)
             sum += shuffle_xor(sum, k);
         return sum_ += sum;
     }
 
+    // One thread of a block calls this for each tile.
+    __device__ static void publish(const tile_count_memory& memory, std::uint64_t epoch, std::uint64_t tile,
+                                   const Selection& selection)
+    {
+        store_relaxed(memory.states + tile, epoch << Selection::bits | selection.payload);
+    }
+
 private:
     static constexpr int at_once = 9; // which is all where an H200 has two blocks a multiprocessor
+    static constexpr int epoch_bits = 64 - Selection::bits;
 
     // Of this lane's states from `first` on, which are loaded together, and again until all have been published.
-    __device__ unsigned sum_of(std::uint64_t first, std::uint64_t end) const
+    template <class F>
+    __device__ unsigned sum_of(std::uint64_t first, std::uint64_t end, F look) const
     {
         const std::uint64_t mine = first + static_cast<unsigned>(lane_id());
         std::uint64_t loaded[at_once];
@@ -245,9 +357,11 @@ private:
         for (int k = 0; k < at_once; ++k) {
             if (mine + k * lanes >= end)
                 continue;
-            while (loaded[k] >> tile_count_bits != epoch_)
+            while (loaded[k] >> Selection::bits != (epoch_ & (~std::uint64_t{0} >> (64 - epoch_bits))))
                 loaded[k] = load_relaxed(states_.states + mine + k * lanes);
-            sum += static_cast<unsigned>(loaded[k]) & ((1U << tile_count_bits) - 1);
+            const Selection selection{loaded[k] & ((std::uint64_t{1} << Selection::bits) - 1)};
+            sum += selection.count();
+            look(mine + k * lanes, selection);
         }
         return sum;
     }
@@ -259,7 +373,7 @@ private:
 
 // --- kernel -----------------------------------------------------------------------------------------------------------------------
 
-template <class In, class Flags, class Selected, class Rejected, class Count>
+template <class In, class Flags, class Selected, class Rejected, class Lengths, class Count>
 struct select_arguments {
     In in;
     Flags flags;
@@ -269,13 +383,14 @@ struct select_arguments {
     std::uint64_t tiles;
     Selected selected;
     Rejected rejected;
+    Lengths lengths;
     Count* found;
     select_ring ring;
     tile_count_memory memory;
 };
 
 // The shared memory of a block.
-template <class T>
+template <class T, bool HasPlaces>
 class select_memory {
     using shape = select_shape<T>;
 
@@ -289,6 +404,7 @@ public:
         row_counts before[shape::threads]; // this thread's, of its warp
         row_counts rows[shape::warps];
         int of_warps[shape::warps];
+        int last_of_warps[shape::warps]; // where the last selected element is in the tile, or -1
     };
 
     __device__ select_memory(void* first, const select_ring& ring) : first_(static_cast<std::byte*>(first)), ring_(ring)
@@ -296,33 +412,46 @@ public:
     }
     UPSWEEP_HOST_DEVICE static constexpr std::size_t bytes(const select_ring& ring)
     {
-        return header_bytes + packed_bytes + static_cast<std::size_t>(ring.stages) * tile_bytes +
+        return header_bytes + packed_bytes + place_bytes + static_cast<std::size_t>(ring.stages) * tile_bytes +
                static_cast<std::size_t>(ring.ahead + 1) * sizeof(counted);
     }
 
     __device__ std::uint64_t& before(unsigned k) const { return reinterpret_cast<std::uint64_t*>(first_)[k % 2]; }
+    __device__ std::uint64_t& last_before(unsigned k) const
+    {
+        return reinterpret_cast<std::uint64_t*>(first_)[2 + k % 2];
+    }
     __device__ T* packed() const { return reinterpret_cast<T*>(first_ + header_bytes); }
+    // Of what is packed, in the tile.
+    __device__ std::uint16_t* places() const
+    {
+        return reinterpret_cast<std::uint16_t*>(first_ + header_bytes + packed_bytes);
+    }
     __device__ T* tile(int stage) const
     {
-        return reinterpret_cast<T*>(first_ + header_bytes + packed_bytes + stage * static_cast<int>(tile_bytes));
+        return reinterpret_cast<T*>(first_ + header_bytes + packed_bytes + place_bytes +
+                                    stage * static_cast<int>(tile_bytes));
     }
     __device__ counted& counts(int place) const { return reinterpret_cast<counted*>(tile(ring_.stages))[place]; }
 
 private:
-    static constexpr std::size_t header_bytes = 128; // the sums before two tiles
+    static constexpr std::size_t header_bytes = 128; // the sums before two tiles, and the last elements before them
     static constexpr std::size_t tile_bytes = (shape::tile * sizeof(T) + 127) / 128 * 128;
     // Before what is selected, and before what is not, some places may lie idle.
     static constexpr std::size_t packed_bytes = ((shape::tile + 3 * shape::line) * sizeof(T) + 127) / 128 * 128;
+    static constexpr std::size_t place_bytes = HasPlaces ? (shape::tile * sizeof(std::uint16_t) + 127) / 128 * 128 : 0;
 
     std::byte* first_;
     select_ring ring_;
 };
 
-template <class In, class Flags, class Selected, class Rejected, class Count>
+template <class In, class Flags, class Selected, class Rejected, class Lengths, class Count>
 class select_block {
     using element = std::iter_value_t<In>;
     using shape = select_shape<element>;
-    using memory = select_memory<element>;
+    using memory = select_memory<element, Lengths::exists>;
+    using selection = tile_selection<shape, Lengths::exists>;
+    using look_back_t = count_look_back<selection>;
     using mask_t = typename memory::mask_t;
     using row_counts = typename memory::row_counts;
     static constexpr int vector = shape::vector;
@@ -331,7 +460,7 @@ class select_block {
     using vector_t = lane_vector<element, vector>;
 
 public:
-    __device__ select_block(const select_arguments<In, Flags, Selected, Rejected, Count>& of, void* shared)
+    __device__ select_block(const select_arguments<In, Flags, Selected, Rejected, Lengths, Count>& of, void* shared)
         : of_(of), memory_(shared, of.ring), epoch_(load_relaxed(&of.memory.header->epoch) + 1),
           mine_(blockIdx.x < of.tiles ? (of.tiles - blockIdx.x - 1) / gridDim.x + 1 : 0)
     {
@@ -378,6 +507,8 @@ public:
             }
         }
     }
+    __device__ const In& in() const { return of_.in; }
+    __device__ std::uint64_t count() const { return of_.count; }
     __device__ const Flags& flags() const { return of_.flags; }
 
 private:
@@ -389,6 +520,7 @@ private:
         int rejected;
         std::uint64_t selected_at; // places in the outputs
         std::uint64_t rejected_at;
+        std::uint64_t begin; // the number of the first element
     };
 
     // All warps meet in each step; those that work meet once more.
@@ -397,11 +529,29 @@ private:
 
     __device__ void look_back()
     {
-        count_look_back counts(of_.memory, epoch_);
+        look_back_t counts(of_.memory, epoch_);
+        std::uint64_t last = 0; // the number of the last selected element before, with the lead
         for (std::uint64_t k = 0; k < mine_; ++k) {
-            const std::uint64_t sum = counts.sum_before(tile(k));
-            if (lane_id() == 0)
+            [[maybe_unused]] const std::uint64_t first = tile(k) < gridDim.x ? 0 : tile(k) - gridDim.x;
+            [[maybe_unused]] unsigned latest =
+                0; // the same, counted from the one before tile `first` on: 0 where there is none
+            const std::uint64_t sum = counts.sum_before(tile(k), [&](std::uint64_t before, const selection& there) {
+                if constexpr (Lengths::exists)
+                    if (there.count() != 0) // later ones come later
+                        latest = static_cast<unsigned>(before - first) * shape::tile + there.last() + 1;
+            });
+            if constexpr (Lengths::exists) {
+#pragma unroll
+                for (int step = 1; step < lanes; step *= 2) {
+                    const unsigned other = shuffle_xor(latest, step);
+                    latest = other > latest ? other : latest;
+                }
+                last = latest != 0 ? first * shape::tile + (latest - 1) : last;
+            }
+            if (lane_id() == 0) {
                 memory_.before(static_cast<unsigned>(k)) = sum;
+                memory_.last_before(static_cast<unsigned>(k)) = last - static_cast<unsigned>(of_.lead);
+            }
             __syncwarp();
             meet();
         }
@@ -483,15 +633,15 @@ private:
         const element* const from = memory_.tile(stage);
         mask_t mask = 0;
         row_counts counts = 0;
-        for_each_vector(k, [&](int r, std::uint64_t, int begin, int end) {
-            const vector_t elements = *reinterpret_cast<const vector_t*>(from + place_of(r));
-            unsigned of_vector = 0;
-#pragma unroll
-            for (int j = 0; j < vector; ++j)
-                if (j >= begin && j < end && flags_.of(of_.flags, r, j, elements[j]))
-                    of_vector |= 1U << j;
+        int last = -1;
+        if constexpr (Lengths::exists)
+            __syncwarp(); // the flags of heads look at what other lanes have copied
+        for_each_vector(k, [&](int r, std::uint64_t first, int begin, int end) {
+            const unsigned of_vector = flags_.of(of_.flags, r, first, from + place_of(r), begin, end);
             mask |= static_cast<mask_t>(of_vector) << (r * vector);
             counts |= static_cast<row_counts>(__popc(of_vector)) << (r * memory::count_bits);
+            if (Lengths::exists && of_vector != 0)
+                last = place_of(r) + 31 - __clz(static_cast<int>(of_vector));
         });
         row_counts sum = counts;
 #pragma unroll
@@ -502,9 +652,21 @@ private:
         auto& to = memory_.counts(place);
         to.masks[threadIdx.x] = mask;
         to.before[threadIdx.x] = sum - counts;
+        if constexpr (Lengths::exists) { // the last lane with a selected element in the last row that has one
+            int latest = -1;
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                if (const unsigned have = __ballot_sync(
+                        all_lanes, static_cast<unsigned>(mask >> (r * vector)) % (1U << vector) != 0 ? 1 : 0);
+                    have != 0)
+                    latest = 31 - __clz(static_cast<int>(have));
+            if (latest >= 0)
+                last = shuffle(last, latest);
+        }
         if (lane_id() == lanes - 1) {
             to.rows[warp_id()] = sum;
             to.of_warps[warp_id()] = sum_of_rows(sum);
+            to.last_of_warps[warp_id()] = last;
         }
         flags_.load(*this, k + 1);
     }
@@ -525,11 +687,16 @@ private:
     {
         if (k >= mine_ || threadIdx.x != 0)
             return;
+        const auto& counts = memory_.counts(place);
         int sum = 0;
+        int last = 0;
 #pragma unroll
-        for (int w = 0; w < shape::warps; ++w)
-            sum += memory_.counts(place).of_warps[w];
-        publish_tile_count(of_.memory, epoch_, tile(k), sum);
+        for (int w = 0; w < shape::warps; ++w) {
+            sum += counts.of_warps[w];
+            if (Lengths::exists && counts.last_of_warps[w] >= 0)
+                last = counts.last_of_warps[w];
+        }
+        look_back_t::publish(of_.memory, epoch_, tile(k), selection::of(sum, last));
     }
 
     // Packs this thread's elements of tile k.
@@ -549,6 +716,7 @@ private:
         const std::uint64_t left = of_.count - begin;
         const int elements =
             left < static_cast<unsigned>(shape::tile - lead) ? static_cast<int>(left) : shape::tile - lead;
+        parts.begin = begin;
         parts.rejected = elements - parts.selected;
         parts.selected_at = memory_.before(static_cast<unsigned>(k));
         if constexpr (Selected::exists)
@@ -568,19 +736,40 @@ private:
             element* const packed = memory_.packed();
 #pragma unroll
             for (int r = 0; r < rows; ++r) {
+                const auto mine = static_cast<unsigned>(mask >> (r * vector));
+                const int number = to + of_row(before, r);
+                const int selected = of_row(of_warp, r);
+                to += selected;
+                if constexpr (Lengths::exists)
+                    if (selected <= lanes) { // as in most rows, where runs are long
+                        pack_few(from + place_of(r), mine, selected, number, place_of(r) - lead, parts, packed);
+                        continue;
+                    }
                 const vector_t values = *reinterpret_cast<const vector_t*>(from + place_of(r));
-                pack_vector(values, static_cast<unsigned>(mask >> (r * vector)), to + of_row(before, r),
-                            place_of(r) - lead, elements, parts, packed);
-                to += of_row(of_warp, r);
+                pack_vector(values, mine, number, place_of(r) - lead, elements, parts, packed, memory_.places());
             }
         }
         return parts;
     }
 
+    // The same of a vector in a row of which so few elements are selected.
+    __device__ void pack_few(const element* from, unsigned mask, int selected, int before, int index,
+                             const packed_parts& parts, element* packed) const
+    {
+        if (selected == 0)
+            return;
+        for (unsigned left = mask & ((1U << vector) - 1); left != 0; left &= left - 1, ++before) {
+            const int j = __ffs(static_cast<int>(left)) - 1;
+            packed[parts.first_selected + before] = from[j];
+            memory_.places()[before] = static_cast<std::uint16_t>(index + j);
+        }
+    }
+
     // Element `index` of the tile is the first one of the vector; `before` elements are selected before it.
     __device__ static void pack_vector(const vector_t& values, unsigned mask, int before, int index, int elements,
-                                       const packed_parts& parts, element* packed)
+                                       const packed_parts& parts, element* packed, std::uint16_t* places)
     {
+        places += before;
         element* to = packed + (parts.first_selected + before);
         element* to_rejected = packed + (parts.first_rejected + index - before);
 #pragma unroll
@@ -588,6 +777,8 @@ private:
             if ((mask >> j & 1) != 0) {
                 if constexpr (Selected::exists)
                     *to++ = values[j];
+                if constexpr (Lengths::exists)
+                    *places++ = static_cast<std::uint16_t>(index + j);
             } else if constexpr (Rejected::exists) {
                 if (index + j >= 0 && index + j < elements)
                     *to_rejected = values[j];
@@ -604,45 +795,60 @@ private:
         if constexpr (Rejected::exists)
             of_.rejected.template store<shape>(memory_.packed(), parts.first_rejected, parts.rejected,
                                                parts.rejected_at);
-        if (tile(k) + 1 == of_.tiles && threadIdx.x == 0)
-            *of_.found = static_cast<Count>(parts.selected_at + static_cast<unsigned>(parts.selected));
+        const std::uint64_t last_before = memory_.last_before(static_cast<unsigned>(k));
+        if constexpr (Lengths::exists)
+            of_.lengths.template store<shape>(memory_.places(), parts.selected, parts.begin, last_before,
+                                              parts.selected_at);
+        if (tile(k) + 1 == of_.tiles && threadIdx.x == 0) {
+            const std::uint64_t all = parts.selected_at + static_cast<unsigned>(parts.selected);
+            *of_.found = static_cast<Count>(all);
+            if constexpr (Lengths::exists)
+                of_.lengths.store_last(all, of_.count - (parts.selected != 0
+                                                             ? parts.begin + memory_.places()[parts.selected - 1]
+                                                             : last_before));
+        }
     }
 
-    const select_arguments<In, Flags, Selected, Rejected, Count>& of_;
+    const select_arguments<In, Flags, Selected, Rejected, Lengths, Count>& of_;
     memory memory_;
     std::uint64_t epoch_;
     std::uint64_t mine_; // how many tiles this block has
     thread_flags<shape, Flags> flags_;
 };
 
-template <class In, class Flags, class Selected, class Rejected, class Count>
+template <class In, class Flags, class Selected, class Rejected, class Lengths, class Count>
 __global__ void __launch_bounds__(select_shape<std::iter_value_t<In>>::block,
                                   select_shape<std::iter_value_t<In>>::blocks)
-    select_kernel(const __grid_constant__ select_arguments<In, Flags, Selected, Rejected, Count> of)
+    select_kernel(const __grid_constant__ select_arguments<In, Flags, Selected, Rejected, Lengths, Count> of)
 {
     extern __shared__ __align__(16) uint4 dynamic[];
-    select_block<In, Flags, Selected, Rejected, Count>(of, dynamic).run();
+    select_block<In, Flags, Selected, Rejected, Lengths, Count>(of, dynamic).run();
 }
 
-// As many tiles as let two blocks share a multiprocessor, on GPUs whose blocks can have so much shared memory.
-template <class T>
+// The largest ring with which two blocks share a multiprocessor of 228 KiB, on GPUs whose blocks can have so much shared memory.
+template <class Memory>
 select_ring ring_for(const cuda& target)
 {
-    constexpr select_ring large{5, 3};
+    constexpr select_ring rings[]{{5, 3}, {4, 2}, {3, 2}};
     constexpr select_ring small{2, 1};
-    return target.workspace().shared_bytes() >= select_memory<T>::bytes(large) ? large : small;
+    constexpr std::size_t half = 113 * 1024; // beside what the system takes
+    for (const select_ring& ring : rings)
+        if (Memory::bytes(ring) <= half && Memory::bytes(ring) <= target.workspace().shared_bytes())
+            return ring;
+    return small;
 }
 
 // Writes the elements that are selected, and those that are not, and the number of the former to *found. There is an element.
-template <class In, class Flags, class Selected, class Rejected, class Count>
+template <class In, class Flags, class Selected, class Rejected, class Count, class Lengths = no_run_lengths>
 void select(const cuda& target, std::string_view call, const In& in, const Flags& flags, std::uint64_t count,
-            const Selected& selected, const Rejected& rejected, Count* found)
+            const Selected& selected, const Rejected& rejected, Count* found, const Lengths& lengths = {})
 {
     using element = std::iter_value_t<In>;
     using shape = select_shape<element>;
-    constexpr auto kernel = select_kernel<In, Flags, Selected, Rejected, Count>;
-    const select_ring ring = ring_for<element>(target);
-    const std::size_t shared_bytes = select_memory<element>::bytes(ring);
+    using memory = select_memory<element, Lengths::exists>;
+    constexpr auto kernel = select_kernel<In, Flags, Selected, Rejected, Lengths, Count>;
+    const select_ring ring = ring_for<memory>(target);
+    const std::size_t shared_bytes = memory::bytes(ring);
     int lead = 0;
     bool has_vectors = false;
     if constexpr (has_words<shape::vector, In>) {
@@ -652,9 +858,9 @@ void select(const cuda& target, std::string_view call, const In& in, const Flags
     const std::uint64_t tiles = (count + static_cast<unsigned>(lead) + shape::tile - 1) / shape::tile;
     const std::uint64_t blocks = resident_blocks<kernel>(target, shape::block, shared_bytes);
     launch(target, call, kernel, static_cast<unsigned>(tiles < blocks ? tiles : blocks), shape::block, shared_bytes,
-           select_arguments<In, Flags, Selected, Rejected, Count>{in, flags, count, lead, has_vectors, tiles, selected,
-                                                                  rejected, found, ring,
-                                                                  tile_counts_of(target, tiles)});
+           select_arguments<In, Flags, Selected, Rejected, Lengths, Count>{
+               in, flags, count, lead, has_vectors, tiles, selected, rejected, lengths, found, ring,
+               tile_counts_of(target, tile_selection<shape, Lengths::exists>::purpose, tiles)});
 }
 
 // What the kernel takes in the place of flags.

@@ -68,6 +68,7 @@ enum class workspace_purpose {
     tile_states,  // of reduce and scan: the totals that tiles publish
     large_totals, // of tiles, where they do not fit into a tile state
     tile_counts,  // of what tiles select
+    tile_heads,   // the same of runs, with the last ones
     counters,     // of histograms, all zero between kernels
     bin_edges,    // that a call brings along
     lists,        // of samples by partition
