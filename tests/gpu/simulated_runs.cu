@@ -133,6 +133,26 @@ std::vector<int> all_kinds()
     return lengths;
 }
 
+// Bytes are encoded in one pass, and so are few words: many go by tiles of heads.
+TEST(simulated_runs, lengths_of_bytes_at_every_alignment)
+{
+    std::vector<int> lengths = all_kinds();
+    append(lengths, 1, 3 * 16384); // whole tiles without a head
+    append(lengths, 3, 7);
+    for (const std::size_t shift : {0, 1, 15}) {
+        const runs_of<std::uint8_t, std::uint8_t> runs(lengths, shift, up::maximum{});
+        under_schedules(schedules(2), [&] { runs.expect_lengths(); });
+    }
+}
+TEST(simulated_runs, lengths_of_many_words)
+{
+    std::vector<int> lengths = all_kinds();
+    append(lengths, 1, up::gpu::few_keys);
+    append(lengths, 3, 7);
+    const runs_of<int, float> runs(lengths, 1, up::plus{});
+    under_schedules(schedules(2), [&] { runs.expect_lengths(); });
+}
+
 TEST(simulated_runs, all_kinds_under_10_schedules)
 {
     const runs_of<int, float> runs(all_kinds(), 0, up::plus{});

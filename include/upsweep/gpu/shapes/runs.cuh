@@ -24,8 +24,9 @@
 #include <upsweep/verb/by_key.hpp>
 
 // Runs of equal keys. One kernel finds the heads of runs (heads.cuh). Another one, whose warps take a tile of keys at a time, writes the keys
-// and lengths of runs. Folds and scans of values take the heads as they are (fold_heads.cuh, scan_heads.cuh), unless values are so large
-// that their windows would not fit into shared memory: those runs become segments for segments.cuh.
+// and lengths of runs; narrow keys, and few, take one pass in its place, as a selection of those that differ from the one before (select.cuh).
+// Folds and scans of values take the heads as they are (fold_heads.cuh, scan_heads.cuh), unless values are so large that their windows would not
+// fit into shared memory: those runs become segments for segments.cuh.
 namespace upsweep::gpu {
 
 // --- tiles of heads -----------------------------------------------------------------------------------------------------------
@@ -80,6 +81,10 @@ __global__ void __launch_bounds__(emit_warps* lanes, 8) emit_runs_kernel(Keys ke
         output.end(before.count + static_cast<unsigned>(count), count != 0 ? here.place(count - 1) : before.last,
                    heads.count());
 }
+
+// Up to so many keys of any size are encoded in one pass. Of more the bytes matter: in one pass 2^28 keys of 4 bytes take a quarter less in runs of
+// 1 to 8, and an eighth more in runs of thousands, since its blocks wait for one another in each step.
+inline constexpr std::uint64_t few_keys = std::uint64_t{1} << 17;
 
 // --- what is written of runs ------------------------------------------------------------------------------------------------
 
@@ -294,20 +299,20 @@ struct engine<cuda, verb::runs> {
         gpu::check_place(target, call, lengths_out, room);
         using keys_out = gpu::selection_output<std::remove_const_t<decltype(values_out)>>;
         using lengths_of_runs = gpu::run_lengths<std::remove_const_t<decltype(lengths_out)>>;
+        using keys_and_lengths = gpu::write_lengths<std::remove_const_t<decltype(values_out)>,
+                                                    std::remove_const_t<decltype(lengths_out)>, Runs>;
         gpu::with_source(in, [&](const auto& keys) {
             gpu::check_place(target, call, keys, count);
             using key = std::iter_value_t<decltype(keys)>;
-            if constexpr (sizeof(key) <= 16) {
-                gpu::select(target, call, keys, gpu::head_flags<key>{}, count, keys_out{values_out, room},
-                            gpu::no_selection_output{}, runs, lengths_of_runs{lengths_out, room});
-            } else {
+            if constexpr (sizeof(key) <= 16)
+                if (sizeof(key) <= 2 || count <= gpu::few_keys)
+                    return gpu::select(target, call, keys, gpu::head_flags<key>{}, count, keys_out{values_out, room},
+                                       gpu::no_selection_output{}, runs, lengths_of_runs{lengths_out, room});
+            if constexpr (sizeof(key) > 2)
                 gpu::with_index(count, [&]<class Index>(Index) {
                     gpu::find_runs(target, call, keys, count, gpu::runs_memory<Index>(target, count, false),
-                                   gpu::write_lengths<std::remove_const_t<decltype(values_out)>,
-                                                      std::remove_const_t<decltype(lengths_out)>, Runs>{
-                                       {values_out, room}, lengths_out, runs});
+                                   keys_and_lengths{{values_out, room}, lengths_out, runs});
                 });
-            }
         });
     }
 

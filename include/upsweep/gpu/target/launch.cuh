@@ -11,7 +11,6 @@
 
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/device.cuh>
-#include <upsweep/gpu/target/launch.cuh>
 
 // How kernels are launched, and how many of their blocks are resident at once.
 namespace upsweep::gpu {
