@@ -108,6 +108,13 @@ GPU_ROWS = (
     ("histogram f32, 256 bins in (0, 1)", lambda a: us.histogram(a.f, 256, (0, 1)), lambda a: a.torch.histc(a.f, 256, 0, 1),
      lambda a: a.cupy.histogram(a.fc, 256, (0, 1))),
     ("bincount i32", lambda a: us.bincount(a.i), lambda a: a.torch.bincount(a.i), lambda a: a.cupy.bincount(a.ic)),
+    ("bincount i32, weights f32", lambda a: us.bincount(a.i, weights=a.f), lambda a: a.torch.bincount(a.i, weights=a.f),
+     lambda a: a.cupy.bincount(a.ic, weights=a.fc)),
+    ("histogram f32, 256 bins, weights f32", lambda a: us.histogram(a.f, 256, (0, 1), weights=a.f), None,
+     lambda a: a.cupy.histogram(a.fc, 256, (0, 1), weights=a.fc)),
+    ("argmax f32", lambda a: us.argmax(a.f), lambda a: a.torch.argmax(a.f), lambda a: a.cupy.argmax(a.fc)),
+    ("sum f32 with a gradient", lambda a: us.sum(a.g), lambda a: a.torch.sum(a.g), None),
+    ("cumulative_sum f32 with a gradient", lambda a: us.cumulative_sum(a.g), lambda a: a.torch.cumsum(a.g, 0), None),
 )
 GPU_ROWS_OF_AXES = (
     ("linear_recurrence f32, axis 1", lambda a: us.linear_recurrence(0.5, a.rows, axis=1), None, None),
@@ -119,6 +126,10 @@ GPU_ROWS_OF_AXES = (
      lambda a: a.cupy.cumsum(a.rowsc, 0)),
     ("cumulative_sum f32, axis 1", lambda a: us.cumulative_sum(a.rows, axis=1), lambda a: a.torch.cumsum(a.rows, 1),
      lambda a: a.cupy.cumsum(a.rowsc, 1)),
+    ("argmax f32, axis 0", lambda a: us.argmax(a.rows, axis=0), lambda a: a.torch.argmax(a.rows, 0), lambda a: a.cupy.argmax(a.rowsc, 0)),
+    ("argmax f32, axis 1", lambda a: us.argmax(a.rows, axis=1), lambda a: a.torch.argmax(a.rows, 1), lambda a: a.cupy.argmax(a.rowsc, 1)),
+    ("histogram f32, 64 bins, axis 1", lambda a: us.histogram(a.rows, 64, (0, 1), axis=1), None, None),
+    ("segment_histogram f32, 64 bins", lambda a: us.segment_histogram(a.f, a.offsets, 64, (0, 1)), None, None),
 )
 
 
@@ -132,6 +143,7 @@ class GpuArrays:
         self.torch, self.cupy = torch, cupy
         torch.manual_seed(1)
         self.f = torch.rand(n, device="cuda")
+        self.g = self.f.clone().requires_grad_()
         self.d = self.f.double()
         self.h = self.f.half()
         self.i = torch.randint(0, 256, (n,), device="cuda", dtype=torch.int32)

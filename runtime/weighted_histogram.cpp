@@ -62,7 +62,7 @@ void add_up_on_gpu(const gpu::device& gpu, const elements& samples, const elemen
 {
     const gpu::without_gaps samples_there(gpu, samples);
     const gpu::without_gaps weights_there(gpu, weights);
-    const gpu::converted all(gpu, samples_there.get(), sample_dtype(samples.dtype));
+    const gpu::converted all(gpu, samples_there.get(), gpu::weighed_as(samples.dtype));
     const gpu::converted each(gpu, weights_there.get(), sums.dtype);
     gpu::add_up_weights(gpu, all.get(), each.get(), bins, sums, beside);
 }

@@ -293,10 +293,10 @@ bool scan_by_type(const scan_request& request, const elements& in, const element
 {
     const typed_kernels* const kernels = typed_kernels_of(request.in);
     const bool is_inclusive_after_init = request.kind == scan_kind::inclusive && request.init != nullptr;
-    if (kernels == nullptr || kernels->scan == nullptr || !is_scanned(request.op) || request.in != request.out ||
-        is_inclusive_after_init)
+    const scan_kernel scan = kernels != nullptr ? scan_kernel_of(*kernels, request.op) : nullptr;
+    if (scan == nullptr || request.in != request.out || is_inclusive_after_init)
         return false;
-    kernels->scan(request.gpu->target, request.op, request.kind, in.data, out.data, in.count, request.init);
+    scan(request.gpu->target, request.op, request.kind, in.data, out.data, in.count, request.init);
     return true;
 }
 

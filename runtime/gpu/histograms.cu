@@ -44,6 +44,12 @@ upsweep_dtype counted_as(upsweep_dtype dtype)
     }
 }
 
+upsweep_dtype weighed_as(upsweep_dtype dtype)
+{
+    const upsweep_dtype counted = counted_as(dtype);
+    return counted == UPSWEEP_U8 ? UPSWEEP_I32 : counted;
+}
+
 template <class Bins>
 bool count_lines(const device& gpu, upsweep_dtype dtype, const counted_layout& lines, const Bins& bins)
 {

@@ -19,8 +19,9 @@ namespace upsweep::runtime::gpu {
 // The lines of an array along an axis, with their counters; the strides of the samples are in bytes.
 using counted_layout = detail::counted_lines<std::byte, std::uint64_t, detail::iterator_rank<most_of_caller>>;
 
-// The type in which kernels take samples that are counted: their own, or one in which they are in the same bins.
+// The type in which kernels take samples that are counted, or weighed: their own, or one in which they are in the same bins.
 upsweep_dtype counted_as(upsweep_dtype dtype);
+upsweep_dtype weighed_as(upsweep_dtype dtype);
 
 // Samples have a type that counted_as tells. Returns false, and does nothing, where the lines take more than three dimensions to tell:
 // those of an array without gaps take no more, if their counters have none.
@@ -32,7 +33,7 @@ template <class Bins>
 void count_segments(const device& gpu, const elements& in, const elements& offsets, const Bins& bins,
                     const elements& counts, outside* out_of_range);
 
-// Samples are f32 or f64; weights, sums and the three sums of what is in no bin have one type: f32, f64 or an integer of 64 bits.
+// Samples have a type that weighed_as tells; weights, sums and the three sums of what is in no bin have one type: f32, f64 or an integer of 64 bits.
 template <class Bins>
 void add_up_weights(const device& gpu, const elements& in, const elements& weights, const Bins& bins,
                     const elements& sums, const elements& out_of_range);

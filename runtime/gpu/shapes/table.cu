@@ -90,8 +90,12 @@ template const histogram_kernels<edges>* histogram_kernels_of<edges>(upsweep_dty
 template <class Bins>
 weight_kernels<Bins> weight_kernels_of(upsweep_dtype samples, upsweep_dtype weights)
 {
-    return samples == UPSWEEP_F32 ? kernels_of_weights<float, Bins>(weights)
-                                  : kernels_of_weights<double, Bins>(weights);
+    switch (samples) {
+    case UPSWEEP_I32: return kernels_of_weights<std::int32_t, Bins>(weights);
+    case UPSWEEP_F32: return kernels_of_weights<float, Bins>(weights);
+    case UPSWEEP_F64: return kernels_of_weights<double, Bins>(weights);
+    default: return nullptr;
+    }
 }
 template weight_kernels<even_bins> weight_kernels_of<even_bins>(upsweep_dtype, upsweep_dtype);
 template weight_kernels<edges> weight_kernels_of<edges>(upsweep_dtype, upsweep_dtype);

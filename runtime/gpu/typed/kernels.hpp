@@ -17,20 +17,22 @@ namespace upsweep::runtime::gpu {
 
 // Writes the fold of `count` elements, of the type that upsweep_reduce_dtype tells, to memory that the GPU reaches.
 using reduce_kernel = void (*)(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
+// Writes the results of a scan to elements of the same type. `init` is null or a value of it in memory of the host, and null for inclusive
+// scans.
+using scan_kernel = void (*)(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out,
+                             std::size_t count, const void* init);
 
 struct typed_kernels {
     reduce_kernel reduce;       // by plus, multiplies, minimum and maximum
     reduce_kernel reduce_bits;  // may be null
     reduce_kernel reduce_truth; // by logical operators
-    // Writes the results of a scan to elements of the same type. `init` is null or a value of it in memory of the host, and
-    // null for inclusive scans. May be null.
-    void (*scan)(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out, std::size_t count,
-                 const void* init);
+    scan_kernel scan;           // by plus, minimum and maximum; may be null
     // Add the numbers of samples to counts and *out_of_range, which the GPU reaches. May be null.
     void (*count_even)(const cuda& target, const even_bins& bins, const void* in, std::size_t count,
                        std::span<std::uint64_t> counts, outside* out_of_range);
     void (*count_edges)(const cuda& target, const edges& bins, const void* in, std::size_t count,
                         std::span<std::uint64_t> counts, outside* out_of_range);
+    scan_kernel scan_log_sum_exp = nullptr;
 };
 
 // Returns the kernels of a type, or null where it has none.
@@ -50,8 +52,17 @@ inline reduce_kernel reduce_kernel_of(const typed_kernels& kernels, upsweep_op o
     }
 }
 
-// Whether there are scans by an operator.
-inline bool is_scanned(upsweep_op op) { return op == UPSWEEP_PLUS || op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM; }
+// What scans by an operator.
+inline scan_kernel scan_kernel_of(const typed_kernels& kernels, upsweep_op op)
+{
+    switch (op) {
+    case UPSWEEP_PLUS:
+    case UPSWEEP_MINIMUM:
+    case UPSWEEP_MAXIMUM: return kernels.scan;
+    case UPSWEEP_LOG_SUM_EXP: return kernels.scan_log_sum_exp;
+    default: return nullptr;
+    }
+}
 
 template <class T>
 void reduce_typed(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
@@ -64,6 +75,9 @@ void reduce_truth(const cuda& target, upsweep_op op, const void* in, std::size_t
 template <class T>
 void scan_typed(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out, std::size_t count,
                 const void* init);
+template <class T>
+void scan_log_sum_exp(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out, std::size_t count,
+                      const void* init);
 template <class T, class Bins>
 void count_typed(const cuda& target, const Bins& bins, const void* in, std::size_t count,
                  std::span<std::uint64_t> counts, outside* out_of_range);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include <upsweep/gpu/scan.cuh>
+#include <upsweep/monoids.hpp>
 
 #include "kernels.hpp"
 
@@ -45,8 +46,18 @@ void scan_typed(const cuda& target, upsweep_op op, scan_kind kind, const void* i
     }
 }
 
+template <class T>
+void scan_log_sum_exp(const cuda& target, upsweep_op, scan_kind kind, const void* in, void* out, std::size_t count,
+                      const void* init)
+{
+    scan_by<T>(target, log_sum_exp{}, kind, in, out, count, init);
+}
+
 } // namespace upsweep::runtime::gpu
 
 #define UPSWEEP_SCAN_TYPED(T)                                                                                          \
     template void upsweep::runtime::gpu::scan_typed<T>(const upsweep::cuda&, upsweep_op, upsweep::scan_kind,           \
                                                        const void*, void*, std::size_t, const void*)
+#define UPSWEEP_SCAN_LOG_SUM_EXP(T)                                                                                    \
+    template void upsweep::runtime::gpu::scan_log_sum_exp<T>(const upsweep::cuda&, upsweep_op, upsweep::scan_kind,     \
+                                                             const void*, void*, std::size_t, const void*)

@@ -20,8 +20,11 @@ constexpr typed_kernels make_kernels()
         return {reduce_typed<T>, reduce_bits<word>,         reduce_truth<word>,
                 scan_typed<T>,   count_typed<T, even_bins>, count_typed<T, edges>};
     } else {
-        return {reduce_typed<T>,      nullptr, reduce_truth<T>, scan_typed<T>, count_typed<T, even_bins>,
-                count_typed<T, edges>};
+        scan_kernel of_logarithms = nullptr;
+        if constexpr (std::same_as<T, float>)
+            of_logarithms = scan_log_sum_exp<T>;
+        return {reduce_typed<T>,       nullptr,      reduce_truth<T>, scan_typed<T>, count_typed<T, even_bins>,
+                count_typed<T, edges>, of_logarithms};
     }
 }
 template <class T>
