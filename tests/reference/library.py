@@ -82,6 +82,8 @@ _SIGNATURES = {
     "upsweep_reduce_axis": (_int, [_pointer, _int, _array, ctypes.c_int32, _array]),
     "upsweep_mean_axis": (_int, [_pointer, _array, ctypes.c_int32, _array]),
     "upsweep_scan_axis": (_int, [_pointer, _int, _bool, _array, ctypes.c_int32, _array, _pointer]),
+    "upsweep_argmin_axis": (_int, [_pointer, _array, ctypes.c_int32, _array]),
+    "upsweep_argmax_axis": (_int, [_pointer, _array, ctypes.c_int32, _array]),
     "upsweep_integral_image": (_int, [_pointer, _array, _array]),
     "upsweep_histogram_axis_even": (_int, [_pointer, _array, ctypes.c_int32, _double, _double, _array, _pointer, _u64]),
     "upsweep_histogram_axis_edges": (_int, [_pointer, _array, ctypes.c_int32, _pointer, _u64, _array, _pointer, _u64]),
