@@ -92,13 +92,13 @@ struct runs_of {
                                   array.span().subspan(shift), op);
         EXPECT_TRUE(bits_equal(host_array<T>(array.to_host().span().subspan(shift)), scans));
     }
-    void expect_lengths() const
+    void expect_lengths(const up::cuda& gpu = up::cuda{}) const
     {
         const target_array<up::cuda, Key> keys_in(keys.span());
         target_array<up::cuda, Key> keys_out(lengths.size());
         target_array<up::cuda, int> found(lengths.size());
         target_array<up::cuda, int> runs(1);
-        up::run_length_encode(up::cuda{}, keys_in.const_span().subspan(shift), keys_out.span(), found.span(),
+        up::run_length_encode(gpu, keys_in.const_span().subspan(shift), keys_out.span(), found.span(),
                               runs.span().data());
         ASSERT_EQ(runs.to_host()[0], static_cast<int>(lengths.size()));
         EXPECT_TRUE(bits_equal(found.to_host(), host_array<int>{std::span<const int>(lengths)}));
@@ -143,6 +143,27 @@ TEST(simulated_runs, lengths_of_bytes_at_every_alignment)
         const runs_of<std::uint8_t, std::uint8_t> runs(lengths, shift, up::maximum{});
         under_schedules(schedules(2), [&] { runs.expect_lengths(); });
     }
+}
+// Kernels of all types leave their states in the same memory, and take none of the others' for one of their own.
+TEST(simulated_runs, lengths_after_those_of_other_types)
+{
+    std::vector<int> few;
+    append(few, 3, 5);
+    std::vector<int> many;
+    append(many, 4, 16384);
+    const runs_of<std::uint8_t, std::uint8_t> few_bytes(few, 0, up::maximum{});
+    const runs_of<std::uint8_t, std::uint8_t> many_bytes(many, 0, up::maximum{});
+    const runs_of<std::uint16_t, std::uint16_t> many_words(many, 0, up::maximum{});
+    under_schedules({sim::schedule::starve_others(1), sim::schedule::starve_others(3)}, [&] {
+        for (int between = 0; between < 10; ++between) {
+            const up::cuda gpu;             // whose first kernels these are
+            many_words.expect_lengths(gpu); // so that there is memory for all
+            many_bytes.expect_lengths(gpu);
+            for (int k = 0; k < between; ++k)
+                few_bytes.expect_lengths(gpu);
+            many_words.expect_lengths(gpu);
+        }
+    });
 }
 TEST(simulated_runs, lengths_of_many_words)
 {

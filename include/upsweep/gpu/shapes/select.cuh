@@ -1,7 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -165,8 +164,8 @@ public:
 
 private:
     lane_vector<Key, 1> before_; // the first one of this warp, as lane 0 has it
-    std::uint64_t of_all_ =
-        ~std::uint64_t{0}; // where the first key of all is in the thread's first vector: it is a head
+    // Where the first key of all, which is a head, is in the thread's first vector, if it is there.
+    std::uint64_t of_all_ = ~std::uint64_t{0};
 };
 
 // --- where elements go --------------------------------------------------------------------------------------------------------
@@ -273,12 +272,13 @@ struct tile_count_memory {
     std::uint64_t* states;
 };
 
-// How many elements that are, and if HasLast, where the last one is in the tile. Each kind has memory of its own, since the epoch has other
-// bits: 35 at least.
+// How many elements that are, and if HasLast, where the last one is in the tile. The epoch has the same bits for elements of all types, whose
+// kernels share the memory; each kind has memory of its own, since it has others there.
 template <class Shape, bool HasLast>
 struct tile_selection {
-    static constexpr int count_bits = HasLast ? std::bit_width(static_cast<unsigned>(Shape::tile)) : 16;
-    static constexpr int bits = HasLast ? 2 * count_bits - 1 : count_bits;
+    static_assert(!HasLast || Shape::tile <= 16384, "places in a tile have 14 bits");
+    static constexpr int count_bits = HasLast ? 15 : 16;
+    static constexpr int bits = HasLast ? count_bits + 14 : count_bits;
     static constexpr workspace_purpose purpose =
         HasLast ? workspace_purpose::tile_heads : workspace_purpose::tile_counts;
 
@@ -289,10 +289,7 @@ struct tile_selection {
         return {static_cast<std::uint64_t>(last) << count_bits | static_cast<unsigned>(count)};
     }
     __device__ unsigned count() const { return static_cast<unsigned>(payload) & ((1U << count_bits) - 1); }
-    __device__ unsigned last() const
-    {
-        return static_cast<unsigned>(payload >> count_bits) & ((1U << (count_bits - 1)) - 1);
-    }
+    __device__ unsigned last() const { return static_cast<unsigned>(payload >> count_bits) & ((1U << 14) - 1); }
 };
 
 inline tile_count_memory tile_counts_of(const cuda& target, workspace_purpose purpose, std::uint64_t tiles)
