@@ -18,6 +18,7 @@ ALLOWED = (
     # where bins are found by search or in f64.
     (r"\d(split|cluster_histogram)_kernel", 208),
     (r"\dblock_histogram_kernel", 416),
+    (r"\d(lines|segments|rows_by_warps|rows_by_blocks)_kernel", 160),
     # Logarithms and exponentials in f64, some hundred operations a step, which wait for one another and not for memory.
     (r"\d(small_)?(reduce|scan)_kernel.*log_sum_exp", 800),
     # Elements that are converted where they are read.
