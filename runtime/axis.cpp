@@ -187,8 +187,7 @@ void arguments_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, c
     };
     if (find(of.from(), of.in_dimensions))
         return;
-    const gpu::without_gaps dense(gpu, of.in);
-    const gpu::converted copy(gpu, dense.get(), searched);
+    const gpu::converted copy(gpu, of.in, searched);
     must_be_done(call, find({copy.get().data, copy.get().bytes()}, without_gaps(of.in_dimensions)),
                  "a GPU writes positions to arrays that take 3 dimensions at most to tell");
 }

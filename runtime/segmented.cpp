@@ -82,10 +82,9 @@ template <class F>
 bool with_segments_on_gpu(const gpu::device& gpu, const elements& in, const elements& bounds, const elements& out, F f)
 {
     const gpu::without_gaps from(gpu, in);
-    const gpu::without_gaps offsets(gpu, bounds);
+    const gpu::converted offsets(gpu, bounds, UPSWEEP_U64);
     const gpu::without_gaps to(gpu, out);
-    const gpu::converted wide(gpu, offsets.get(), UPSWEEP_U64);
-    if (!f(from.get(), wide.get(), to.get()))
+    if (!f(from.get(), offsets.get(), to.get()))
         return false;
     to.write_back();
     return true;
@@ -166,10 +165,8 @@ upsweep_status upsweep_check_offsets(upsweep_context* context, const upsweep_arr
         const in_use taken(where);
         const bool is_on_gpu = lie_on_gpu(call, where, {bounds});
         check_are_offsets(call, bounds);
-        if (is_on_gpu) {
-            const gpu::without_gaps offsets(*where.gpu, bounds);
-            return gpu::check_offsets(*where.gpu, gpu::converted(*where.gpu, offsets.get(), UPSWEEP_U64).get(), count);
-        }
+        if (is_on_gpu)
+            return gpu::check_offsets(*where.gpu, gpu::converted(*where.gpu, bounds, UPSWEEP_U64).get(), count);
         check_offsets(where.host, segment_bounds(where.host, bounds).get(), count);
     });
 }

@@ -148,8 +148,7 @@ void count_lines_on_gpu(const char* call, const gpu::device& gpu, const elements
     const upsweep_dtype dtype = gpu::counted_as(samples.dtype);
     if (samples.dtype == dtype && count(samples, of_samples))
         return;
-    const gpu::without_gaps dense(gpu, samples);
-    const gpu::converted all(gpu, dense.get(), dtype);
+    const gpu::converted all(gpu, samples, dtype);
     must_be_done(call, count(all.get(), without_gaps(of_samples)),
                  "a GPU writes counts of lines to arrays that take 3 dimensions at most to tell");
 }
@@ -220,11 +219,9 @@ void count_by_segment(upsweep_context* context, const upsweep_array* in, const u
     if (is_on_gpu) {
         if (segments == 0)
             return;
-        const gpu::without_gaps dense(*where.gpu, samples);
-        const gpu::converted in(*where.gpu, dense.get(), gpu::counted_as(samples.dtype));
-        const gpu::without_gaps offsets_there(*where.gpu, bounds);
-        const gpu::converted wide(*where.gpu, offsets_there.get(), UPSWEEP_U64);
-        return gpu::count_segments(*where.gpu, in.get(), wide.get(), bins, results, beside.data());
+        const gpu::converted in(*where.gpu, samples, gpu::counted_as(samples.dtype));
+        const gpu::converted offsets_there(*where.gpu, bounds, UPSWEEP_U64);
+        return gpu::count_segments(*where.gpu, in.get(), offsets_there.get(), bins, results, beside.data());
     }
     const segment_bounds all(where.host, bounds);
     check_ends(call, all.get(), samples.count);

@@ -60,10 +60,8 @@ template <class Bins>
 void add_up_on_gpu(const gpu::device& gpu, const elements& samples, const elements& weights, const Bins& bins,
                    const elements& sums, const elements& beside)
 {
-    const gpu::without_gaps samples_there(gpu, samples);
-    const gpu::without_gaps weights_there(gpu, weights);
-    const gpu::converted all(gpu, samples_there.get(), gpu::weighed_as(samples.dtype));
-    const gpu::converted each(gpu, weights_there.get(), sums.dtype);
+    const gpu::converted all(gpu, samples, gpu::weighed_as(samples.dtype));
+    const gpu::converted each(gpu, weights, sums.dtype);
     gpu::add_up_weights(gpu, all.get(), each.get(), bins, sums, beside);
 }
 

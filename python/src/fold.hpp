@@ -86,6 +86,9 @@ struct even_bins {
 // `was_found`: the range is that of the samples, and not an argument.
 even_bins even_bins_of(std::int64_t bins, range over, bool was_found, upsweep_dtype samples);
 
+// Bins between edges, an array of NumPy of one dimension.
+even_bins bins_between(const nb::object& edges);
+
 // Refuses samples that have no range.
 void check_range_is_finite(const char* call, range over);
 
@@ -96,7 +99,7 @@ std::int64_t bins_up_to(range over);
 // The type in which weights are summed.
 upsweep_dtype sum_dtype(upsweep_dtype weights);
 
-// --- arrays in memory of a GPU (gpu_folds.cpp, gpu_histograms.cpp): the results lie there, too, and nothing is waited for unless it says so -------------
+// --- arrays in memory of a GPU (gpu_folds.cpp, gpu_histograms.cpp): results lie there, too; nothing is waited for unless it says so
 
 nb::object reduce_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handle axis,
                          std::optional<upsweep_dtype> dtype, bool keeps_dimensions, nb::handle out,

@@ -71,12 +71,8 @@ even_bins bins_on_gpu(const char* call, const gpu_array& in, nb::handle bins, nb
         refuse(PyExc_TypeError, call, "rules for edges are for arrays in memory of the host",
                "pass the number of bins, or their edges");
     const bool is_number = PyLong_Check(bins.ptr()) || PyArray_IsScalar(bins.ptr(), Integer);
-    if (!is_number || PyBool_Check(bins.ptr())) {
-        const nb::object edges = nb::module_::import_("upsweep._histogram").attr("checked_edges")(bins);
-        const nb::object doubles = copy_as(as_array(edges), UPSWEEP_F64);
-        const auto* const first = static_cast<const double*>(PyArray_DATA(as_array(doubles)));
-        return {{}, {first, first + PyArray_SIZE(as_array(doubles))}, edges};
-    }
+    if (!is_number || PyBool_Check(bins.ptr()))
+        return bins_between(nb::module_::import_("upsweep._histogram").attr("checked_edges")(bins));
     const nb::object number = nb::steal(PyNumber_Index(bins.ptr()));
     check(number.ptr());
     const bool finds_range = range_given.is_none();

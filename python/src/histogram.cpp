@@ -76,6 +76,13 @@ even_bins even_bins_of(std::int64_t bins, range over, bool was_found, upsweep_dt
     return {over, {}, even_edges(over.low, over.high, bins, has_float_edges ? UPSWEEP_F32 : UPSWEEP_F64)};
 }
 
+even_bins bins_between(const nb::object& edges)
+{
+    const nb::object doubles = copy_as(as_array(edges), UPSWEEP_F64);
+    const auto* const first = static_cast<const double*>(PyArray_DATA(as_array(doubles)));
+    return {{}, {first, first + PyArray_SIZE(as_array(doubles))}, edges};
+}
+
 void check_numbers_to_count(int rank, upsweep_dtype dtype, std::int64_t minlength)
 {
     if (rank != 1)
@@ -339,10 +346,7 @@ even_bins bins_argument(const char* call, const operand& in, nb::handle bins, nb
         const range over = finds_range ? range_of(call, in) : range_argument(call, range_given);
         return even_bins_of(nb::cast<std::int64_t>(bins), over, finds_range && in.count() != 0, in.dtype());
     }
-    const nb::object edges = nb::borrow(bins);
-    const nb::object doubles = copy_as(as_array(edges), UPSWEEP_F64);
-    const auto* const first = static_cast<const double*>(PyArray_DATA(as_array(doubles)));
-    return {{}, {first, first + PyArray_SIZE(as_array(doubles))}, edges};
+    return bins_between(nb::borrow(bins));
 }
 
 nb::object histogram_along(nb::handle x, nb::handle bins_given, nb::handle range_given, nb::handle axis_given)

@@ -75,14 +75,7 @@ void add_up_weights(const device& gpu, const elements& in, const elements& weigh
     add_up(gpu.target, in, weights, bins, sums, out_of_range);
 }
 
-#define UPSWEEP_HISTOGRAMS_IN(Bins)                                                                                    \
-    template bool count_lines<Bins>(const device&, upsweep_dtype, const counted_layout&, const Bins&);                 \
-    template void count_segments<Bins>(const device&, const elements&, const elements&, const Bins&, const elements&,  \
-                                       outside*);                                                                      \
-    template void add_up_weights<Bins>(const device&, const elements&, const elements&, const Bins&, const elements&,  \
-                                       const elements&)
 UPSWEEP_HISTOGRAMS_IN(even_bins);
 UPSWEEP_HISTOGRAMS_IN(edges);
-#undef UPSWEEP_HISTOGRAMS_IN
 
 } // namespace upsweep::runtime::gpu

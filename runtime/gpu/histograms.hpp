@@ -39,3 +39,11 @@ void add_up_weights(const device& gpu, const elements& in, const elements& weigh
                     const elements& sums, const elements& out_of_range);
 
 } // namespace upsweep::runtime::gpu
+
+// What an engine instantiates, in the namespace of these functions.
+#define UPSWEEP_HISTOGRAMS_IN(Bins)                                                                                    \
+    template bool count_lines<Bins>(const device&, upsweep_dtype, const counted_layout&, const Bins&);                 \
+    template void count_segments<Bins>(const device&, const elements&, const elements&, const Bins&, const elements&,  \
+                                       outside*);                                                                      \
+    template void add_up_weights<Bins>(const device&, const elements&, const elements&, const Bins&, const elements&,  \
+                                       const elements&)

@@ -49,7 +49,7 @@ bool scan_lines(const device&, upsweep_op, upsweep_dtype, const line_layout&) { 
 bool find_arguments(const device&, upsweep_op, upsweep_dtype, const line_layout&) { throw_none(); }
 bool reduce_segments(const device&, upsweep_op, const elements&, const elements&, const elements&) { throw_none(); }
 bool scan_segments(const device&, upsweep_op, const elements&, const elements&, const elements&) { throw_none(); }
-converted::converted(const device& gpu, const elements&, upsweep_dtype) : gpu_(gpu) { throw_none(); }
+converted::converted(const device& gpu, const elements& of, upsweep_dtype) : gpu_(gpu), dense_(gpu, of) {}
 converted::~converted() { static_cast<void>(gpu_), static_cast<void>(is_copy_); }
 void check_offsets(const device&, const elements&, std::uint64_t) { throw_none(); }
 found_on_gpu reduce_by_key(const device&, upsweep_op, const elements&, const elements&, const elements&,
@@ -80,14 +80,7 @@ void add_up_weights(const device&, const elements&, const elements&, const Bins&
 {
     throw_none();
 }
-#define UPSWEEP_HISTOGRAMS_IN(Bins)                                                                                    \
-    template bool count_lines<Bins>(const device&, upsweep_dtype, const counted_layout&, const Bins&);                 \
-    template void count_segments<Bins>(const device&, const elements&, const elements&, const Bins&, const elements&,  \
-                                       outside*);                                                                      \
-    template void add_up_weights<Bins>(const device&, const elements&, const elements&, const Bins&, const elements&,  \
-                                       const elements&)
 UPSWEEP_HISTOGRAMS_IN(even_bins);
 UPSWEEP_HISTOGRAMS_IN(edges);
-#undef UPSWEEP_HISTOGRAMS_IN
 
 } // namespace upsweep::runtime::gpu

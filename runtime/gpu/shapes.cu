@@ -44,7 +44,8 @@ bool has_bits_of(upsweep_dtype dtype, upsweep_dtype other)
 
 } // namespace
 
-converted::converted(const device& gpu, const elements& of, upsweep_dtype to) : gpu_(gpu), elements_(of)
+converted::converted(const device& gpu, const elements& of, upsweep_dtype to)
+    : gpu_(gpu), dense_(gpu, of), elements_(dense_.get())
 {
     elements_.dtype = to;
     if (has_bits_of(of.dtype, to) || of.count == 0)
@@ -59,8 +60,8 @@ converted::converted(const device& gpu, const elements& of, upsweep_dtype to) : 
     const std::uint64_t blocks = (of.count + 255) / 256;
     const upsweep::gpu::grid_shape grid{static_cast<unsigned>(blocks < 65536 ? blocks : 65536), 256, 0};
     const auto convert = [&]<class To>(To) {
-        upsweep::gpu::launch(gpu.target, "upsweep", convert_kernel<To>, grid, typed_input<To>(of.data, of.dtype),
-                             of.count, static_cast<To*>(copy));
+        upsweep::gpu::launch(gpu.target, "upsweep", convert_kernel<To>, grid,
+                             typed_input<To>(dense_.get().data, of.dtype), of.count, static_cast<To*>(copy));
     };
     switch (to) {
     case UPSWEEP_I32: convert(std::int32_t{}); break;

@@ -18,8 +18,8 @@ bool reduce_segments(const device& gpu, upsweep_op op, const elements& in, const
                      const elements& out);
 bool scan_segments(const device& gpu, upsweep_op op, const elements& in, const elements& offsets, const elements& out);
 
-// Elements of an array without gaps as those of i32, u64, f32 or f64: where they lie if they have that type, or one of integers of the same
-// size, or else a copy that is free again when this is destroyed.
+// Elements as those of an array of i32, u64, f32 or f64 without gaps: where they lie if they are in one and have that type, or one of integers
+// of the same size, or else a copy that is free again when this is destroyed.
 class converted {
 public:
     converted(const device& gpu, const elements& of, upsweep_dtype to);
@@ -31,6 +31,7 @@ public:
 
 private:
     const device& gpu_;
+    without_gaps dense_;
     elements elements_;
     bool is_copy_ = false;
 };

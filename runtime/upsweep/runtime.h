@@ -213,7 +213,8 @@ UPSWEEP_API upsweep_status upsweep_histogram_letters(upsweep_context* context, c
  * and signed weights, u64 of unsigned ones (both modulo 2^64), f64 of f64, and f32 of all other floating-point ones; a sum of
  * floating-point numbers is that of the real numbers, rounded once. Overwrites the sums, one a bin, and `outside`, three of
  * the same type: the weights of samples below, above and NaN. Samples are in the bins of the calls above; those that are no f32 or
- * f64, and weights that are not of the type of their sums, are copied. On a GPU all of these arrays lie in its memory. */
+ * f64, and weights that are not of the type of their sums, are copied. On a GPU all of these arrays lie in its memory, and samples of i32 are
+ * not copied. */
 UPSWEEP_API upsweep_status upsweep_weighted_histogram_even(upsweep_context* context, const upsweep_array* in,
                                                            const upsweep_array* weights, double lo, double hi,
                                                            const upsweep_array* sums, const upsweep_array* outside);

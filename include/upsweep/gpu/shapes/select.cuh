@@ -22,7 +22,8 @@
 #include <upsweep/types.hpp>
 #include <upsweep/verb/select.hpp>
 
-// Select, partition and run-length encoding, which selects the keys that differ from the one before, in one pass. The blocks take tiles by turns, each by way of a ring of tiles in shared memory:
+// Select, partition and run-length encoding, which selects the keys that differ from the one before, in one pass. The blocks take tiles by
+// turns, each by way of a ring of tiles in shared memory:
 //
 //     step k of a block    with its tile
 //     count                k + ahead      each thread finds the flags of its vectors; how many are selected is published
@@ -108,9 +109,9 @@ public:
             }
         });
     }
-    // Those of vector r of the thread, which lies in shared memory at `place`; `first` is the number of its first element.
+    // Those of vector r of the thread, which lies in shared memory at `place`.
     template <class T>
-    __device__ unsigned of(const Flags&, int r, std::uint64_t, const T*, int begin, int end) const
+    __device__ unsigned of(const Flags&, int r, const T*, int begin, int end) const
     {
         return bits_of<Shape::vector>(begin, end, [&](int j) { return static_cast<bool>(vectors_[r][j]); });
     }
@@ -126,8 +127,7 @@ public:
     {
     }
     template <class T>
-    __device__ unsigned of(const computed_flags<Predicate>& flags, int, std::uint64_t, const T* place, int begin,
-                           int end) const
+    __device__ unsigned of(const computed_flags<Predicate>& flags, int, const T* place, int begin, int end) const
     {
         const auto elements = *reinterpret_cast<const lane_vector<T, Shape::vector>*>(place);
         return bits_of<Shape::vector>(begin, end,
@@ -149,7 +149,7 @@ public:
                 before_ = gather_vector<1>(block.in() + (first - 1));
         });
     }
-    __device__ unsigned of(const head_flags<Key>&, int r, std::uint64_t, const Key* place, int begin, int end) const
+    __device__ unsigned of(const head_flags<Key>&, int r, const Key* place, int begin, int end) const
     {
         const auto keys = *reinterpret_cast<const lane_vector<Key, Shape::vector>*>(place);
         Key before = before_[0];
@@ -633,8 +633,8 @@ private:
         int last = -1;
         if constexpr (Lengths::exists)
             __syncwarp(); // the flags of heads look at what other lanes have copied
-        for_each_vector(k, [&](int r, std::uint64_t first, int begin, int end) {
-            const unsigned of_vector = flags_.of(of_.flags, r, first, from + place_of(r), begin, end);
+        for_each_vector(k, [&](int r, std::uint64_t, int begin, int end) {
+            const unsigned of_vector = flags_.of(of_.flags, r, from + place_of(r), begin, end);
             mask |= static_cast<mask_t>(of_vector) << (r * vector);
             counts |= static_cast<row_counts>(__popc(of_vector)) << (r * memory::count_bits);
             if (Lengths::exists && of_vector != 0)
