@@ -128,6 +128,16 @@ GPU_ROWS_OF_AXES = (
      lambda a: a.cupy.cumsum(a.rowsc, 1)),
     ("argmax f32, axis 0", lambda a: us.argmax(a.rows, axis=0), lambda a: a.torch.argmax(a.rows, 0), lambda a: a.cupy.argmax(a.rowsc, 0)),
     ("argmax f32, axis 1", lambda a: us.argmax(a.rows, axis=1), lambda a: a.torch.argmax(a.rows, 1), lambda a: a.cupy.argmax(a.rowsc, 1)),
+    ("max f32, axis 0", lambda a: us.max(a.rows, axis=0), lambda a: a.torch.amax(a.rows, 0), lambda a: a.cupy.max(a.rowsc, 0)),
+    ("max f32, axis 1", lambda a: us.max(a.rows, axis=1), lambda a: a.torch.amax(a.rows, 1), lambda a: a.cupy.max(a.rowsc, 1)),
+    ("prod f32, axis 1", lambda a: us.prod(a.rows, axis=1), lambda a: a.torch.prod(a.rows, 1), lambda a: a.cupy.prod(a.rowsc, 1)),
+    ("sum f16, axis 0", lambda a: us.sum(a.halves, axis=0), lambda a: a.torch.sum(a.halves, 0), lambda a: a.cupy.sum(a.halvesc, 0)),
+    ("sum f16, axis 1", lambda a: us.sum(a.halves, axis=1), lambda a: a.torch.sum(a.halves, 1), lambda a: a.cupy.sum(a.halvesc, 1)),
+    ("sum bool, axis 1", lambda a: us.sum(a.truths, axis=1), lambda a: a.torch.sum(a.truths, 1), lambda a: a.cupy.sum(a.truthsc, 1)),
+    ("any bool, axis 0", lambda a: us.any(a.truths, axis=0), lambda a: a.torch.any(a.truths, 0), lambda a: a.cupy.any(a.truthsc, 0)),
+    ("cumulative_sum f16, axis 1", lambda a: us.cumulative_sum(a.halves, axis=1), lambda a: a.torch.cumsum(a.halves, 1), None),
+    ("cummax f32, axis 1", lambda a: us.cummax(a.rows, axis=1), lambda a: a.torch.cummax(a.rows, 1), None),
+    ("var f32", lambda a: us.var(a.f), lambda a: a.torch.var(a.f, correction=0), lambda a: a.cupy.var(a.fc)),
     ("histogram f32, 64 bins, axis 1", lambda a: us.histogram(a.rows, 64, (0, 1), axis=1), None, None),
     ("segment_histogram f32, 64 bins", lambda a: us.segment_histogram(a.f, a.offsets, 64, (0, 1)), None, None),
 )
@@ -152,10 +162,11 @@ class GpuArrays:
         self.mask = self.f < 0.5
         columns = max(n // 1024, 10)
         self.rows = self.f[:n // columns * columns].reshape(-1, columns)
+        self.halves, self.truths = self.rows.half(), self.rows < 0.5
         self.out = torch.empty_like(self.f)
         self.offsets = torch.arange(0, n + 1, 1000, device="cuda")
         self.keys = torch.arange(n, device="cuda", dtype=torch.int32) // 20
-        for name in ("f", "d", "h", "i", "l", "none", "out", "rows", "mask"):
+        for name in ("f", "d", "h", "i", "l", "none", "out", "rows", "mask", "halves", "truths"):
             setattr(self, name + "c", cupy.from_dlpack(getattr(self, name)))
 
 

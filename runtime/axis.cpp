@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "dimensions.hpp"
 #include "fold.hpp"
 #include "gpu/lines.hpp"
+#include "gpu/shape_fold.hpp"
 #include "gpu/shapes.hpp"
 #include "shapes.hpp"
 
@@ -133,12 +135,20 @@ struct arrays {
     place to() const { return {out.data, out.bytes()}; }
 };
 
-constexpr const char* lines_of_gpu =
-    "along an axis a GPU folds i32, i64, f32 and f64 by plus, minimum and maximum, scans them by plus, inclusively and "
-    "without an initial value, and takes up to 3 dimensions that do not lie as fewer";
+// How a GPU folds along an axis.
+gpu::shape_fold fold_on_gpu(const char* call, const std::optional<gpu::shape_fold>& fold)
+{
+    must_be_done(call, fold.has_value(), "along an axis a GPU does not fold by log_sum_exp");
+    return *fold;
+}
 
-constexpr const char* images_of_gpu =
-    "a GPU makes integral images of i32, i64, f32 and f64 of the same type, of images that lie as 3 dimensions at most";
+// Whether a kernel reads elements where they lie: those of other types are converted.
+bool reads(const gpu::shape_fold& fold, upsweep_dtype dtype)
+{
+    return gpu::has_bits_of(dtype, fold.dtype) && gpu::has_bits_of(fold.as, fold.dtype);
+}
+
+place place_of(const elements& of) { return {of.data, of.bytes()}; }
 
 void check_results(const char* call, const elements& in, const elements& out)
 {
@@ -162,13 +172,67 @@ void scan_along(const char* call, const cpu& host, upsweep_op op, const arrays& 
     scan.scanner->scan_lines(host, in_place, start);
 }
 
-// Running sums along an axis of arrays of one type in memory of the GPU. Returns false where there is no kernel for them.
-bool scan_on_gpu(const char* call, const gpu::device& gpu, const arrays& of, std::size_t axis)
+// Scans on the GPU: from where the elements lie to where the results belong, or from and to arrays without gaps of the fold's type.
+void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis,
+                 const scan_start& start)
 {
-    const std::size_t results = of.in_dimensions.extents[axis];
-    return gpu::scan_lines(
-        gpu, UPSWEEP_PLUS, of.in.dtype,
-        lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), results));
+    const gpu::shape_fold fold = fold_on_gpu(call, gpu::scan_of(op, of.out.dtype));
+    const std::size_t length = of.in_dimensions.extents[axis];
+    const bool is_exclusive = start.kind == scan_kind::exclusive;
+    const bool is_plain = !is_exclusive && start.init == nullptr;
+    if (is_plain && reads(fold, of.in.dtype) && gpu::has_bits_of(fold.result, of.out.dtype) &&
+        gpu::scan_lines(
+            gpu, fold,
+            lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), length)))
+        return;
+    const gpu::converted from(gpu, of.in, fold.as, fold.dtype, is_exclusive && of.in.data == of.out.data);
+    const gpu::converted_results to(gpu, of.out, fold.result);
+    dimensions lines = without_gaps(of.in_dimensions);
+    const auto inner = static_cast<std::size_t>(lines.strides[axis]);
+    place first = place_of(to.get());
+    if (is_exclusive) {
+        lines.extents[axis] -= 1;
+        first.data += inner * first.bytes;
+    }
+    if (lines.extents[axis] != 0)
+        gpu::scan_lines(
+            gpu, fold, lines_of(call, lines, axis, place_of(from.get()), lines.strides, first, lines.extents[axis]));
+    if (!is_plain) {
+        const gpu::folded_init init(fold, of.out.dtype, start.init);
+        gpu::begin_lines(gpu, fold, to.get(), {length, inner}, {start.kind, init.get()});
+    }
+    to.write_back();
+}
+
+// Writes folds of no elements, or their means, which are NaN: what exclusive scans of one element are, or begin with.
+void fill_on_gpu(const gpu::device& gpu, const gpu::shape_fold& fold, const elements& out, bool means)
+{
+    const gpu::converted_results to(gpu, out, fold.result);
+    constexpr double nan = detail::quiet_nan<double>();
+    const gpu::folded_init mean(fold, UPSWEEP_F64, means ? &nan : nullptr);
+    gpu::begin_lines(gpu, fold, to.get(), {1, 1}, {scan_kind::exclusive, mean.get()});
+    to.write_back();
+}
+
+// Reduces on the GPU in the same way.
+void reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis,
+                   const std::vector<std::ptrdiff_t>& out_strides, bool means)
+{
+    const gpu::shape_fold fold = fold_on_gpu(call, gpu::reduction_of_lines(op, of.in.dtype));
+    const upsweep_dtype result = !means || fold.result == UPSWEEP_F32 ? fold.result : UPSWEEP_F64;
+    if (of.in_dimensions.extents[axis] == 0)
+        return fill_on_gpu(gpu, {fold.as, result, fold.op, result}, of.out, means);
+    if (reads(fold, of.in.dtype) && gpu::has_bits_of(result, of.out.dtype) &&
+        gpu::reduce_lines(gpu, fold, of.in.dtype,
+                          lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1), means))
+        return;
+    const gpu::converted from(gpu, of.in, fold.as, fold.dtype);
+    const gpu::converted_results to(gpu, of.out, result);
+    const dimensions lines = without_gaps(of.in_dimensions);
+    const auto strides = strides_of_reduction(call, lines, axis, without_axis(lines, axis));
+    gpu::reduce_lines(gpu, fold, of.in.dtype,
+                      lines_of(call, lines, axis, place_of(from.get()), strides, place_of(to.get()), 1), means);
+    to.write_back();
 }
 
 upsweep_dtype unsigned_word(std::size_t bytes)
@@ -258,10 +322,8 @@ upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, cons
         if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
             detail::check_fold_exists<minimum>(all.in_dimensions.extents[along]);
         check_results(call, all.in, all.out);
-        if (is_on_gpu) {
-            const line_layout lines = lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1);
-            return must_be_done(call, gpu::reduce_lines(*where.gpu, op, all.in.dtype, lines, false), lines_of_gpu);
-        }
+        if (is_on_gpu)
+            return reduce_on_gpu(call, *where.gpu, op, all, along, strides, false);
         const bool is_logical = op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
         // Truths of integers are folded as extrema, by vectors: some element is true if the greatest is, all are if the least is.
         const bool by_extrema = is_logical && all.in.dtype < UPSWEEP_F16 && all.in_dimensions.extents[along] != 0;
@@ -300,10 +362,9 @@ upsweep_status upsweep_mean_axis(upsweep_context* context, const upsweep_array* 
         if (all.out.count == 0)
             return;
         check_results(call, all.in, all.out);
-        const line_layout lines = lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1);
         if (is_on_gpu)
-            return must_be_done(call, gpu::reduce_lines(*where.gpu, UPSWEEP_PLUS, all.in.dtype, lines, true),
-                                lines_of_gpu);
+            return reduce_on_gpu(call, *where.gpu, UPSWEEP_PLUS, all, along, strides, true);
+        const line_layout lines = lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1);
         make_shape_reducer(UPSWEEP_PLUS, all.in.dtype)->mean_of_lines(where.host, lines);
     });
 }
@@ -323,12 +384,10 @@ upsweep_status upsweep_scan_axis(upsweep_context* context, upsweep_op op, bool e
         if (all.in.count == 0)
             return;
         check_output(call, all.in, all.out);
-        if (is_on_gpu) {
-            const bool is_plain = !exclusive && init == nullptr && op == UPSWEEP_PLUS && all.in.dtype == all.out.dtype;
-            return must_be_done(call, is_plain && scan_on_gpu(call, *where.gpu, all, along), lines_of_gpu);
-        }
         const scan_init first(op, all.out.dtype, init);
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
+        if (is_on_gpu)
+            return scan_on_gpu(call, *where.gpu, op, all, along, {kind, first.get()});
         scan_along(call, where.host, op, all, along, {kind, first.get()});
     });
 }
@@ -350,9 +409,8 @@ upsweep_status upsweep_integral_image(upsweep_context* context, const upsweep_ar
         check_output(call, all.in, all.out);
         const arrays of_rows(call, out, out);
         if (is_on_gpu) {
-            must_be_done(call, all.in.dtype == all.out.dtype && scan_on_gpu(call, *where.gpu, all, rank - 1),
-                         images_of_gpu);
-            return must_be_done(call, scan_on_gpu(call, *where.gpu, of_rows, rank - 2), images_of_gpu);
+            scan_on_gpu(call, *where.gpu, UPSWEEP_PLUS, all, rank - 1, {});
+            return scan_on_gpu(call, *where.gpu, UPSWEEP_PLUS, of_rows, rank - 2, {});
         }
         scan_along(call, where.host, UPSWEEP_PLUS, all, rank - 1, {});
         scan_along(call, where.host, UPSWEEP_PLUS, of_rows, rank - 2, {});

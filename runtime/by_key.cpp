@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -16,6 +17,7 @@
 
 #include "call.hpp"
 #include "fold.hpp"
+#include "gpu/shape_fold.hpp"
 #include "gpu/shapes.hpp"
 #include "shapes.hpp"
 
@@ -129,9 +131,8 @@ void check_lengths(const char* call, const elements& lengths)
 }
 
 constexpr const char* folds_by_key_of_gpu =
-    "a GPU folds i32, i64, f32 and f64 by keys that are integers of 32 or 64 bits: reduces them by plus, minimum and "
-    "maximum, and scans them by plus, inclusively and without an initial value, to results of their type";
-constexpr const char* runs_of_gpu = "a GPU finds runs of integers of 32 or 64 bits, of f32 and of f64";
+    "a GPU folds by keys that are integers or bool, by every operator but log_sum_exp";
+constexpr const char* runs_of_gpu = "a GPU finds runs of integers, of bool, of f32 and of f64";
 
 // The number of runs that a GPU has found, and written as far as there is room.
 std::uint64_t found_runs(const char* call, const gpu::found_on_gpu& found, std::uint64_t room,
@@ -141,6 +142,46 @@ std::uint64_t found_runs(const char* call, const gpu::found_on_gpu& found, std::
     if (found.count > room)
         detail::refuse_runs(call, found.count, room);
     return found.count;
+}
+
+struct pairs {
+    elements keys;
+    elements values;
+};
+
+std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, const std::optional<gpu::shape_fold>& fold,
+                            const pairs& in, const pairs& out)
+{
+    const auto compared = gpu::key_dtype(in.keys.dtype);
+    must_be_done(call, compared && fold, folds_by_key_of_gpu);
+    const gpu::converted keys(gpu, in.keys, *compared);
+    const gpu::converted values(gpu, in.values, fold->as, fold->dtype);
+    const gpu::converted_results to_keys(gpu, out.keys, *compared);
+    const gpu::converted_results to_values(gpu, out.values, fold->result);
+    const auto found = gpu::reduce_by_key(gpu, *fold, keys.get(), values.get(), to_keys.get(), to_values.get());
+    const std::uint64_t room = std::min(out.keys.count, out.values.count);
+    to_keys.write_first(std::min(found.count, room));
+    to_values.write_first(std::min(found.count, room));
+    return found_runs(call, found, room, folds_by_key_of_gpu);
+}
+
+void scan_on_gpu(const char* call, const gpu::device& gpu, const std::optional<gpu::shape_fold>& fold, const pairs& in,
+                 const elements& out, const scan_start& start)
+{
+    const auto compared = gpu::key_dtype(in.keys.dtype);
+    must_be_done(call, compared && fold, folds_by_key_of_gpu);
+    const gpu::converted keys(gpu, in.keys, *compared);
+    const gpu::converted values(gpu, in.values, fold->as, fold->dtype);
+    const gpu::converted_results to(gpu, out, fold->result);
+    const bool is_exclusive = start.kind == scan_kind::exclusive;
+    std::optional<gpu::scratch> aside;
+    const elements inclusive = is_exclusive ? aside.emplace(gpu, to.get()).get() : to.get();
+    must_be_done(call, gpu::scan_by_key(gpu, *fold, keys.get(), values.get(), inclusive), folds_by_key_of_gpu);
+    if (is_exclusive || start.init != nullptr) {
+        const gpu::folded_init init(*fold, out.dtype, start.init);
+        gpu::begin_runs(gpu, *fold, keys.get(), inclusive, to.get(), {start.kind, init.get()});
+    }
+    to.write_back();
 }
 
 // Refuses outputs that have a place for two of their elements, or that share memory with an input or with one another.
@@ -183,10 +224,8 @@ upsweep_status upsweep_reduce_by_key(upsweep_context* context, upsweep_op op, co
         if (is_on_gpu) {
             check_has_no_gaps(call, to_keys);
             check_has_no_gaps(call, to_totals);
-            const gpu::without_gaps all_keys(*where.gpu, of_keys);
-            const gpu::without_gaps all_values(*where.gpu, of_values);
-            const auto found = gpu::reduce_by_key(*where.gpu, op, all_keys.get(), all_values.get(), to_keys, to_totals);
-            *runs = found_runs(call, found, room, folds_by_key_of_gpu);
+            *runs = reduce_on_gpu(call, *where.gpu, gpu::reduction_of(op, of_values.dtype), {of_keys, of_values},
+                                  {to_keys, to_totals});
             return;
         }
 
@@ -222,19 +261,14 @@ upsweep_status upsweep_scan_by_key(upsweep_context* context, upsweep_op op, bool
         check_apart(call, of_keys, to);
         if (of_values.count == 0)
             return;
+        const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
         if (is_on_gpu) {
-            const gpu::without_gaps all_keys(*where.gpu, of_keys);
-            const gpu::without_gaps all_values(*where.gpu, of_values);
-            const gpu::without_gaps results(*where.gpu, to);
-            must_be_done(call,
-                         !exclusive && init == nullptr &&
-                             gpu::scan_by_key(*where.gpu, op, all_keys.get(), all_values.get(), results.get()),
-                         folds_by_key_of_gpu);
-            return results.write_back();
+            const scan_init first(op, to.dtype, init);
+            return scan_on_gpu(call, *where.gpu, gpu::scan_of(op, to.dtype), {of_keys, of_values}, to,
+                               {kind, first.get()});
         }
         const side_by_side all(host, of_keys);
         const auto offsets = offsets_of_runs(host, of_keys.dtype, all.data(), of_keys.count);
-        const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
         scan_segments(host, op, of_values, offsets, to, {kind, init});
     });
 }
@@ -260,8 +294,12 @@ upsweep_status upsweep_run_length_encode(upsweep_context* context, const upsweep
         if (is_on_gpu) {
             check_has_no_gaps(call, to_values);
             check_has_no_gaps(call, to_lengths);
-            const gpu::without_gaps all(*where.gpu, from);
-            *runs = found_runs(call, gpu::encode_runs(*where.gpu, all.get(), to_values, to_lengths), room, runs_of_gpu);
+            const upsweep_dtype compared = gpu::key_dtype(from.dtype).value_or(from.dtype);
+            const gpu::converted all(*where.gpu, from, compared);
+            const gpu::converted_results values(*where.gpu, to_values, compared);
+            const auto found = gpu::encode_runs(*where.gpu, all.get(), values.get(), to_lengths);
+            values.write_first(std::min(found.count, room));
+            *runs = found_runs(call, found, room, runs_of_gpu);
             return;
         }
 

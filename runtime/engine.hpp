@@ -1,15 +1,23 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 
+#include <upsweep/bins.hpp>
+#include <upsweep/error.hpp>
+#include <upsweep/fold_order.hpp>
+#include <upsweep/monoids.hpp>
 #include <upsweep/numbers.hpp>
+#include <upsweep/op.hpp>
+#include <upsweep/outside.hpp>
 #include <upsweep/runtime.h>
-#include <upsweep/upsweep.hpp>
+#include <upsweep/target.hpp>
+#include <upsweep/types.hpp>
 
 #include "array.hpp"
 #include "element_type.hpp"

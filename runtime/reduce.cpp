@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <upsweep/runtime.h>
+#include <upsweep/verb/reduce.hpp>
 
 #include "call.hpp"
 #include "fold.hpp"

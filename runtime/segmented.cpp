@@ -13,6 +13,7 @@
 
 #include "call.hpp"
 #include "fold.hpp"
+#include "gpu/shape_fold.hpp"
 #include "gpu/shapes.hpp"
 #include "segment_bounds.hpp"
 #include "shapes.hpp"
@@ -63,9 +64,12 @@ void scan_segments(const cpu& host, upsweep_op op, const elements& in, std::span
 
 namespace {
 
-constexpr const char* segments_of_gpu =
-    "a GPU folds segments of i32, i64, f32 and f64 by plus, minimum and maximum, and scans them by plus, inclusively "
-    "and without an initial value, to results of their type";
+// How a GPU folds segments.
+gpu::shape_fold fold_on_gpu(const char* call, const std::optional<gpu::shape_fold>& fold)
+{
+    must_be_done(call, fold.has_value(), "a GPU does not fold segments by log_sum_exp");
+    return *fold;
+}
 
 void check_segments(const char* call, const elements& bounds, const elements& out)
 {
@@ -77,17 +81,31 @@ void check_segments(const char* call, const elements& bounds, const elements& ou
                     "make room for one result a segment");
 }
 
-// Calls f(elements, offsets, results), all of them without gaps, in memory of the GPU.
-template <class F>
-bool with_segments_on_gpu(const gpu::device& gpu, const elements& in, const elements& bounds, const elements& out, F f)
+void reduce_on_gpu(const gpu::device& gpu, const gpu::shape_fold& fold, const elements& in, const elements& bounds,
+                   const elements& out)
 {
-    const gpu::without_gaps from(gpu, in);
+    const gpu::converted from(gpu, in, fold.as, fold.dtype);
     const gpu::converted offsets(gpu, bounds, UPSWEEP_U64);
-    const gpu::without_gaps to(gpu, out);
-    if (!f(from.get(), offsets.get(), to.get()))
-        return false;
+    const gpu::converted_results to(gpu, out, fold.result);
+    gpu::reduce_segments(gpu, fold, from.get(), offsets.get(), to.get());
     to.write_back();
-    return true;
+}
+
+void scan_on_gpu(const gpu::device& gpu, const gpu::shape_fold& fold, const elements& in, const elements& bounds,
+                 const elements& out, const scan_start& start)
+{
+    const gpu::converted from(gpu, in, fold.as, fold.dtype);
+    const gpu::converted offsets(gpu, bounds, UPSWEEP_U64);
+    const gpu::converted_results to(gpu, out, fold.result);
+    const bool is_exclusive = start.kind == scan_kind::exclusive;
+    std::optional<gpu::scratch> aside;
+    const elements inclusive = is_exclusive ? aside.emplace(gpu, to.get()).get() : to.get();
+    gpu::scan_segments(gpu, fold, from.get(), offsets.get(), inclusive);
+    if (is_exclusive || start.init != nullptr) {
+        const gpu::folded_init init(fold, out.dtype, start.init);
+        gpu::begin_segments(gpu, fold, inclusive, offsets.get(), to.get(), {start.kind, init.get()});
+    }
+    to.write_segments(offsets.get());
 }
 
 } // namespace
@@ -114,12 +132,8 @@ upsweep_status upsweep_segmented_reduce(upsweep_context* context, upsweep_op op,
         check_places(call, to);
         check_apart(call, from, to);
         check_apart(call, bounds, to);
-        if (is_on_gpu) {
-            const auto reduce = [&](const elements& in, const elements& offsets, const elements& out) {
-                return gpu::reduce_segments(*where.gpu, op, in, offsets, out);
-            };
-            return must_be_done(call, with_segments_on_gpu(*where.gpu, from, bounds, to, reduce), segments_of_gpu);
-        }
+        if (is_on_gpu)
+            return reduce_on_gpu(*where.gpu, fold_on_gpu(call, gpu::reduction_of(op, from.dtype)), from, bounds, to);
         if (to.count != 0)
             reduce_segments(where.host, op, from, all->get(), to);
     });
@@ -144,13 +158,12 @@ upsweep_status upsweep_segmented_scan(upsweep_context* context, upsweep_op op, b
             check_ends(call, all.emplace(where.host, bounds).get(), from.count);
         check_output(call, from, to);
         check_apart(call, bounds, to);
-        if (is_on_gpu) {
-            const auto scan = [&](const elements& in, const elements& offsets, const elements& out) {
-                return !exclusive && init == nullptr && gpu::scan_segments(*where.gpu, op, in, offsets, out);
-            };
-            return must_be_done(call, with_segments_on_gpu(*where.gpu, from, bounds, to, scan), segments_of_gpu);
-        }
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
+        if (is_on_gpu) {
+            const scan_init first(op, to.dtype, init);
+            return scan_on_gpu(*where.gpu, fold_on_gpu(call, gpu::scan_of(op, to.dtype)), from, bounds, to,
+                               {kind, first.get()});
+        }
         if (from.count != 0)
             scan_segments(where.host, op, from, all->get(), to, {kind, init});
     });

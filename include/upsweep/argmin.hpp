@@ -8,4 +8,5 @@
 
 #ifdef __CUDACC__
 #include <upsweep/gpu/shapes/argmin.cuh>
+#include <upsweep/gpu/shapes/argmin_lines.cuh>
 #endif

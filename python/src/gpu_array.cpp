@@ -261,7 +261,9 @@ bool gpu_array::open_by_table(const char* call, nb::handle x, const dlpack::exch
     }
     if (!is_gpu(tensor.device.type))
         return false;
-    if (const nb::object grad = attribute(x, "requires_grad"); grad.is_valid() && grad.ptr() == Py_True)
+    if (const nb::object grad = attribute(x, "requires_grad");
+        grad.is_valid() && grad.ptr() == Py_True &&
+        nb::cast<bool>(nb::module_::import_("upsweep._recorded").attr("ends_gradient")(x)))
         refuse(PyExc_TypeError, call, "the array is part of a computation of gradients, which would end here",
                "pass x.detach()");
     check_engine(call);
@@ -390,6 +392,17 @@ void gpu_array::convert(const char* call, upsweep_dtype dtype)
         return;
     const nb::object copy =
         nb::module_::import_("upsweep._gpu_arrays").attr("converted")(array_, lib().dtype_name(dtype));
+    open(call, copy);
+}
+
+void gpu_array::bring_behind(const char* call, std::uint64_t axes)
+{
+    nb::list order;
+    for (const bool is_behind : {false, true})
+        for (int k = 0; k < rank(); ++k)
+            if ((axes >> k & 1) == (is_behind ? 1 : 0))
+                order.append(k);
+    const nb::object copy = nb::module_::import_("upsweep._gpu_arrays").attr("transposed")(array_, nb::tuple(order));
     open(call, copy);
 }
 

@@ -34,12 +34,15 @@ public:
     bool is_read_only() const { return is_read_only_; }
     const dlpack::exchange* exchange() const { return exchange_; }
     const nb::object& library() const { return library_; }
+    const nb::object& array() const { return array_; }
 
     // Where calls that fold it are carried out.
     upsweep_context* context() const;
 
     // Replaces the elements by a copy of this type, which the array's library makes.
     void convert(const char* call, upsweep_dtype dtype);
+    // Replaces the array by a copy whose last dimensions are these, which lie as one.
+    void bring_behind(const char* call, std::uint64_t axes);
 
 private:
     bool open_by_table(const char* call, nb::handle x, const dlpack::exchange& table);

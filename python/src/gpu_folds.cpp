@@ -15,75 +15,109 @@ namespace upsweep::python {
 
 namespace {
 
-// Folds to a value of type `folded`, and writes it as `to` has it: divided by the number of elements for a mean.
-void fold_to(upsweep_op op, const gpu_array& in, upsweep_dtype folded, bool divides, const layout& to)
+// Writes one value to all places of an array: as what the exclusive scan of one element begins with, or the fold of none.
+void fill(const gpu_array& in, upsweep_op op, const layout& at, const value* number)
 {
-    const bool is_direct = !divides && folded == to.array.dtype;
-    std::optional<new_gpu_array> kept;
-    if (!is_direct)
-        kept.emplace(in, 0, nullptr, folded);
-    const upsweep_array result = value_at(kept ? kept->at() : to, folded);
+    layout lines;
+    lines.begin(at);
+    lines.append(1, 1);
     on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-        return library.reduce(context, op, &in.at().array, &result);
+        return library.scan_axis(context, op, true, &lines.array, at.rank(), &lines.array,
+                                 number != nullptr ? number->bytes : nullptr);
     });
-    if (kept)
-        check_gpu(gpu_lib()->convert(in.device(), in.stream(), result.data, folded, divides,
-                                     static_cast<std::uint64_t>(in.count()), to.array.data, to.array.dtype));
 }
 
-// The lines along some of the axes of an array, the elements of which lie as those of one axis, and where their results go.
+bool has_no_gaps(const layout& at)
+{
+    std::int64_t behind = 1;
+    for (int k = at.rank(); k-- > 0; behind *= at.shape[k])
+        if (at.shape[k] > 1 && at.strides[k] != behind)
+            return false;
+    return true;
+}
+
+// Where a fold writes results of its own type, which are then converted to those that were asked for.
+class folded_output {
+public:
+    folded_output(const char* call, const gpu_array& in, upsweep_dtype folded, const layout& to) : in_(in), to_(to)
+    {
+        if (folded == to.array.dtype)
+            return;
+        aside_.emplace(in, to.rank(), to.shape, folded);
+        if (!has_no_gaps(to))
+            refuse(PyExc_TypeError, call, "results that are converted are not written to an array with gaps",
+                   "pass out without gaps, or leave it out");
+    }
+    const layout& at() const { return aside_ ? aside_->at() : to_; }
+
+    void finish() const
+    {
+        if (!aside_)
+            return;
+        const upsweep_array& from = aside_->at().array;
+        check_gpu(gpu_lib()->convert(in_.device(), in_.stream(), from.data, from.dtype,
+                                     static_cast<std::uint64_t>(to_.count()), false, 1, to_.array.data,
+                                     to_.array.dtype));
+    }
+
+private:
+    const gpu_array& in_;
+    const layout& to_;
+    std::optional<new_gpu_array> aside_;
+};
+
+// Whether the elements along some axes lie as those of one.
+bool lie_as_one_axis(const layout& at, std::uint64_t axes)
+{
+    std::optional<std::int64_t> behind; // how far apart elements of the axis before would have to lie
+    for (int k = at.rank(); k-- > 0;) {
+        if ((axes >> k & 1) == 0 || at.shape[k] == 1)
+            continue;
+        if (behind && at.strides[k] != *behind)
+            return false;
+        behind = at.shape[k] * at.strides[k];
+    }
+    return true;
+}
+
+// The lines along some of the axes of an array, and where their results go. Elements that do not lie as those of one axis are copied.
 struct gpu_lines {
     layout lines;
     layout results;
 
-    gpu_lines(const char* call, const gpu_array& in, std::uint64_t axes, bool keeps_dimensions, const layout& to)
+    gpu_lines(const char* call, gpu_array& in, std::uint64_t axes, bool keeps_dimensions, const layout& to)
     {
-        lines.begin(in.at().array.data, in.dtype());
         results.begin(to.array.data, to.array.dtype);
+        results.array.memory = in.at().array.memory;
+        results.array.device = in.at().array.device;
+        int of_result = 0;
+        for (int k = 0; k < in.rank(); ++k) {
+            if ((axes >> k & 1) == 0)
+                results.append(to.shape[of_result], to.strides[of_result]);
+            of_result += (axes >> k & 1) == 0 || keeps_dimensions ? 1 : 0;
+        }
+        if (!lie_as_one_axis(in.at(), axes)) {
+            in.bring_behind(call, axes);
+            axes = ~std::uint64_t{0} << (in.rank() - std::popcount(axes));
+        }
+        lines.begin(in.at().array.data, in.dtype());
+        lines.array.memory = in.at().array.memory;
+        lines.array.device = in.at().array.device;
         std::int64_t extent = 1;
         std::int64_t stride = 1;
-        int of_result = 0;
         for (int k = 0; k < in.rank(); ++k) {
             if ((axes >> k & 1) == 0) {
                 lines.append(in.at().shape[k], in.at().strides[k]);
-                results.append(to.shape[of_result], to.strides[of_result]);
-            }
-            of_result += (axes >> k & 1) == 0 || keeps_dimensions ? 1 : 0;
-        }
-        for (int k = in.rank(); k-- > 0;) {
-            if ((axes >> k & 1) == 0 || in.at().shape[k] == 1)
                 continue;
-            if (extent != 1 && in.at().strides[k] != extent * stride)
-                refuse(PyExc_TypeError, call, "the elements along these axes do not lie as those of one axis",
-                       "copy the array with these axes side by side");
-            if (extent == 1)
-                stride = in.at().strides[k];
+            }
             extent *= in.at().shape[k];
+            if (in.at().shape[k] != 1)
+                stride = in.at().strides[k]; // of the last one
         }
         lines.append(extent, stride);
-        lines.array.memory = results.array.memory = in.at().array.memory;
-        lines.array.device = results.array.device = in.at().array.device;
     }
     std::int32_t axis() const { return lines.rank() - 1; }
 };
-
-// Folds along some of the axes, the elements of which lie as those of one, or takes means.
-void fold_axes_to(const char* call, upsweep_op op, const gpu_array& in, std::uint64_t axes, bool means,
-                  bool keeps_dimensions, const layout& to)
-{
-    if (to.count() == 0)
-        return;
-    if (in.count() == 0) {
-        if (op != UPSWEEP_PLUS || means)
-            refuse(PyExc_ValueError, call, "the axis has no elements", "check that the array is not empty");
-        return clear(in, to);
-    }
-    const gpu_lines all(call, in, axes, keeps_dimensions, to);
-    on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-        return means ? library.mean_axis(context, &all.lines.array, all.axis(), &all.results.array)
-                     : library.reduce_axis(context, op, &all.lines.array, all.axis(), &all.results.array);
-    });
-}
 
 } // namespace
 
@@ -95,20 +129,26 @@ nb::object reduce_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::han
     const fold_types types = types_of_reduction(call, op, in.dtype(), dtype);
     in.convert(call, types.elements);
     const std::uint64_t axes = axes_argument(call, axis, in.rank());
-    const bool is_whole = std::popcount(axes) == in.rank();
-    if (!is_whole && types.folded != types.result)
-        refuse(PyExc_TypeError, call, "results along an axis of an array in memory of a GPU are not converted",
-               "leave dtype out, or convert the array");
     const reduced_shape shape(in.at(), axes, keeps_dimensions);
     gpu_output to(call, in, shape.rank, shape.extents, types.result, out);
-    if (!is_whole) {
-        fold_axes_to(call, op, in, axes, false, keeps_dimensions, to.at());
-    } else if (in.count() == 0 && !identity.is_none()) {
+    if (in.count() == 0 && !identity.is_none()) {
         const value neutral = value_of(call, "identity", identity, types.result);
-        write(in, to.at().array.data, neutral.bytes, lib().dtype_size(types.result));
-    } else {
-        fold_to(op, in, types.folded, false, to.at());
+        fill(in, op, to.at(), &neutral);
+        return to.finish();
     }
+    const folded_output folded(call, in, types.folded, to.at());
+    if (std::popcount(axes) == in.rank()) {
+        const upsweep_array result = value_at(folded.at(), types.folded);
+        on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
+            return library.reduce(context, op, &in.at().array, &result);
+        });
+    } else if (to.at().count() != 0) {
+        const gpu_lines all(call, in, axes, keeps_dimensions, folded.at());
+        on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
+            return library.reduce_axis(context, op, &all.lines.array, all.axis(), &all.results.array);
+        });
+    }
+    folded.finish();
     return to.finish();
 }
 
@@ -118,6 +158,8 @@ nb::object argument_on_gpu(const char* call, decltype(&upsweep_argmin_axis) libr
     const std::uint64_t axes = axes_argument(call, axis, in.rank());
     const reduced_shape shape(in.at(), axes, keeps_dimensions);
     gpu_output to(call, in, shape.rank, shape.extents, UPSWEEP_I64, out);
+    if (to.at().count() == 0)
+        return to.finish();
     const gpu_lines all(call, in, axes, keeps_dimensions, to.at());
     on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
         return (library.*find)(context, &all.lines.array, all.axis(), &all.results.array);
@@ -127,14 +169,29 @@ nb::object argument_on_gpu(const char* call, decltype(&upsweep_argmin_axis) libr
 
 nb::object mean_on_gpu(gpu_array& in, nb::handle axis, bool keeps_dimensions, nb::handle out)
 {
+    constexpr const char* call = "mean";
     const fold_types types = types_of_mean(in.dtype());
-    const std::uint64_t axes = axes_argument("mean", axis, in.rank());
+    const std::uint64_t axes = axes_argument(call, axis, in.rank());
     const reduced_shape shape(in.at(), axes, keeps_dimensions);
-    gpu_output to("mean", in, shape.rank, shape.extents, types.result, out);
-    if (std::popcount(axes) == in.rank())
-        fold_to(UPSWEEP_PLUS, in, reduce_dtype(UPSWEEP_PLUS, in.dtype()), true, to.at());
-    else
-        fold_axes_to("mean", UPSWEEP_PLUS, in, axes, true, keeps_dimensions, to.at());
+    gpu_output to(call, in, shape.rank, shape.extents, types.result, out);
+    if (std::popcount(axes) == in.rank()) {
+        const new_gpu_array sum = new_gpu_value(in, reduce_dtype(UPSWEEP_PLUS, in.dtype()));
+        const upsweep_array result = value_at(sum.at(), sum.at().array.dtype);
+        on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
+            return library.reduce(context, UPSWEEP_PLUS, &in.at().array, &result);
+        });
+        check_gpu(gpu_lib()->convert(in.device(), in.stream(), result.data, result.dtype, 1, true,
+                                     static_cast<std::uint64_t>(in.count()), to.at().array.data, types.result));
+        return to.finish();
+    }
+    const folded_output folded(call, in, types.folded, to.at());
+    if (to.at().count() != 0) {
+        const gpu_lines all(call, in, axes, keeps_dimensions, folded.at());
+        on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
+            return library.mean_axis(context, &all.lines.array, all.axis(), &all.results.array);
+        });
+    }
+    folded.finish();
     return to.finish();
 }
 
@@ -145,12 +202,6 @@ nb::object scan_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handl
     if (!dtype)
         dtype = dtype_of_output(call, out);
     const upsweep_dtype type = dtype ? *dtype : result_dtype(op, in.dtype());
-    if (in.rank() != 1) {
-        if (how.includes_initial)
-            refuse(PyExc_TypeError, call, "along an axis of an array in memory of a GPU no initial values are written",
-                   "leave include_initial out");
-        in.convert(call, type);
-    }
     std::int64_t extents[most_dimensions]{};
     std::copy_n(in.at().shape, in.rank(), extents);
     extents[axis] += how.includes_initial ? 1 : 0;
@@ -165,11 +216,13 @@ nb::object scan_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handl
         turn(to, axis);
     }
     if (how.includes_initial) {
-        const value none = value_of(call, "initial", nb::int_(op == UPSWEEP_MULTIPLIES ? 1 : 0), type);
-        write(in, to.array.data, none.bytes, lib().dtype_size(type));
+        layout first;
+        first.begin(to);
+        first.shape[axis] = 1;
+        fill(in, op, first, nullptr);
         to.array.data =
-            static_cast<char*>(to.array.data) + to.strides[0] * static_cast<std::int64_t>(lib().dtype_size(type));
-        to.shape[0] -= 1;
+            static_cast<char*>(to.array.data) + to.strides[axis] * static_cast<std::int64_t>(lib().dtype_size(type));
+        to.shape[axis] -= 1;
     }
     std::optional<value> initial;
     if (!how.initial.is_none())

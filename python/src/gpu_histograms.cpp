@@ -65,11 +65,12 @@ range range_on_gpu(const char* call, const gpu_array& in)
 }
 
 // So many bins over the range that is given or found, or those between edges.
-even_bins bins_on_gpu(const char* call, const gpu_array& in, nb::handle bins, nb::handle range_given)
+even_bins bins_on_gpu(const char* call, const gpu_array& in, nb::handle bins, nb::handle range_given,
+                      nb::handle weights = Py_None)
 {
     if (nb::isinstance<nb::str>(bins))
-        refuse(PyExc_TypeError, call, "rules for edges are for arrays in memory of the host",
-               "pass the number of bins, or their edges");
+        return bins_between(nb::module_::import_("upsweep._histogram")
+                                .attr("edges_by_rule")(in.array(), bins, range_given, weights));
     const bool is_number = PyLong_Check(bins.ptr()) || PyArray_IsScalar(bins.ptr(), Integer);
     if (!is_number || PyBool_Check(bins.ptr()))
         return bins_between(nb::module_::import_("upsweep._histogram").attr("checked_edges")(bins));
@@ -223,7 +224,7 @@ nb::object histogram_on_gpu(gpu_array& in, nb::handle bins_given, nb::handle ran
     if (!axis.is_none() && (!weights.is_none() || density))
         refuse(PyExc_TypeError, "histogram", "weights and densities are not summed along an axis",
                "leave weights and density out");
-    const even_bins bins = bins_on_gpu("histogram", in, bins_given, range_given);
+    const even_bins bins = bins_on_gpu("histogram", in, bins_given, range_given, weights);
     if (!axis.is_none())
         return histogram_along(in, bins, axis);
     if (!weights.is_none())

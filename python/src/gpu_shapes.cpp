@@ -14,16 +14,20 @@ namespace upsweep::python {
 
 namespace {
 
-// The first of the elements that there was room for, as an array of their own.
-nb::object first_of(const gpu_array& like, new_gpu_array& all, std::uint64_t count)
+// The first of the elements that there was room for, as an array of their own, of another type where it is asked for.
+nb::object first_of(const gpu_array& like, new_gpu_array& all, std::uint64_t count, upsweep_dtype dtype)
 {
     const auto extent = static_cast<std::int64_t>(count);
-    if (extent == all.at().count())
+    const upsweep_array& from = all.at().array;
+    if (extent == all.at().count() && dtype == from.dtype)
         return all.finish();
-    const upsweep_dtype dtype = all.at().array.dtype;
     new_gpu_array kept(like, 1, &extent, dtype);
-    if (count != 0)
-        write(like, kept.at().array.data, all.at().array.data, count * lib().dtype_size(dtype));
+    const upsweep_array& to = kept.at().array;
+    if (dtype != from.dtype)
+        check_gpu(gpu_lib()->convert(like.device(), like.stream(), from.data, from.dtype, count, false, 1, to.data,
+                                     dtype));
+    else if (count != 0)
+        write(like, to.data, from.data, count * lib().dtype_size(dtype));
     return kept.finish();
 }
 
@@ -76,7 +80,7 @@ nb::object segment_reduce_on_gpu(gpu_array& in, nb::handle offsets_given, upswee
     on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
         return library.segmented_reduce(context, op, &in.at().array, &offsets.array(), &to.at().array);
     });
-    return to.finish();
+    return first_of(in, to, static_cast<std::uint64_t>(segments), result_dtype(op, in.dtype()));
 }
 
 nb::object segment_scan_on_gpu(gpu_array& in, nb::handle offsets_given, upsweep_op op, const segment_scan_options& how)
@@ -112,7 +116,8 @@ nb::object reduce_by_key_on_gpu(gpu_array& keys, nb::handle values_given, upswee
         return library.reduce_by_key(context, op, &keys.at().array, &values.at().array, &to_keys.at().array,
                                      &totals.at().array, &runs);
     });
-    return nb::make_tuple(first_of(keys, to_keys, runs), first_of(values, totals, runs));
+    return nb::make_tuple(first_of(keys, to_keys, runs, keys.dtype()),
+                          first_of(values, totals, runs, result_dtype(op, values.dtype())));
 }
 
 nb::object scan_by_key_on_gpu(gpu_array& keys, nb::handle values_given, upsweep_op op, const segment_scan_options& how)
@@ -140,7 +145,7 @@ nb::object run_length_encode_on_gpu(gpu_array& in)
     on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
         return library.run_length_encode(context, &in.at().array, &values.at().array, &lengths.at().array, &runs);
     });
-    return nb::make_tuple(first_of(in, values, runs), first_of(in, lengths, runs));
+    return nb::make_tuple(first_of(in, values, runs, in.dtype()), first_of(in, lengths, runs, UPSWEEP_I64));
 }
 
 nb::object run_length_decode_on_gpu(gpu_array& values, nb::handle lengths_given)

@@ -88,6 +88,21 @@ def test_results(function):
         assert not call(*given).requires_grad
 
 
+@pytest.mark.parametrize("kind", [torch.Tensor.requires_grad_, torch.nn.Parameter])
+def test_without_gradients(kind):
+    """Where no gradient is recorded, tensors that require one are tensors as all others are, for functions without an operator, too."""
+    x = kind(tensor(1000, gradient=False))
+    out = torch.empty(1000, dtype=F64)
+    with pytest.raises(TypeError, match="detach"):
+        us.max(x)
+    with torch.no_grad():
+        assert us.max(x) == x.max() and us.argmax(x) == x.argmax()
+        assert us.cumulative_sum(x, out=out) is out and bits(out, us.cumulative_sum(x.detach()))
+        assert np.array_equal(np.asarray(us.histogram(x, 10)[0]), np.histogram(x.numpy(), 10)[0])
+    with pytest.raises(TypeError, match="detach"):
+        us.histogram(x, 10)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.uint8, torch.int32, torch.bool])
 def test_types(dtype):
     pytest.importorskip("ml_dtypes")

@@ -4,11 +4,14 @@ which stream the library works, and how it makes an array. Types go by the names
 """
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from upsweep import _core
 
 _NAMES = {"bool": "bool", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
           **{f"{sign}{bits}": f"{'u' if sign == 'u' else ''}int{bits}" for sign in "iu" for bits in (8, 16, 32, 64)}}
@@ -173,31 +176,90 @@ def converted(x: Any, dtype: str) -> Any:
     return x.astype(_dtype(dtype))
 
 
+def transposed(x: Any, order: Sequence[int]) -> Any:
+    """A copy without gaps of the axes in this order, by the library of x, on its stream."""
+    if _is_of_torch(x):
+        return x.detach().permute(*order).contiguous()
+    moved = x.transpose(order)
+    return moved if type(x).__module__.partition(".")[0] in ("jax", "jaxlib") else moved.copy()
+
+
+def _is_of_torch(x: Any) -> bool:
+    return isinstance(x, getattr(sys.modules.get("torch"), "Tensor", ()))
+
+
 def lies_on_gpu(x: Any) -> bool:
     return not isinstance(x, np.ndarray) and hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) in _GPU_DEVICES
 
 
+class _OfTorch:
+    """What NumPy's functions are called in PyTorch, for arrays beside x."""
+
+    def __init__(self, x: Any):
+        self.torch = sys.modules["torch"]
+        self.x = x
+
+    def asarray(self, array: Any) -> Any:
+        return self.torch.as_tensor(array, device=self.x.device)
+
+    def where(self, condition: Any, one: Any, other: Any) -> Any:
+        return self.torch.where(condition, one, other)
+
+    def searchsorted(self, edges: Any, x: Any, side: str) -> Any:
+        return self.torch.searchsorted(edges, x.contiguous(), right=side == "right")
+
+    def diff(self, x: Any, n: int, axis: int, prepend: Any = None, append: Any = None) -> Any:
+        return self.torch.diff(x, n, axis, self._end(x, axis, prepend), self._end(x, axis, append))
+
+    def _end(self, x: Any, axis: int, given: Any) -> Any:
+        if not isinstance(given, (int, float)):
+            return given
+        return x.new_full([1 if k == axis % x.dim() else extent for k, extent in enumerate(x.shape)], given)
+
+
+def functions_of(call: str, x: Any) -> Any:
+    """Functions for arrays of the library of x, on its device, by the names of NumPy."""
+    root = type(x).__module__.partition(".")[0]
+    if _is_of_torch(x):
+        return _OfTorch(x)
+    if root in ("jax", "jaxlib"):
+        import jax.numpy
+
+        return jax.numpy
+    namespace = sys.modules[root]
+    if not hasattr(namespace, "diff"):
+        raise TypeError(f"{call}: {root} has no arithmetic for its arrays in memory of a GPU; convert the array to CuPy or PyTorch")
+    return namespace
+
+
+def signed(x: Any) -> Any:
+    """Unsigned integers of PyTorch, which has no arithmetic for them, as signed ones of the same bits."""
+    name = str(x.dtype)
+    return x.view(getattr(sys.modules["torch"], name[len("torch.u"):])) if name.startswith("torch.uint") and name != "torch.uint8" else x
+
+
 def diff_of(x: Any, n: int, axis: int, prepend: Any, append: Any) -> Any:
     """Differences by the library of x: one subtraction an element has the same bits everywhere."""
-    root = type(x).__module__.partition(".")[0]
-    if isinstance(x, getattr(sys.modules.get("torch"), "Tensor", ())):
-        torch = sys.modules["torch"]
-
-        def end(given: Any) -> Any:
-            if not isinstance(given, (int, float)):
-                return given
-            return x.new_full([1 if k == axis % x.dim() else extent for k, extent in enumerate(x.shape)], given)
-
-        return torch.diff(x, n, axis, end(prepend), end(append))
-    if root in ("jax", "jaxlib"):
-        import jax.numpy as namespace
-    else:
-        namespace = sys.modules[root]
-    if not hasattr(namespace, "diff"):
-        raise TypeError(f"diff: {root} has no differences of its arrays in memory of a GPU; convert the array to CuPy or PyTorch")
-    ends = {name: namespace.asarray(given, x.dtype) if isinstance(given, (int, float)) else given
+    functions = functions_of("diff", x)
+    of_torch = isinstance(functions, _OfTorch)
+    ends = {name: functions.asarray(given, x.dtype) if isinstance(given, (int, float)) and not of_torch else given
             for name, given in (("prepend", prepend), ("append", append)) if given is not None}
-    return namespace.diff(x, n, axis, **ends)
+    return functions.diff(x, n, axis, **ends)
+
+
+def var_of(x: Any, axis: Any, correction: float, keepdims: bool) -> Any:
+    """The variance as _made_of_folds.var has it, with arithmetic by the library of x."""
+    functions = functions_of("var", x)
+    name = str(x.dtype).rpartition(".")[2]
+    is_half = name in ("float16", "bfloat16")
+    wide = converted(x, "f32") if is_half else converted(x, "f64") if name != "float32" and name != "float64" else x
+    means = _core.mean(wide, axis=axis, keepdims=True)
+    count = math.prod(extent for extent, left in zip(wide.shape, means.shape) if extent != left)
+    distances = wide - means
+    squares = _core.sum(distances * distances, axis=axis, keepdims=keepdims)
+    # PyTorch would multiply by the reciprocal of a number.
+    variances = squares / functions.asarray(np.full((), max(count - correction, 0), str(squares.dtype).rpartition(".")[2]))
+    return converted(variances, _OF_NUMPY[name] if name in _OF_NUMPY else "bf16") if is_half else variances
 
 
 def to_numpy(x: Any) -> np.ndarray:
@@ -205,6 +267,8 @@ def to_numpy(x: Any) -> np.ndarray:
     if lies_on_gpu(x):
         if hasattr(x, "get"):  # CuPy
             return x.get()
-        if hasattr(x, "cpu"):  # PyTorch
-            return x.cpu().numpy()
+        if _is_of_torch(x):
+            import upsweep.torch
+
+            return upsweep.torch.as_numpy(x.cpu())[0]
     return np.asarray(x)

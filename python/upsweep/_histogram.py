@@ -186,6 +186,12 @@ def make_joint(counts: Any, edges: tuple[Any, ...], below: Any, above: Any, nan:
     return result
 
 
+def make_joint_on_gpu(counts: Any, edges: tuple[Any, ...], outside: Any) -> JointHistogram:
+    result = tuple.__new__(JointHistogram, (counts, edges))
+    result._outside = outside
+    return result
+
+
 def make(counts: Any, edges: Any, below: Any, above: Any, nan: Any) -> Histogram:
     result = tuple.__new__(Histogram, (counts, edges))
     result._outside = below, above, nan
@@ -288,6 +294,11 @@ def _edges(array: np.ndarray, bins: Any, range: Any, weights: np.ndarray | None)
     return checked_edges(bins)
 
 
+def edges_by_rule(x: Any, rule: str, range: Any, weights: Any) -> np.ndarray:
+    """Edges for samples in memory of a GPU: NumPy finds them, which sorts, on the host."""
+    return np.histogram_bin_edges(to_numpy(x), rule, range, weights)
+
+
 def densities(of: Histogram) -> Histogram:
     """Counts divided by their sum and by the width of their bin."""
     counts, edges = of
@@ -304,7 +315,7 @@ def widths(edges: np.ndarray) -> np.ndarray:
 
 
 def checked_edges(bins: Any) -> np.ndarray:
-    edges = np.asarray(bins)
+    edges = np.asarray(to_numpy(bins))
     if edges.ndim != 1 or edges.size < 2:
         raise ValueError("histogram: bins is neither a number, a word nor a sequence of two edges and more; pass one of these")
     if edges.dtype.kind not in "biuf":

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from upsweep import _core
-from upsweep._histogram import JointHistogram, checked_edges, make_joint
+from upsweep._gpu_arrays import converted, functions_of, lies_on_gpu
+from upsweep._histogram import JointHistogram, checked_edges, make_joint, make_joint_on_gpu
 from upsweep._interchange import adopt
 
 
@@ -50,12 +51,10 @@ def histogramdd(sample: npt.ArrayLike | Sequence[npt.ArrayLike], /, bins: int | 
     Outside(below=0, above=1, nan=0)
     """
     call = "histogramdd"
+    if lies_on_gpu(sample[0] if isinstance(sample, (list, tuple)) and len(sample) else sample):
+        return _on_gpu(call, sample, bins, range, weights, density)
     coordinates, export = _coordinates(call, sample)
-    each = [bins] * len(coordinates) if isinstance(bins, (int, np.integer)) else list(bins)
-    ranges = [None] * len(coordinates) if range is None else list(range)
-    if len(each) != len(coordinates) or len(ranges) != len(coordinates):
-        raise ValueError(f"{call}: points of {len(coordinates)} dimensions have as many bins and ranges; pass one for each")
-    edges = [_edges(call, *of) for of in zip(coordinates, each, ranges)]
+    edges = _all_edges(call, coordinates, bins, range)
     doubles = [np.ascontiguousarray(of, np.float64) for of in edges]
     shape = [len(of) - 1 for of in edges]
     if weights is None:
@@ -75,6 +74,47 @@ def histogramdd(sample: npt.ArrayLike | Sequence[npt.ArrayLike], /, bins: int | 
     if export is not None:
         counts, edges = export(counts), [export(of) for of in edges]
     return make_joint(counts, tuple(edges), *outside)
+
+
+def _all_edges(call: str, coordinates: list[Any], bins: Any, range: Any) -> list[np.ndarray]:
+    each = [bins] * len(coordinates) if isinstance(bins, (int, np.integer)) else list(bins)
+    ranges = [None] * len(coordinates) if range is None else list(range)
+    if len(each) != len(coordinates) or len(ranges) != len(coordinates):
+        raise ValueError(f"{call}: points of {len(coordinates)} dimensions have as many bins and ranges; pass one for each")
+    return [_edges(call, *of) for of in zip(coordinates, each, ranges)]
+
+
+def _on_gpu(call: str, sample: Any, bins: Any, range: Any, weights: Any, density: bool) -> JointHistogram:
+    """Of points in memory of a GPU: the bins of their coordinates are found by their library, and counted as numbers."""
+    functions = functions_of(call, sample[0] if isinstance(sample, (list, tuple)) else sample)
+    if isinstance(sample, (list, tuple)):
+        coordinates = list(sample)
+    else:
+        coordinates = [sample] if sample.ndim == 1 else [sample[:, d] for d in np.arange(sample.shape[1])] if sample.ndim == 2 else []
+    if not coordinates or any(x.ndim != 1 or x.shape != coordinates[0].shape for x in coordinates):
+        raise ValueError(f"{call}: the coordinates are not arrays of one dimension and one length; pass one for each dimension, or rows of them")
+    if weights is not None and tuple(weights.shape) != tuple(coordinates[0].shape):
+        raise ValueError(f"{call}: weights of shape {tuple(weights.shape)} for {len(coordinates[0])} points; pass one a point")
+    edges = _all_edges(call, coordinates, bins, range)
+    shape = [len(of) - 1 for of in edges]
+    total = math.prod(shape)
+    number = worst = 0
+    for samples, of in zip(coordinates, edges):
+        doubles, between = converted(samples, "f64"), functions.asarray(of.astype(np.float64))
+        last = float(of[-1])
+        found = functions.searchsorted(between, doubles, side="right") - 1
+        number = number * (len(of) - 1) + functions.where(doubles == last, len(of) - 2, found)
+        where = 1 * (doubles < float(of[0])) + 2 * (doubles > last) + 3 * (doubles != doubles)
+        worst = functions.where(where > worst, where, worst)
+    sums = _core.bincount(functions.where(worst > 0, total + worst - 1, number), weights, total + 3)
+    counts = sums[:total].reshape(shape)
+    if density:
+        counts = converted(counts, "f64")
+        counts = counts / counts.sum()
+        for d, of in enumerate(edges):
+            widths = np.diff(of.astype(np.float64)).reshape([-1 if k == d else 1 for k in np.arange(len(edges))])
+            counts = counts / functions.asarray(widths)
+    return make_joint_on_gpu(counts, tuple(functions.asarray(of) for of in edges), sums[total:])
 
 
 def _coordinates(call: str, sample: Any) -> tuple[list[np.ndarray], Any]:
@@ -97,7 +137,7 @@ def _edges(call: str, samples: np.ndarray, bins: Any, range: tuple[float, float]
     if bins < 1:
         raise ValueError(f"{call}: there are no bins in a dimension; pass 1 or more")
     if range is None:
-        low, high = (_core.min(samples), _core.max(samples)) if len(samples) else (0, 1)
+        low, high = (float(_core.min(samples)), float(_core.max(samples))) if len(samples) else (0, 1)
     else:
         low, high = range
     if not (np.isfinite(low) and np.isfinite(high)):

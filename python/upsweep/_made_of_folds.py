@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from upsweep import _core
-from upsweep._gpu_arrays import diff_of, lies_on_gpu
+from upsweep._gpu_arrays import diff_of, functions_of, lies_on_gpu, signed, to_numpy, var_of
 from upsweep._interchange import adopt
 
 
@@ -44,6 +44,8 @@ def var(x: npt.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, corre
         from upsweep._chunked import var as of_chunks
 
         return of_chunks(x, correction)
+    if lies_on_gpu(x):
+        return var_of(x, axis, correction, keepdims)
     array, export = adopt("var", x)
     is_half = array.dtype.itemsize == 2 and array.dtype.kind not in "iu"
     wide = array.astype(np.float32) if is_half else array
@@ -120,12 +122,15 @@ def rectangle_sum(integral: npt.ArrayLike, rows: tuple[Any, Any], columns: tuple
     >>> int(image[1:3, 0:2].sum())
     26
     """
-    array, export = adopt("rectangle_sum", integral)
+    if lies_on_gpu(integral):
+        array, functions = signed(integral), functions_of("rectangle_sum", integral)
+    else:
+        (array, export), functions = adopt("rectangle_sum", integral), np
     if array.ndim < 2:
         raise ValueError("rectangle_sum: an integral image has rows and columns; pass what integral_image gives")
     bounds = []
     for name, pair, extent in (("rows", rows, array.shape[-2]), ("columns", columns, array.shape[-1])):
-        begin, end = (np.asarray(bound) for bound in pair)
+        begin, end = (to_numpy(bound) for bound in pair)
         if begin.dtype.kind not in "iu" or end.dtype.kind not in "iu":
             raise TypeError(f"rectangle_sum: {name} are no integers; pass where they begin and end")
         if not (np.all(begin >= 0) and np.all(begin <= end) and np.all(end <= extent)):
@@ -136,10 +141,14 @@ def rectangle_sum(integral: npt.ArrayLike, rows: tuple[Any, Any], columns: tuple
 
     def sum_before(row: Any, column: Any) -> Any:
         """Of all elements above this row and left of this column."""
-        is_none = (row == 0) | (column == 0)
-        if np.all(is_none):
-            return np.zeros(array.shape[:-2] + is_none.shape, array.dtype)
-        return np.where(is_none, array.dtype.type(0), array[..., np.maximum(row - 1, 0), np.maximum(column - 1, 0)])
+        row, column = np.broadcast_arrays(row, column)
+        if 0 in array.shape[-2:]:
+            return functions.asarray(np.zeros(array.shape[:-2] + row.shape, np.int64))
+        is_some, *at = (functions.asarray(place) for place in (row * column != 0, np.maximum(row - 1, 0), np.maximum(column - 1, 0)))
+        return functions.where(is_some, array[(..., *at)], 0)
 
     result = sum_before(bottom, right) - sum_before(top, right) - sum_before(bottom, left) + sum_before(top, left)
+    if functions is not np:
+        return result if array is integral else result.view(integral.dtype)
+    result = result.astype(array.dtype, copy=False)
     return result[()] if export is None else export(np.asarray(result))

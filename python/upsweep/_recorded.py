@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-_Tensor: Any = None  # PyTorch's, and what is asked about one, as soon as the first comes
+_PLAIN: tuple[type, ...] = ()  # the types of tensors that are nothing but tensors, as soon as the first comes
+_torch: Any = None  # upsweep.torch, from then on, and what is asked about each tensor
+_has_gradients: Any = None
 _has_modes: Any = None
 _transform: Any = None
 _forward_ad: Any = None
@@ -19,16 +21,14 @@ def operators_of(x: Any) -> Any:
     It is asked before every call for an array that is not NumPy's. A plain tensor passes the first two lines, in a quarter of a
     microsecond.
     """
-    if type(x) is _Tensor:
-        if not (x.requires_grad or x.is_neg() or _has_modes() or _transform() is not None or _forward_ad._current_level >= 0):
-            return None
-        return sys.modules["upsweep.torch"]
+    if type(x) in _PLAIN:
+        return _torch if _is_recorded(x) or x.is_neg() else None
     torch = sys.modules.get("torch")
     if isinstance(x, getattr(torch, "Tensor", ())):
-        if _Tensor is None:
+        if not _PLAIN:
             _meet_tensors()
             return operators_of(x)
-        return sys.modules["upsweep.torch"]  # A subclass: a parameter, what torch.compile traces with, or a stranger.
+        return _torch  # A subclass: what torch.compile traces with, or a stranger.
     jax = sys.modules.get("jax")
     if hasattr(jax, "core") and isinstance(x, jax.core.Tracer):
         import upsweep.jax
@@ -46,21 +46,32 @@ def as_numpy(call: str, x: Any) -> tuple[Any, Any] | None:
     if operators is not None:
         if operators.__name__ == "upsweep.jax":
             raise TypeError(f"{call}: the array is traced by JAX, for which this call has no rule; call it outside of what is transformed")
-        if type(x) is not _Tensor or x.requires_grad or _has_modes() or _transform() is not None or _forward_ad._current_level >= 0:
+        if type(x) not in _PLAIN or _is_recorded(x):
             raise TypeError(f"{call}: the tensor requires a gradient or is traced, and there is no operator of PyTorch for this call; "
                             "pass x.detach(), outside of what is compiled")
         x = x.resolve_neg()  # Its memory holds the negatives.
-    elif type(x) is not _Tensor or not x.is_cpu:
+    elif type(x) not in _PLAIN or not x.is_cpu:
         return None
-    return sys.modules["upsweep.torch"].as_numpy(x)
+    return _torch.as_numpy(x)
+
+
+def _is_recorded(x: Any) -> bool:
+    """Whether PyTorch records what is made of a plain tensor: for a gradient, a compiler or a transform."""
+    return (x.requires_grad and _has_gradients()) or _has_modes() or _transform() is not None or _forward_ad._current_level >= 0
+
+
+def ends_gradient(x: Any) -> bool:
+    """Whether the gradient of an array that requires one would end in a call that has none."""
+    return type(x) not in _PLAIN or _has_gradients()
 
 
 def _meet_tensors() -> None:
-    global _Tensor, _forward_ad, _has_modes, _transform
+    global _PLAIN, _torch, _forward_ad, _has_gradients, _has_modes, _transform
     import upsweep.torch as torch
 
-    _forward_ad, _has_modes, _transform = torch.forward_ad, torch.has_modes, torch.transform
-    _Tensor = torch.Tensor
+    _torch = torch
+    _forward_ad, _has_gradients, _has_modes, _transform = torch.forward_ad, torch.has_gradients, torch.has_modes, torch.transform
+    _PLAIN = torch.PLAIN
 
 
 # --- arguments of the functions of upsweep.torch and upsweep.jax ----------------------------------------------------------------------

@@ -24,6 +24,8 @@ if not hasattr(torch.library, "register_autograd"):
 _LIBRARY = torch.library.Library("upsweep", "DEF")
 
 # What upsweep/_recorded.py asks about each tensor, too.
+PLAIN = (Tensor, torch.nn.Parameter)
+has_gradients = torch.is_grad_enabled
 forward_ad = torch.autograd.forward_ad
 has_modes = torch._C._len_torch_dispatch_stack  # torch.utils._python_dispatch: make_fx, FakeTensorMode
 transform = torch._C._functorch.peek_interpreter_stack  # torch.func: vmap, grad
@@ -55,6 +57,8 @@ class _Operator:
 
         self.recorded = type(name, (torch.autograd.Function,), {
             "forward": staticmethod(forward), "backward": staticmethod(gradient)})
+        # Without what Function.apply asks in Python before: __call__ has asked.
+        self.record = super(torch.autograd.Function, self.recorded).apply
         self.transformed = type(name, (torch.autograd.Function,), {
             "forward": staticmethod(self.registered), "setup_context": staticmethod(save), "backward": staticmethod(gradient),
             "generate_vmap_rule": True})
@@ -65,15 +69,12 @@ class _Operator:
         needs_gradient = False
         for x in args:
             if isinstance(x, Tensor):
-                if type(x) not in _PLAIN or x.is_neg() or not (x.is_cpu or x.is_cuda):
+                if type(x) not in PLAIN or x.is_neg() or not (x.is_cpu or x.is_cuda):
                     return self.registered(*args)
                 needs_gradient = needs_gradient or x.requires_grad
         if has_modes() or forward_ad._current_level >= 0:
             return self.registered(*args)
-        return self.recorded.apply(*args) if needs_gradient and torch.is_grad_enabled() else self.kernel(*args)
-
-
-_PLAIN = (Tensor, torch.nn.Parameter)
+        return self.record(*args) if needs_gradient and has_gradients() else self.kernel(*args)
 
 
 def _operator(schema: str, fake: Callable[..., Tensor], save: Callable[..., None],
@@ -94,12 +95,15 @@ def _operator(schema: str, fake: Callable[..., Tensor], save: Callable[..., None
 
 def _array(x: Tensor) -> Any:
     """What the functions of the engine take: a NumPy array of the same memory, or a tensor of a GPU."""
-    x = x.detach()
-    return as_numpy(x)[0] if x.is_cpu else x
+    if x.is_cpu:
+        return as_numpy(x)[0]
+    return x.detach() if x.requires_grad and has_gradients() else x
 
 
 def as_numpy(x: Tensor) -> tuple[np.ndarray, Callable[[np.ndarray], Tensor]]:
     """The elements of a plain tensor in memory of the host, and what makes a tensor of a result."""
+    if x.requires_grad:
+        x = x.detach()
     if x.dtype != torch.bfloat16:
         return x.numpy(), _from_numpy
     try:

@@ -5,6 +5,10 @@
 #include <span>
 #include <type_traits>
 
+#include <upsweep/histogram.hpp>
+#include <upsweep/reduce.hpp>
+#include <upsweep/scan.hpp>
+
 #include "../engine.hpp"
 
 // Everything that libupsweep does for one element type. The files of this folder include it, and no others.

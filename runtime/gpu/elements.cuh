@@ -1,15 +1,19 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
 #include <type_traits>
 
+#include <upsweep/fold_order.hpp>
 #include <upsweep/gpu/streaming/scanner.cuh>
+#include <upsweep/op.hpp>
+#include <upsweep/qualifiers.hpp>
 #include <upsweep/runtime.h>
-#include <upsweep/upsweep.hpp>
+#include <upsweep/types.hpp>
 
 #include "../element_type.hpp"
 #include "../engine.hpp"

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "../shapes.hpp"
 #include "engine.hpp"
+#include "shape_fold.hpp"
 
 namespace upsweep::runtime::gpu {
 
@@ -12,15 +14,25 @@ namespace upsweep::runtime::gpu {
 // Arrays of three dimensions have no more, and those without gaps two beside the axis.
 inline constexpr std::size_t most_line_dimensions = 3;
 
-// Fold lines along an axis, or take their means, and scan them inclusively, where they lie in memory of the GPU, in order of the stream.
-// Return false, and do nothing, where there is no such kernel: there are sums, means, minima, maxima, and scans by plus to results of the
-// elements' type, of i32, i64, f32 and f64. A line has elements.
-bool reduce_lines(const device& gpu, upsweep_op op, upsweep_dtype dtype, const line_layout& lines, bool means);
-bool scan_lines(const device& gpu, upsweep_op op, upsweep_dtype dtype, const line_layout& lines);
+// Fold lines along an axis of elements that have been converted as the fold says, or take their means, and scan them inclusively, to results
+// of its type, where they lie in memory of the GPU, in order of the stream. Return false, and do nothing, where the lines take more than three
+// dimensions to tell: those of arrays without gaps take no more. A line has elements; `dtype` is the type that they had first.
+bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype, const line_layout& lines, bool means);
+bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& lines);
+
+// The lines of an array without gaps: how many elements they have, and how far apart these lie.
+struct line_extents {
+    std::uint64_t length;
+    std::uint64_t inner;
+};
+
+// Puts what scans begin with before the results of inclusive ones, which have been written to where they belong: of an exclusive scan, one
+// element further. The initial value has the type of the fold.
+void begin_lines(const device& gpu, const shape_fold& fold, const elements& results, const line_extents& lines,
+                 const scan_start& start);
 
 // Writes, as i64, the position of the first element that precedes all others in each line, of elements of a type that is searched
-// (searched_dtype). Returns false, and does nothing, where the lines take more than three dimensions to tell: those of an array without
-// gaps take no more, if their results have none. A line has elements.
+// (searched_dtype). Returns false as above.
 bool find_arguments(const device& gpu, upsweep_op op, upsweep_dtype dtype, const line_layout& lines);
 
 } // namespace upsweep::runtime::gpu

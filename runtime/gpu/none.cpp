@@ -44,20 +44,51 @@ bool count_by_type(const counter_request&, const edges&, const elements&, std::s
 {
     throw_none();
 }
-bool reduce_lines(const device&, upsweep_op, upsweep_dtype, const line_layout&, bool) { throw_none(); }
-bool scan_lines(const device&, upsweep_op, upsweep_dtype, const line_layout&) { throw_none(); }
+bool reduce_lines(const device&, const shape_fold&, upsweep_dtype, const line_layout&, bool) { throw_none(); }
+bool scan_lines(const device&, const shape_fold&, const line_layout&) { throw_none(); }
+void begin_lines(const device&, const shape_fold&, const elements&, const line_extents&, const scan_start&)
+{
+    throw_none();
+}
 bool find_arguments(const device&, upsweep_op, upsweep_dtype, const line_layout&) { throw_none(); }
-bool reduce_segments(const device&, upsweep_op, const elements&, const elements&, const elements&) { throw_none(); }
-bool scan_segments(const device&, upsweep_op, const elements&, const elements&, const elements&) { throw_none(); }
-converted::converted(const device& gpu, const elements& of, upsweep_dtype) : gpu_(gpu), dense_(gpu, of) {}
+void reduce_segments(const device&, const shape_fold&, const elements&, const elements&, const elements&)
+{
+    throw_none();
+}
+void scan_segments(const device&, const shape_fold&, const elements&, const elements&, const elements&)
+{
+    throw_none();
+}
+void begin_segments(const device&, const shape_fold&, const elements&, const elements&, const elements&,
+                    const scan_start&)
+{
+    throw_none();
+}
+converted::converted(const device& gpu, const elements& of, upsweep_dtype, upsweep_dtype, bool)
+    : gpu_(gpu), dense_(gpu, of)
+{
+}
 converted::~converted() { static_cast<void>(gpu_), static_cast<void>(is_copy_); }
+converted_results::converted_results(const device& gpu, const elements& of, upsweep_dtype) : gpu_(gpu), dense_(gpu, of)
+{
+}
+converted_results::~converted_results() { static_cast<void>(gpu_), static_cast<void>(is_aside_); }
+void converted_results::write(std::uint64_t, const elements*) const { throw_none(); }
+scratch::scratch(const device& gpu, const elements& like) : gpu_(gpu), elements_(like) { throw_none(); }
+scratch::~scratch() { static_cast<void>(gpu_); }
+bool has_bits_of(upsweep_dtype, upsweep_dtype) { throw_none(); }
 void check_offsets(const device&, const elements&, std::uint64_t) { throw_none(); }
-found_on_gpu reduce_by_key(const device&, upsweep_op, const elements&, const elements&, const elements&,
+std::optional<upsweep_dtype> key_dtype(upsweep_dtype) { throw_none(); }
+found_on_gpu reduce_by_key(const device&, const shape_fold&, const elements&, const elements&, const elements&,
                            const elements&)
 {
     throw_none();
 }
-bool scan_by_key(const device&, upsweep_op, const elements&, const elements&, const elements&) { throw_none(); }
+bool scan_by_key(const device&, const shape_fold&, const elements&, const elements&, const elements&) { throw_none(); }
+void begin_runs(const device&, const shape_fold&, const elements&, const elements&, const elements&, const scan_start&)
+{
+    throw_none();
+}
 found_on_gpu encode_runs(const device&, const elements&, const elements&, const elements&) { throw_none(); }
 bool decode_runs(const device&, const elements&, const elements&, const elements&) { throw_none(); }
 found_on_gpu select(const device&, const elements&, const elements&, const elements&) { throw_none(); }

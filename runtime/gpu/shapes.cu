@@ -3,8 +3,10 @@
 // Which segments, runs and recurrences a GPU folds.
 #include "shapes.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include <cuda_runtime.h>
 
@@ -15,26 +17,43 @@
 
 #include "device.cuh"
 #include "elements.cuh"
+#include "elementwise.cuh"
 #include "shapes/kernels.hpp"
 
 namespace upsweep::runtime::gpu {
 
 namespace {
 
-bool is_reduced(upsweep_op op) { return op == UPSWEEP_PLUS || op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM; }
+// --- elements of other types ----------------------------------------------------------------------------------------------
 
-bool is_key(upsweep_dtype dtype)
+std::byte* allocate(const device& gpu, std::size_t bytes)
 {
-    return dtype == UPSWEEP_I32 || dtype == UPSWEEP_U32 || dtype == UPSWEEP_I64 || dtype == UPSWEEP_U64;
+    void* memory = nullptr;
+    upsweep::gpu::streaming::check_memory(cudaMallocAsync(&memory, bytes, gpu.target.stream()), "the GPU", bytes,
+                                          "pass elements of a type that is not converted");
+    return static_cast<std::byte*>(memory);
 }
 
-template <class To>
-__global__ void convert_kernel(typed_input<To> in, std::uint64_t count, To* to)
+template <class In, class To>
+__global__ void convert_kernel(In in, std::uint64_t count, To* to)
 {
-    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads)
-        to[i] = in[static_cast<std::ptrdiff_t>(i)];
+    for_each_element(count, [&](std::uint64_t i) { to[i] = static_cast<To>(in[static_cast<std::ptrdiff_t>(i)]); });
 }
+
+// Converts results; of segments, what lies before the first one and behind the last is left alone.
+template <class From>
+__global__ void convert_results_kernel(const From* in, std::uint64_t count, typed_output<From> to,
+                                       const std::uint64_t* offsets, std::uint64_t segments)
+{
+    for_each_element(count, [&](std::uint64_t i) {
+        if (offsets == nullptr || (i >= offsets[0] && i < offsets[segments]))
+            to[static_cast<std::ptrdiff_t>(i)] = in[i];
+    });
+}
+
+bool is_same(upsweep_dtype of, upsweep_dtype as, upsweep_dtype to) { return has_bits_of(of, as) && has_bits_of(as, to); }
+
+} // namespace
 
 bool has_bits_of(upsweep_dtype dtype, upsweep_dtype other)
 {
@@ -42,33 +61,34 @@ bool has_bits_of(upsweep_dtype dtype, upsweep_dtype other)
     return dtype == other || (are_integers && upsweep_dtype_size(dtype) == upsweep_dtype_size(other));
 }
 
-} // namespace
-
-converted::converted(const device& gpu, const elements& of, upsweep_dtype to)
-    : gpu_(gpu), dense_(gpu, of), elements_(dense_.get())
+converted::converted(const device& gpu, const elements& of, upsweep_dtype as, upsweep_dtype to, bool wants_copy)
+    : gpu_(gpu), dense_(gpu, of, wants_copy && is_same(of.dtype, as, to)), elements_(dense_.get())
 {
     elements_.dtype = to;
-    if (has_bits_of(of.dtype, to) || of.count == 0)
+    if (is_same(of.dtype, as, to) || of.count == 0)
         return;
     const upsweep::gpu::current_device current(gpu.target.device());
-    const std::size_t bytes = of.count * elements_.bytes();
-    void* copy = nullptr;
-    upsweep::gpu::streaming::check_memory(cudaMallocAsync(&copy, bytes, gpu.target.stream()), "the GPU", bytes,
-                                          "pass elements of a type that is not converted");
-    elements_.data = static_cast<std::byte*>(copy);
+    elements_.data = allocate(gpu, of.count * elements_.bytes());
     is_copy_ = true;
-    const std::uint64_t blocks = (of.count + 255) / 256;
-    const upsweep::gpu::grid_shape grid{static_cast<unsigned>(blocks < 65536 ? blocks : 65536), 256, 0};
-    const auto convert = [&]<class To>(To) {
-        upsweep::gpu::launch(gpu.target, "upsweep", convert_kernel<To>, grid,
-                             typed_input<To>(dense_.get().data, of.dtype), of.count, static_cast<To*>(copy));
+    const std::byte* const from = dense_.get().data;
+    const int bits = 8 * static_cast<int>(upsweep_dtype_size(as));
+    const bool is_signed = as >= UPSWEEP_I8 && as <= UPSWEEP_I64;
+    const auto convert = [&]<class To>(const auto& in, To) {
+        upsweep::gpu::launch(gpu.target, "upsweep", convert_kernel<std::remove_cvref_t<decltype(in)>, To>,
+                             grid_of_elements(of.count), in, of.count, reinterpret_cast<To*>(elements_.data));
     };
-    switch (to) {
-    case UPSWEEP_I32: convert(std::int32_t{}); break;
-    case UPSWEEP_F32: convert(float{}); break;
-    case UPSWEEP_F64: convert(double{}); break;
-    default: convert(std::uint64_t{}); break;
-    }
+    if (to == UPSWEEP_F32)
+        convert(typed_input<float>(from, of.dtype), float{});
+    else if (to == UPSWEEP_F64)
+        convert(typed_input<double>(from, of.dtype), double{});
+    else if (as == UPSWEEP_BOOL && to == UPSWEEP_I32)
+        convert(truth_of_elements(from, of.dtype), std::int32_t{});
+    else if (to == UPSWEEP_I32 && is_signed)
+        convert(typed_input<std::int64_t>(from, of.dtype, bits), std::int32_t{});
+    else if (to == UPSWEEP_I32 || to == UPSWEEP_U32)
+        convert(typed_input<std::uint64_t>(from, of.dtype, bits), std::int32_t{});
+    else
+        convert(typed_input<std::uint64_t>(from, of.dtype), std::uint64_t{});
 }
 
 converted::~converted()
@@ -77,51 +97,95 @@ converted::~converted()
         cudaFreeAsync(elements_.data, gpu_.target.stream());
 }
 
+converted_results::converted_results(const device& gpu, const elements& of, upsweep_dtype from)
+    : gpu_(gpu), dense_(gpu, of), elements_(dense_.get())
+{
+    elements_.dtype = from;
+    if (has_bits_of(of.dtype, from) || of.count == 0)
+        return;
+    const upsweep::gpu::current_device current(gpu.target.device());
+    elements_.data = allocate(gpu, of.count * elements_.bytes());
+    is_aside_ = true;
+}
+
+converted_results::~converted_results()
+{
+    if (is_aside_)
+        cudaFreeAsync(elements_.data, gpu_.target.stream());
+}
+
+void converted_results::write(std::uint64_t count, const elements* offsets) const
+{
+    if (count == 0)
+        return;
+    const auto convert = [&]<class From>(From) {
+        upsweep::gpu::launch(gpu_.target, "upsweep", convert_results_kernel<From>, grid_of_elements(count),
+                             reinterpret_cast<const From*>(elements_.data), count,
+                             typed_output<From>(dense_.get().data, dense_.get().dtype),
+                             offsets != nullptr ? reinterpret_cast<const std::uint64_t*>(offsets->data) : nullptr,
+                             offsets != nullptr ? offsets->count - 1 : 0);
+    };
+    const upsweep::gpu::current_device current(gpu_.target.device());
+    if (is_aside_ && elements_.dtype == UPSWEEP_F32)
+        convert(float{});
+    else if (is_aside_)
+        convert(std::int32_t{});
+    dense_.write_back();
+}
+
 void check_offsets(const device& gpu, const elements& offsets, std::uint64_t count)
 {
     upsweep::check_offsets(gpu.target, std::span(reinterpret_cast<const std::uint64_t*>(offsets.data), offsets.count),
                            count);
 }
 
-bool reduce_segments(const device& gpu, upsweep_op op, const elements& in, const elements& offsets, const elements& out)
+void reduce_segments(const device& gpu, const shape_fold& fold, const elements& in, const elements& offsets,
+                     const elements& out)
 {
-    const value_kernels* const kernels = value_kernels_of(in.dtype);
-    if (kernels == nullptr || !is_reduced(op))
-        return false;
-    kernels->reduce_segments(gpu.target, op, in, offsets, out);
-    return true;
+    segment_kernels_of(fold.dtype).reduce(gpu.target, fold, in, offsets, out);
 }
 
-bool scan_segments(const device& gpu, upsweep_op op, const elements& in, const elements& offsets, const elements& out)
+void scan_segments(const device& gpu, const shape_fold& fold, const elements& in, const elements& offsets,
+                   const elements& out)
 {
-    const value_kernels* const kernels = value_kernels_of(in.dtype);
-    if (kernels == nullptr || op != UPSWEEP_PLUS || in.dtype != out.dtype)
-        return false;
-    kernels->scan_segments(gpu.target, in, offsets, out);
-    return true;
+    segment_kernels_of(fold.dtype).scan(gpu.target, fold, in, offsets, out);
 }
 
-found_on_gpu reduce_by_key(const device& gpu, upsweep_op op, const elements& keys, const elements& values,
+scratch::scratch(const device& gpu, const elements& like) : gpu_(gpu), elements_(like)
+{
+    const upsweep::gpu::current_device current(gpu.target.device());
+    elements_.data = like.count != 0 ? allocate(gpu, like.count * like.bytes()) : nullptr;
+}
+
+scratch::~scratch()
+{
+    if (elements_.data != nullptr)
+        cudaFreeAsync(elements_.data, gpu_.target.stream());
+}
+
+std::optional<upsweep_dtype> key_dtype(upsweep_dtype dtype)
+{
+    if (dtype >= UPSWEEP_F16)
+        return std::nullopt;
+    return upsweep_dtype_size(dtype) == 8 ? UPSWEEP_U64 : UPSWEEP_I32;
+}
+
+found_on_gpu reduce_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
                            const elements& keys_out, const elements& totals_out)
 {
-    const value_kernels* const kernels = value_kernels_of(values.dtype);
-    if (kernels == nullptr || !is_reduced(op) || !is_key(keys.dtype))
+    const key_kernels* const kernels = key_kernels_of(fold.dtype, keys.bytes());
+    if (kernels == nullptr)
         return {};
-    const auto reduce = keys.bytes() == 4 ? kernels->reduce_by_narrow_key : kernels->reduce_by_wide_key;
-    if (reduce == nullptr)
-        return {};
-    return {true, reduce(gpu.target, op, keys, values, keys_out, totals_out)};
+    return {true, kernels->reduce(gpu.target, fold, keys, values, keys_out, totals_out)};
 }
 
-bool scan_by_key(const device& gpu, upsweep_op op, const elements& keys, const elements& values, const elements& out)
+bool scan_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
+                 const elements& out)
 {
-    const value_kernels* const kernels = value_kernels_of(values.dtype);
-    if (kernels == nullptr || op != UPSWEEP_PLUS || values.dtype != out.dtype || !is_key(keys.dtype))
+    const key_kernels* const kernels = key_kernels_of(fold.dtype, keys.bytes());
+    if (kernels == nullptr)
         return false;
-    const auto scan = keys.bytes() == 4 ? kernels->scan_by_narrow_key : kernels->scan_by_wide_key;
-    if (scan == nullptr)
-        return false;
-    scan(gpu.target, keys, values, out);
+    kernels->scan(gpu.target, fold, keys, values, out);
     return true;
 }
 

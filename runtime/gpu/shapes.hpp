@@ -4,25 +4,24 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "../shapes.hpp"
 #include "engine.hpp"
+#include "shape_fold.hpp"
 
 // Segments, runs of keys, selections and recurrences where they lie in memory of the GPU, in order of the stream. Each returns false, and
 // does nothing, where there is no kernel for the types and the operator. Arrays are without gaps; offsets and lengths have 64 bits. What
 // is said of the elements by offsets and lengths is taken on trust.
 namespace upsweep::runtime::gpu {
 
-// Values are i32, i64, f32 or f64; they are reduced by plus, minimum and maximum, and scanned by plus, inclusively.
-bool reduce_segments(const device& gpu, upsweep_op op, const elements& in, const elements& offsets,
-                     const elements& out);
-bool scan_segments(const device& gpu, upsweep_op op, const elements& in, const elements& offsets, const elements& out);
-
 // Elements as those of an array of i32, u64, f32 or f64 without gaps: where they lie if they are in one and have that type, or one of integers
 // of the same size, or else a copy that is free again when this is destroyed.
 class converted {
 public:
-    converted(const device& gpu, const elements& of, upsweep_dtype to);
+    converted(const device& gpu, const elements& of, upsweep_dtype to) : converted(gpu, of, of.dtype, to) {}
+    // Of elements that are converted to the type `as` first: numbers to truths, say, or to integers of fewer bits.
+    converted(const device& gpu, const elements& of, upsweep_dtype as, upsweep_dtype to, bool wants_copy = false);
     converted(const converted&) = delete;
     converted& operator=(const converted&) = delete;
     ~converted();
@@ -36,6 +35,57 @@ private:
     bool is_copy_ = false;
 };
 
+// Where kernels write results of one of these types that are to be converted: where they belong if they have that type, or else aside.
+class converted_results {
+public:
+    converted_results(const device& gpu, const elements& of, upsweep_dtype from);
+    converted_results(const converted_results&) = delete;
+    converted_results& operator=(const converted_results&) = delete;
+    ~converted_results();
+
+    const elements& get() const { return elements_; }
+    // Brings what has been written to where it belongs: all, the first ones, or those from the first offset on and before the last.
+    void write_back() const { write(elements_.count, nullptr); }
+    void write_first(std::uint64_t count) const { write(count, nullptr); }
+    void write_segments(const elements& offsets) const { write(elements_.count, &offsets); }
+
+private:
+    void write(std::uint64_t count, const elements* offsets) const;
+
+    const device& gpu_;
+    without_gaps dense_;
+    elements elements_;
+    bool is_aside_ = false;
+};
+
+// Memory for as many elements of a type as an array without gaps has, which is free again when this is destroyed.
+class scratch {
+public:
+    scratch(const device& gpu, const elements& like);
+    scratch(const scratch&) = delete;
+    scratch& operator=(const scratch&) = delete;
+    ~scratch();
+
+    const elements& get() const { return elements_; }
+
+private:
+    const device& gpu_;
+    elements elements_;
+};
+
+// Whether elements of both types have the same bits: integers of a size have, with a sign or without one.
+bool has_bits_of(upsweep_dtype dtype, upsweep_dtype other);
+
+// Reduce segments of elements that have been converted as the fold says, and scan them inclusively, to results of its type; sums of i32 are i64.
+void reduce_segments(const device& gpu, const shape_fold& fold, const elements& in, const elements& offsets,
+                     const elements& out);
+void scan_segments(const device& gpu, const shape_fold& fold, const elements& in, const elements& offsets,
+                   const elements& out);
+// Writes the results of inclusive scans with what the scans begin with before them: of exclusive ones, to another array. The initial value has
+// the type of the fold.
+void begin_segments(const device& gpu, const shape_fold& fold, const elements& inclusive, const elements& offsets,
+                    const elements& results, const scan_start& start);
+
 // Throws where an offset is less than the one before it, or more than `count`. Waits for the GPU.
 void check_offsets(const device& gpu, const elements& offsets, std::uint64_t count);
 
@@ -45,11 +95,18 @@ struct found_on_gpu {
     std::uint64_t count = 0;
 };
 
-// Keys are integers of 32 or 64 bits, values as above. Of more runs than the outputs have room for, those are written for which there is.
-found_on_gpu reduce_by_key(const device& gpu, upsweep_op op, const elements& keys, const elements& values,
+// The type as which keys are compared: i32 or u64. Nothing if a GPU does not compare them: those that are no integers.
+std::optional<upsweep_dtype> key_dtype(upsweep_dtype dtype);
+// Reduce runs of keys of that type by values that have been converted as the fold says, and scan them inclusively. Of more runs than the
+// outputs have room for, those are written for which there is.
+found_on_gpu reduce_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
                            const elements& keys_out, const elements& totals_out);
-bool scan_by_key(const device& gpu, upsweep_op op, const elements& keys, const elements& values, const elements& out);
-// Elements of 32 or 64 bits.
+bool scan_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
+                 const elements& out);
+// As begin_segments has it.
+void begin_runs(const device& gpu, const shape_fold& fold, const elements& keys, const elements& inclusive,
+                const elements& results, const scan_start& start);
+// Elements are i32, u32, i64, u64, f32 or f64.
 found_on_gpu encode_runs(const device& gpu, const elements& in, const elements& values_out,
                          const elements& lengths_out);
 bool decode_runs(const device& gpu, const elements& values, const elements& lengths, const elements& out);

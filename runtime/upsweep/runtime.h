@@ -226,8 +226,8 @@ UPSWEEP_API upsweep_status upsweep_weighted_histogram_edges(upsweep_context* con
 /* --- rows and columns, segments, runs of keys ------------------------------------------------------------------------ */
 
 /* Each line along an axis, each segment and each run is an array of its own: its result has the bits of upsweep_reduce or
- * upsweep_scan over its elements alone (docs/shapes.md). A context of a GPU carries out some of these calls, for arrays in its
- * memory and the types that docs/c-abi.md tells, and gives UPSWEEP_UNSUPPORTED else. Outputs share no memory with inputs, but
+ * upsweep_scan over its elements alone (docs/shapes.md). A context of a GPU carries these calls out for arrays in its memory, and
+ * gives UPSWEEP_UNSUPPORTED where docs/c-abi.md says so. Outputs share no memory with inputs, but
  * that a scan may be in place, nor with one another. */
 
 /* Folds an array along an axis, numbered from 0. `out` has the shape of `in` without the axis, or with extent 1 there, and

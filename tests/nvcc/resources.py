@@ -2,7 +2,7 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """What the kernels of libupsweep take of a GPU, as ptxas tells when it is asked to (-Xptxas=-v).
 
-usage: resources.py keep COMMAND...      runs a compiler's command, and moves what ptxas tells into OBJECT.resources, unless it optimises little
+usage: resources.py keep COMMAND...      runs a compiler's command, and moves what ptxas tells into OBJECT.resources, if it makes machine code
        resources.py check FOLDER...      prints the kernels in the folders that spill; fails where one may not
 """
 
@@ -49,7 +49,7 @@ def keep(command):
     compiled = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     if "-o" in command:
         resources = pathlib.Path(command[command.index("-o") + 1] + ".resources")
-        if "-Xptxas=-O1" in command:
+        if not any("sm_" in part for part in command):
             resources.unlink(missing_ok=True)
         else:
             resources.write_text(compiled.stderr)

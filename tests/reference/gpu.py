@@ -367,9 +367,59 @@ def check_lines_there(lib, rng, simulated, source, axis, out_layout):
         require(lib.c.context_wait(context) == OK, f"{what} on the GPU: {lib.message()}")
         same_bits(out.fetch().values(), expected.values(), "f32", f"{what} on the GPU to {out.laid.what}")
         require(out.laid.untouched_between() and there.fetch().unchanged(), f"{what}: wrote beside its results")
-    refused(lib, "products along an axis", lib.c.reduce_axis(context, OP_NUMBERS["multiplies"], There(simulated, source).describe(), axis,
-                                                             There(simulated, arrays.Laid(rng, "f32", rest, "c", True)).describe()),
-            UNSUPPORTED, Guarded("f32", 1), "along an axis a GPU folds", "context of the CPU")
+
+
+@case()
+def check_same_there(lib, rng, simulated, what, call, sources, out_dtype, shape, out_layout="c"):
+    """A call with one output gives in memory of the GPU what it gives in the host's. The simulator has few kernels."""
+    what = f"{lib.isa} {what} of {', '.join(source.what for source in sources)}"
+    expected = arrays.Laid(rng, out_dtype, shape, "c", True)
+    require(call(None, *(source.describe() for source in sources), expected.describe()) == OK, f"{what}: {lib.message()}")
+    context, there = lib.context(cuda(1))[1], [There(simulated, source) for source in sources]
+    out = There(simulated, arrays.Laid(rng, out_dtype, shape, out_layout, True))
+    status = call(context, *(source.describe() for source in there), out.describe())
+    if status == UNSUPPORTED and "the simulator has no kernel" in lib.message():
+        return
+    require(status == OK, f"{what} on the GPU: {lib.message()}")
+    require(lib.c.context_wait(context) == OK, f"{what} on the GPU: {lib.message()}")
+    same_bits(out.fetch().values(), expected.values(), out_dtype, f"{what} on the GPU to {out.laid.what}")
+    require(out.laid.untouched_between(), f"{what} on the GPU: wrote beside its results")
+    require(all(source.fetch().unchanged() for source in there), f"{what} on the GPU: wrote to its input")
+
+
+def any_folds_on_the_gpu(libs, rng):
+    """Every operator and type along an axis and by segments, exclusively and with an initial value, in memory of the GPU."""
+    folds_there = [(op, dtype) for op, dtype in EVERY_FOLD if op != "log_sum_exp"]
+    for lib in libs:
+        simulated, c = Simulated(lib), lib.c
+        if not simulated.is_there:
+            continue
+        for op, dtype in folds_there:
+            number, out_layout = OP_NUMBERS[op], str(rng.choice(arrays.OF_OUTPUTS))
+            shape = [(5, 300), (300, 5), (33, 3, 17), (1, 70)][rng.integers(4)]
+            _, values = next(inputs_of(rng, op, dtype, int(np.prod(shape))))
+            layout = str(rng.choice([layout for layout in arrays.LAYOUTS if layout != "broadcast"]))
+            source, axis = arrays.Laid(rng, dtype, shape, layout, values=values), int(rng.integers(len(shape)))
+            rest, exclusive = shape[:axis] + shape[axis + 1:], bool(rng.integers(2))
+            target = dtype if rng.integers(2) else str(rng.choice([to for to in STORAGE if supported(op, to) and (
+                dtype not in FLOATS or to in FLOATS)]))
+            first = Guarded.of(target, next(inputs_of(rng, op, target, 1))[1]) if rng.integers(2) else None
+            init = None if first is None else first.pointer
+            what = f"{op} along axis {axis}"
+            check_same_there(lib, rng, simulated, what, lambda on, x, to: c.reduce_axis(on, number, x, axis, to), [source],
+                             reduce_dtype(op, dtype), rest, out_layout)
+            check_same_there(lib, rng, simulated, f"{'exclusive' * exclusive} scan by {what}", lambda on, x, to: c.scan_axis(
+                on, number, exclusive, x, axis, to, init), [source], target, shape, out_layout)
+            ends = np.sort(rng.integers(0, len(values) + 1, 40))
+            ends[0], ends[-1] = 0, len(values)
+            line, offsets = arrays.Laid(rng, dtype, (len(values),), "c", values=values), arrays.Laid(rng, "i64", (40,), "c", values=ends)
+            check_same_there(lib, rng, simulated, f"{op} of segments", lambda on, x, cuts, to: c.segmented_reduce(on, number, x, cuts, to),
+                             [line, offsets], reduce_dtype(op, dtype), (39,))
+            check_same_there(lib, rng, simulated, f"{'exclusive' * exclusive} scan of segments by {op}", lambda on, x, cuts, to: c.segmented_scan(
+                on, number, exclusive, x, cuts, to, init), [line, offsets], target, (len(values),))
+            if op not in ("minimum", "maximum"):
+                check_same_there(lib, rng, simulated, f"{op} of nothing", lambda on, x, to: c.reduce_axis(on, number, x, 1, to),
+                                 [arrays.Laid(rng, dtype, (7, 0), "c", values=values[:0])], reduce_dtype(op, dtype), (7,))
 
 
 def lines_on_the_gpu(libs, rng):
@@ -501,7 +551,7 @@ def arrays_on_the_gpu(libs, rng):
 
 
 CHECKS = (reducers, scanners, converting_scanners, whole_arrays, histograms_of_few_samples, histograms_in_chunks,
-          refusals, lines_and_runs, too_many_bins, too_much_memory, arrays_of_the_host, arrays_on_the_gpu, lines_on_the_gpu,
+          refusals, lines_and_runs, too_many_bins, too_much_memory, arrays_of_the_host, arrays_on_the_gpu, lines_on_the_gpu, any_folds_on_the_gpu,
           shapes_on_the_gpu)
 
 

@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// In the simulator sums, scans and positions of minima of f32 stand for all folds along an axis.
+// In the simulator sums, scans and positions of minima of f32, and all other operators on integers of 32 bits, stand for all folds along an
+// axis.
 #include <cstdint>
 #include <type_traits>
 
@@ -8,6 +9,7 @@
 
 UPSWEEP_SUM_LINES(float);
 UPSWEEP_SCAN_SUMS_OF_LINES(float);
+UPSWEEP_LINES_BY_ANY(std::uint32_t);
 UPSWEEP_ARGUMENTS_OF_LINES(float);
 
 namespace upsweep::runtime::gpu {
@@ -29,6 +31,8 @@ namespace {
     }
 UPSWEEP_LEFT_OUT(std::int32_t)
 UPSWEEP_LEFT_OUT(std::uint64_t)
+UPSWEEP_LEFT_OUT(f16)
+UPSWEEP_LEFT_OUT(bf16)
 UPSWEEP_LEFT_OUT(double)
 #undef UPSWEEP_LEFT_OUT
 #define UPSWEEP_LEFT_OUT(T)                                                                                            \
@@ -39,6 +43,21 @@ UPSWEEP_LEFT_OUT(double)
     }
 UPSWEEP_LEFT_OUT(std::int32_t)
 UPSWEEP_LEFT_OUT(std::int64_t)
+UPSWEEP_LEFT_OUT(float)
+UPSWEEP_LEFT_OUT(double)
+#undef UPSWEEP_LEFT_OUT
+#define UPSWEEP_LEFT_OUT(T)                                                                                            \
+    template <>                                                                                                        \
+    void reduce_lines_by_any<T>(const cuda&, const shape_fold&, const line_layout&)                                    \
+    {                                                                                                                  \
+        throw_left_out();                                                                                              \
+    }                                                                                                                  \
+    template <>                                                                                                        \
+    void scan_lines_by_any<T>(const cuda&, const shape_fold&, const line_layout&)                                      \
+    {                                                                                                                  \
+        throw_left_out();                                                                                              \
+    }
+UPSWEEP_LEFT_OUT(std::uint64_t)
 UPSWEEP_LEFT_OUT(float)
 UPSWEEP_LEFT_OUT(double)
 #undef UPSWEEP_LEFT_OUT

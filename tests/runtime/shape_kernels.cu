@@ -12,16 +12,19 @@
 
 namespace upsweep::runtime::gpu {
 
-const value_kernels* value_kernels_of(upsweep_dtype dtype)
+const segment_kernels& segment_kernels_of(upsweep_dtype dtype)
 {
-    static constexpr value_kernels of_f32{
-        reduce_segments_of<float>, scan_segments_of<float>, nullptr, nullptr, nullptr, nullptr};
-    return dtype == UPSWEEP_F32 ? &of_f32 : nullptr;
+    static constexpr segment_kernels of_f32{reduce_segments_of<float>, scan_segments_of<float>};
+    if (dtype != UPSWEEP_F32)
+        throw error(error_kind::unsupported, "upsweep", "the simulator has no kernel for this type", "take f32");
+    return of_f32;
 }
+
+const key_kernels* key_kernels_of(upsweep_dtype, std::size_t) { return nullptr; }
 
 encode_kernels encode_kernels_of(upsweep_dtype dtype)
 {
-    return dtype == UPSWEEP_U32 ? encode_runs_of<std::uint32_t> : nullptr;
+    return dtype == UPSWEEP_I32 ? encode_runs_of<std::uint32_t> : nullptr;
 }
 
 const word_kernels* word_kernels_of(std::size_t bytes)

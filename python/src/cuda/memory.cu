@@ -37,14 +37,19 @@ upsweep_status on(int device, const char* call, F f)
 }
 
 template <class From>
-__global__ void convert_value(const From* from, bool divide, std::uint64_t count, void* to, upsweep_dtype to_dtype)
+__global__ void convert_values(const From* from, std::uint64_t count, bool divides, std::uint64_t divisor, void* to,
+                               upsweep_dtype to_dtype)
 {
     using quotient = std::conditional_t<std::is_same_v<From, float>, float, double>;
+    const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i >= count)
+        return;
     with_type(to_dtype, [&]<class To>(std::type_identity<To>) {
-        if (divide)
-            *static_cast<To*>(to) = as_result<To, plus>(static_cast<quotient>(*from) / static_cast<quotient>(count));
+        if (divides)
+            static_cast<To*>(to)[i] =
+                as_result<To, plus>(static_cast<quotient>(from[i]) / static_cast<quotient>(divisor));
         else
-            *static_cast<To*>(to) = as_result<To, plus>(*from);
+            static_cast<To*>(to)[i] = as_result<To, plus>(from[i]);
     });
 }
 
@@ -94,12 +99,17 @@ upsweep_status upsweep_python_clear(int32_t device, void* stream, void* to, uint
 }
 
 upsweep_status upsweep_python_convert(int32_t device, void* stream, const void* from, upsweep_dtype from_dtype,
-                                      bool divide, uint64_t count, void* to, upsweep_dtype to_dtype)
+                                      uint64_t count, bool divides, uint64_t divisor, void* to, upsweep_dtype to_dtype)
 {
+    if (count == 0)
+        return UPSWEEP_OK;
     return on(device, "upsweep", [&] {
+        constexpr unsigned most_threads = 256;
+        const unsigned threads = count < most_threads ? static_cast<unsigned>(count) : most_threads;
+        const auto blocks = static_cast<unsigned>((count + threads - 1) / threads);
         const auto launch = [&]<class From>(From) {
-            convert_value<<<1, 1, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<const From*>(from), divide, count,
-                                                                          to, to_dtype);
+            convert_values<<<blocks, threads, 0, static_cast<cudaStream_t>(stream)>>>(
+                static_cast<const From*>(from), count, divides, divisor, to, to_dtype);
         };
         switch (from_dtype) {
         case UPSWEEP_I64: launch(std::int64_t{}); break;

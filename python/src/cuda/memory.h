@@ -20,11 +20,11 @@ UPSWEEP_API upsweep_status upsweep_python_order(int32_t device, void* earlier, v
 UPSWEEP_API upsweep_status upsweep_python_write(int32_t device, void* stream, void* to, const void* from,
                                                 uint64_t bytes);
 UPSWEEP_API upsweep_status upsweep_python_clear(int32_t device, void* stream, void* to, uint64_t bytes);
-/* Writes one i64, u64, f32 or f64 as a value of another type: `divide` divides it by `count` first, in f32 if it is one, else
- * in f64. */
+/* Writes values of type i64, u64, f32 or f64 as values of another type: `divides` divides them by `divisor` first, in f32 if they are
+ * that, else in f64. */
 UPSWEEP_API upsweep_status upsweep_python_convert(int32_t device, void* stream, const void* from,
-                                                  upsweep_dtype from_dtype, bool divide, uint64_t count, void* to,
-                                                  upsweep_dtype to_dtype);
+                                                  upsweep_dtype from_dtype, uint64_t count, bool divides,
+                                                  uint64_t divisor, void* to, upsweep_dtype to_dtype);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include <upsweep/gpu/shapes/axis.cuh>
 #include <upsweep/op.hpp>
 
+#include "../any_op.hpp"
 #include "lines.hpp"
 
 // The files of this folder include it, and no others.
@@ -55,12 +56,11 @@ struct sum_or_mean {
     }
 };
 
-template <class T, class Acc, class Op, class Finish>
+template <class T, class Result, class Op, class Finish>
 void fold_lines(const cuda& target, const line_layout& lines, const Op& op, const Finish& finish)
 {
-    using result = std::conditional_t<detail::is_extremum<Op>, T, Acc>;
-    detail::engine<cuda, detail::verb::reduce_lines>::template fold<Acc>(target, lines_as<T, result>(lines), op,
-                                                                         finish);
+    detail::engine<cuda, detail::verb::reduce_lines>::template fold<Result>(target, lines_as<T, Result>(lines), op,
+                                                                            finish);
 }
 
 template <class T>
@@ -79,12 +79,29 @@ void extrema_of_lines(const cuda& target, upsweep_op op, const line_layout& line
         fold_lines<T, T>(target, lines, maximum{}, detail::as_results_of<maximum>{});
 }
 
-template <class T>
+template <class Word>
+void reduce_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines)
+{
+    fold_lines<Word, Word>(target, lines, make_any_op<Word>(fold), detail::as_results_of<any_op<Word>>{});
+}
+
+template <class Word, class Op>
+void scan_lines_of(const cuda& target, const line_layout& lines, const Op& op)
+{
+    detail::engine<cuda, detail::verb::scan_lines>::template scan<scan_kind::inclusive, Word>(
+        target, lines_as<Word, Word>(lines), op, static_cast<const Word*>(nullptr));
+}
+
+template <class Word>
 void scan_sums_of_lines(const cuda& target, const line_layout& lines)
 {
-    using accumulator = scan_accumulator_t<plus, T>;
-    detail::engine<cuda, detail::verb::scan_lines>::template scan<scan_kind::inclusive, accumulator>(
-        target, lines_as<T, T>(lines), plus{}, static_cast<const accumulator*>(nullptr));
+    scan_lines_of<Word>(target, lines, plus{});
+}
+
+template <class Word>
+void scan_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines)
+{
+    scan_lines_of<Word>(target, lines, make_any_op<Word>(fold));
 }
 
 } // namespace upsweep::runtime::gpu
@@ -93,5 +110,10 @@ void scan_sums_of_lines(const cuda& target, const line_layout& lines)
     template void upsweep::runtime::gpu::sum_lines<T>(const upsweep::cuda&, const line_layout&, bool, bool)
 #define UPSWEEP_EXTREMA_OF_LINES(T)                                                                                    \
     template void upsweep::runtime::gpu::extrema_of_lines<T>(const upsweep::cuda&, upsweep_op, const line_layout&)
-#define UPSWEEP_SCAN_SUMS_OF_LINES(T)                                                                                  \
-    template void upsweep::runtime::gpu::scan_sums_of_lines<T>(const upsweep::cuda&, const line_layout&)
+#define UPSWEEP_SCAN_SUMS_OF_LINES(Word)                                                                               \
+    template void upsweep::runtime::gpu::scan_sums_of_lines<Word>(const upsweep::cuda&, const line_layout&)
+#define UPSWEEP_LINES_BY_ANY(Word)                                                                                     \
+    template void upsweep::runtime::gpu::reduce_lines_by_any<Word>(const upsweep::cuda&, const shape_fold&,            \
+                                                                   const line_layout&);                                \
+    template void upsweep::runtime::gpu::scan_lines_by_any<Word>(const upsweep::cuda&, const shape_fold&,              \
+                                                                 const line_layout&)

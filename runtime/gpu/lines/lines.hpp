@@ -8,20 +8,25 @@
 #include "../lines.hpp"
 
 // Folds of the lines of arrays in memory of the GPU, where they lie, by kernels of their type. Each type is instantiated in a file of its
-// own. Unsigned integers stand for signed ones, too, where sums are concerned.
+// own.
 namespace upsweep::runtime::gpu {
 
-// Writes sums, or means if `means`; those of signed integers are others.
+// Writes sums, or means if `means`, of i32, u64, f16, bf16, f32 or f64; means of signed integers are others.
 template <class T>
 void sum_lines(const cuda& target, const line_layout& lines, bool means, bool is_signed);
-// Writes minima or maxima.
+// Writes minima or maxima of i32, i64, f32 or f64.
 template <class T>
 void extrema_of_lines(const cuda& target, upsweep_op op, const line_layout& lines);
+// Writes reductions by another operator. Word is float, double, or an unsigned integer, which stands for signed ones, too.
+template <class Word>
+void reduce_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines);
+// Writes inclusive scans by plus, and by another operator.
+template <class Word>
+void scan_sums_of_lines(const cuda& target, const line_layout& lines);
+template <class Word>
+void scan_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines);
 // Writes the positions of minima or maxima.
 template <class T>
 void arguments_of_lines(const cuda& target, upsweep_op op, const line_layout& lines);
-// Writes inclusive scans by plus.
-template <class T>
-void scan_sums_of_lines(const cuda& target, const line_layout& lines);
 
 } // namespace upsweep::runtime::gpu

@@ -15,27 +15,23 @@
 // segments and runs take long to compile. Whatever is null does not exist.
 namespace upsweep::runtime::gpu {
 
-using reduce_segments_kernels = void (*)(const cuda& target, upsweep_op op, const elements& in, const elements& offsets,
-                                         const elements& out);
-using scan_segments_kernels = void (*)(const cuda& target, const elements& in, const elements& offsets,
-                                       const elements& out);
-// Return the number of runs.
-using reduce_by_key_kernels = std::uint64_t (*)(const cuda& target, upsweep_op op, const elements& keys,
-                                                const elements& values, const elements& keys_out,
-                                                const elements& totals_out);
-using scan_by_key_kernels = void (*)(const cuda& target, const elements& keys, const elements& values,
-                                     const elements& out);
-
-// Of values of a type: reductions by plus, minimum and maximum, and scans by plus.
-struct value_kernels {
-    reduce_segments_kernels reduce_segments;
-    scan_segments_kernels scan_segments;
-    reduce_by_key_kernels reduce_by_narrow_key; // of 32 bits
-    reduce_by_key_kernels reduce_by_wide_key;   // of 64
-    scan_by_key_kernels scan_by_narrow_key;
-    scan_by_key_kernels scan_by_wide_key;
+// Of segments of elements that have been converted.
+using segment_kernel = void (*)(const cuda& target, const shape_fold& fold, const elements& in, const elements& offsets,
+                                const elements& out);
+struct segment_kernels {
+    segment_kernel reduce;
+    segment_kernel scan;
 };
-const value_kernels* value_kernels_of(upsweep_dtype dtype);
+const segment_kernels& segment_kernels_of(upsweep_dtype dtype);
+
+// Of runs of keys of so many bytes, by values that have been converted; the reduction returns the number of runs.
+struct key_kernels {
+    std::uint64_t (*reduce)(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
+                            const elements& keys_out, const elements& totals_out);
+    void (*scan)(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
+                 const elements& out);
+};
+const key_kernels* key_kernels_of(upsweep_dtype values, std::size_t key_bytes);
 
 using encode_kernels = std::uint64_t (*)(const cuda& target, const elements& in, const elements& values_out,
                                          const elements& lengths_out);
@@ -69,17 +65,19 @@ weight_kernels<Bins> weight_kernels_of(upsweep_dtype samples, upsweep_dtype weig
 
 // --- what the files of this folder instantiate ---------------------------------------------------------------------------------
 
-// Signed values are those of the results, and unsigned ones stand for them where plus alone is concerned.
-template <class T>
-void reduce_segments_of(const cuda& target, upsweep_op op, const elements& in, const elements& offsets,
+// Word is float, double, or an unsigned integer, which stands for signed ones, too.
+template <class Word>
+void reduce_segments_of(const cuda& target, const shape_fold& fold, const elements& in, const elements& offsets,
                         const elements& out);
-template <class T>
-void scan_segments_of(const cuda& target, const elements& in, const elements& offsets, const elements& out);
-template <class Key, class T>
-std::uint64_t reduce_by_key_of(const cuda& target, upsweep_op op, const elements& keys, const elements& values,
+template <class Word>
+void scan_segments_of(const cuda& target, const shape_fold& fold, const elements& in, const elements& offsets,
+                      const elements& out);
+template <class Key, class Word>
+std::uint64_t reduce_by_key_of(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
                                const elements& keys_out, const elements& totals_out);
-template <class Key, class T>
-void scan_by_key_of(const cuda& target, const elements& keys, const elements& values, const elements& out);
+template <class Key, class Word>
+void scan_by_key_of(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
+                    const elements& out);
 template <class T>
 std::uint64_t encode_runs_of(const cuda& target, const elements& in, const elements& values_out,
                              const elements& lengths_out);

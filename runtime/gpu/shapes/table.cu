@@ -2,19 +2,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../any_op.hpp"
 #include "kernels.hpp"
 
 namespace upsweep::runtime::gpu {
 
 namespace {
 
-template <class T>
-inline constexpr value_kernels of_values{reduce_segments_of<T>,
-                                         scan_segments_of<T>,
-                                         reduce_by_key_of<std::uint32_t, T>,
-                                         reduce_by_key_of<std::uint64_t, T>,
-                                         scan_by_key_of<std::uint32_t, T>,
-                                         scan_by_key_of<std::uint64_t, T>};
+template <class Key, class Word>
+inline constexpr key_kernels of_keys{reduce_by_key_of<Key, Word>, scan_by_key_of<Key, Word>};
+template <class Word>
+inline constexpr segment_kernels of_segments{reduce_segments_of<Word>, scan_segments_of<Word>};
 template <class Word>
 inline constexpr word_kernels of_words{decode_runs_of<Word>, select_of<Word>};
 template <class T, class Bins>
@@ -34,15 +32,20 @@ weight_kernels<Bins> kernels_of_weights(upsweep_dtype weights)
 
 } // namespace
 
-const value_kernels* value_kernels_of(upsweep_dtype dtype)
+const segment_kernels& segment_kernels_of(upsweep_dtype dtype)
 {
-    switch (dtype) {
-    case UPSWEEP_I32: return &of_values<std::int32_t>;
-    case UPSWEEP_I64: return &of_values<std::int64_t>;
-    case UPSWEEP_F32: return &of_values<float>;
-    case UPSWEEP_F64: return &of_values<double>;
-    default: return nullptr;
-    }
+    const segment_kernels* kernels = nullptr;
+    with_folded_type(dtype, [&]<class Word>(Word) { kernels = &of_segments<Word>; });
+    return *kernels;
+}
+
+const key_kernels* key_kernels_of(upsweep_dtype values, std::size_t key_bytes)
+{
+    const key_kernels* kernels = nullptr;
+    with_folded_type(values, [&]<class Word>(Word) {
+        kernels = key_bytes == 4 ? &of_keys<std::uint32_t, Word> : &of_keys<std::uint64_t, Word>;
+    });
+    return kernels;
 }
 
 encode_kernels encode_kernels_of(upsweep_dtype dtype)

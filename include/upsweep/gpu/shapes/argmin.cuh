@@ -1,7 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -13,14 +12,11 @@
 
 #include <upsweep/engine.hpp>
 #include <upsweep/gpu/fold/look_back.cuh>
-#include <upsweep/gpu/primitive/divider.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
-#include <upsweep/gpu/shapes/several_lines.cuh>
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
-#include <upsweep/lines.hpp>
 #include <upsweep/op.hpp>
 #include <upsweep/types.hpp>
 #include <upsweep/verb/argmin.hpp>
@@ -57,12 +53,12 @@ __device__ order_key_t<T> order_key(const T& element)
 }
 
 // A key and where it is; at first, what every element precedes.
-template <class Key>
+template <class Key, class Index = std::uint64_t>
 struct placed_key {
     Key key = std::numeric_limits<Key>::max();
-    std::uint64_t index = std::numeric_limits<std::uint64_t>::max();
+    Index index = std::numeric_limits<Index>::max();
 
-    __device__ void take(Key other, std::uint64_t at)
+    __device__ void take(Key other, Index at)
     {
         if (other < key || (other == key && at < index)) {
             key = other;
@@ -72,20 +68,66 @@ struct placed_key {
     __device__ void take(const placed_key& other) { take(other.key, other.index); }
 };
 
-// Of all lanes, for each of them.
-template <class Key>
-__device__ placed_key<Key> least_of_warp(placed_key<Key> mine)
+// Of a group of neighbouring lanes, a power of two, for each of them.
+template <class Key, class Index>
+__device__ placed_key<Key, Index> least_of_lanes(placed_key<Key, Index> mine, int group = lanes)
 {
-#pragma unroll
-    for (int k = 1; k < lanes; k *= 2)
+    for (int k = 1; k < group; k *= 2)
         mine.take(shuffle_xor(mine, k));
     return mine;
+}
+
+inline constexpr int argument_rows = 8; // vectors of a lane that are on their way at once
+
+// The least of the elements that a lane has taken, and `bound`, the least key that any lane of its warp had when one of them last had a lower
+// one: elements that are not below it are not looked at twice.
+template <class Key, class Index>
+struct warp_search {
+    placed_key<Key, Index> least;
+    Key bound = std::numeric_limits<Key>::max();
+    bool has_any = false;
+};
+
+// Takes Rows vectors of each lane, of which this lane's first one begins at element `first`. They stand behind all that the warp has taken.
+template <class Op, int Rows, class In, class Index>
+__device__ void take_vectors(warp_search<order_key_t<std::iter_value_t<In>>, Index>& search, const In& in, Index first,
+                             bool aligned)
+{
+    using element = std::iter_value_t<In>;
+    constexpr int elements = elements_of<In>;
+    constexpr int row = elements * lanes;
+    lane_vector<element, elements> vectors[Rows];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+        const In from = in + (first + static_cast<unsigned>(r * row));
+        vectors[r] = aligned ? load_vector<elements>(from) : gather_vector<elements>(from);
+    }
+    using compared = std::conditional_t<sub_word_float<element>, float, element>;
+    compared least = static_cast<compared>(vectors[0][0]);
+#pragma unroll
+    for (int i = 1; i < Rows * elements; ++i)
+        least = Op{}(least, static_cast<compared>(vectors[i / elements][i % elements]));
+    const auto key = order_key<Op>(least);
+    const bool is_lower = key < search.bound || !search.has_any;
+    if (__any_sync(all_lanes, is_lower ? 1 : 0) == 0)
+        return;
+    if (is_lower)
+#pragma unroll
+        for (int i = 0; i < Rows * elements; ++i)
+            search.least.take(order_key<Op>(vectors[i / elements][i % elements]),
+                              first + static_cast<unsigned>(i / elements * row + i % elements));
+    search.has_any = true;
+    search.bound = search.least.key;
+#pragma unroll
+    for (int k = 1; k < lanes; k *= 2) {
+        const auto other = shuffle_xor(search.bound, k);
+        search.bound = other < search.bound ? other : search.bound;
+    }
 }
 
 // --- of an array -----------------------------------------------------------------------------------------------------------------
 
 inline constexpr int argument_threads = 256;
-inline constexpr int argument_rows = 8; // vectors of a lane that are on their way at once
 
 // Where blocks leave what they find. The ticket is zero between kernels.
 template <class Key>
@@ -98,7 +140,7 @@ struct argument_memory {
 template <class Key>
 __device__ placed_key<Key> least_of_block(placed_key<Key> mine, placed_key<Key>* of_warps)
 {
-    mine = least_of_warp(mine);
+    mine = least_of_lanes(mine);
     if (lane_id() == 0)
         of_warps[warp_id()] = mine;
     __syncthreads();
@@ -121,26 +163,10 @@ __global__ void __launch_bounds__(argument_threads)
     __shared__ bool is_last;
     const tiles_t tiles(in, count);
     const bool aligned = is_aligned<elements>(in + tiles.before);
-    placed_key<key> least;
-    tiles.for_each(blockIdx.x, gridDim.x, [&](std::uint64_t first) {
-        key keys[argument_rows * elements];
-        key lowest = std::numeric_limits<key>::max();
-#pragma unroll
-        for (int r = 0; r < argument_rows; ++r) {
-            const In from = in + (first + static_cast<unsigned>(r * tiles_t::row));
-            const auto vector = aligned ? load_vector<elements>(from) : gather_vector<elements>(from);
-#pragma unroll
-            for (int j = 0; j < elements; ++j) {
-                keys[r * elements + j] = order_key<Op>(vector[j]);
-                lowest = keys[r * elements + j] < lowest ? keys[r * elements + j] : lowest;
-            }
-        }
-        // Seldom there is a lower one than before, and then it is looked for.
-        if (lowest < least.key || least.index == std::numeric_limits<std::uint64_t>::max())
-#pragma unroll
-            for (int i = 0; i < argument_rows * elements; ++i)
-                least.take(keys[i], first + static_cast<unsigned>(i / elements * tiles_t::row + i % elements));
-    });
+    warp_search<key, std::uint64_t> search;
+    tiles.for_each(blockIdx.x, gridDim.x,
+                   [&](std::uint64_t first) { take_vectors<Op, argument_rows>(search, in, first, aligned); });
+    placed_key<key> least = search.least;
     if (blockIdx.x + 1 == gridDim.x)
         tiles.for_each_of_rest([&](std::uint64_t i) { least.take(order_key<Op>(gather_vector<1>(in + i)[0]), i); });
     least = least_of_block(least, &of_warps[0]);
@@ -179,118 +205,6 @@ void find_argument(const cuda& target, std::string_view call, const In& in, std:
            result);
 }
 
-// --- along an axis -----------------------------------------------------------------------------------------------------------------
-
-// The lines, and parts of them: a warp finds the least of one part or, where lines lie side by side, a lane does.
-template <class T, class Index, std::size_t Rank>
-struct argument_lines {
-    several_lines<2, Rank> lines;
-    const T* in;
-    Index* out;
-    std::uint64_t part;                   // elements
-    divider parts;                        // of a line
-    divider count;                        // of lines
-    placed_key<order_key_t<T>>* of_parts; // null where lines have one part each
-};
-
-template <class Op, bool SideBySide, class T, class Index, std::size_t Rank>
-__global__ void __launch_bounds__(256) argument_lines_kernel(const __grid_constant__ argument_lines<T, Index, Rank> of)
-{
-    constexpr int step = SideBySide ? 1 : lanes;
-    constexpr int at_once = 8; // elements of a lane that are on their way together
-    const std::uint64_t tasks = of.count.divisor * of.parts.divisor;
-    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-    const std::uint64_t mine = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x;
-    for (std::uint64_t task = SideBySide ? mine : mine / lanes; task < tasks;
-         task += SideBySide ? threads : threads / lanes) {
-        std::uint64_t line = 0;
-        std::uint64_t number = 0;
-        if constexpr (SideBySide) {
-            number = of.count.quotient(task);
-            line = task - number * of.count.divisor;
-        } else {
-            line = of.parts.quotient(task);
-            number = task - line * of.parts.divisor;
-        }
-        std::int64_t at[2];
-        of.lines.find(line, at);
-        const std::uint64_t first = number * of.part;
-        const std::uint64_t end = first + of.part < of.lines.length ? first + of.part : of.lines.length;
-        placed_key<order_key_t<T>> least;
-        std::uint64_t i = first + (SideBySide ? 0U : static_cast<unsigned>(lane_id()));
-        const T* from = of.in + at[0] + static_cast<std::int64_t>(i) * of.lines.along[0];
-        for (; i < end; i += at_once * step) {
-            T loaded[at_once];
-#pragma unroll
-            for (int j = 0; j < at_once; ++j) {
-                if (i + j * step < end)
-                    loaded[j] = *from;
-                from += step * of.lines.along[0];
-            }
-#pragma unroll
-            for (int j = 0; j < at_once; ++j)
-                if (i + j * step < end)
-                    least.take(order_key<Op>(loaded[j]), i + j * step);
-        }
-        if constexpr (!SideBySide)
-            least = least_of_warp(least);
-        if (SideBySide || lane_id() == 0) {
-            if (of.of_parts != nullptr)
-                of.of_parts[line * of.parts.divisor + number] = least;
-            else
-                of.out[at[1]] = static_cast<Index>(least.index);
-        }
-    }
-}
-
-// Puts the parts of lines together.
-template <class T, class Index, std::size_t Rank>
-__global__ void __launch_bounds__(256) join_arguments_kernel(const __grid_constant__ argument_lines<T, Index, Rank> of)
-{
-    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes);
-    for (std::uint64_t line = blockIdx.x * (blockDim.x / lanes) + static_cast<unsigned>(warp_id());
-         line < of.count.divisor; line += warps) {
-        placed_key<order_key_t<T>> least;
-        for (std::uint64_t part = static_cast<unsigned>(lane_id()); part < of.parts.divisor; part += lanes)
-            least.take(of.of_parts[line * of.parts.divisor + part]);
-        least = least_of_warp(least);
-        std::int64_t at[2];
-        of.lines.find(line, at);
-        if (lane_id() == 0)
-            of.out[at[1]] = static_cast<Index>(least.index);
-    }
-}
-
-template <class Op, class T, class Index, std::size_t Rank>
-void find_arguments(const cuda& target, std::string_view call, argument_lines<T, Index, Rank> of, bool side_by_side)
-{
-    constexpr int threads = 256;
-    const std::uint64_t count = of.lines.count;
-    const std::uint64_t length = of.lines.length;
-    const auto multiprocessors = static_cast<std::uint64_t>(target.workspace().multiprocessors());
-    const std::uint64_t useful_tasks = multiprocessors * (side_by_side ? 2048U : 64U);
-    const std::uint64_t least_part = side_by_side ? 64 : 1024;
-    const std::uint64_t useful_parts = (useful_tasks + count - 1) / count;
-    const std::uint64_t share = (length + useful_parts - 1) / useful_parts;
-    of.part = share > least_part ? share : least_part;
-    const std::uint64_t parts = (length + of.part - 1) / of.part;
-    of.parts = divider(parts);
-    of.count = divider(count);
-    if (parts > 1)
-        of.of_parts = static_cast<placed_key<order_key_t<T>>*>(
-            target.workspace().memory(workspace_purpose::offsets, count * parts * sizeof(*of.of_parts)));
-    const auto grid = [&](std::uint64_t warps) {
-        return grid_shape{some_blocks(target, (warps + threads / lanes - 1) / (threads / lanes)), threads, 0};
-    };
-    const std::uint64_t tasks = count * parts;
-    if (side_by_side)
-        launch(target, call, argument_lines_kernel<Op, true, T, Index, Rank>, grid((tasks + lanes - 1) / lanes), of);
-    else
-        launch(target, call, argument_lines_kernel<Op, false, T, Index, Rank>, grid(tasks), of);
-    if (parts > 1)
-        launch(target, call, join_arguments_kernel<T, Index, Rank>, grid(count), of);
-}
-
 } // namespace upsweep::gpu
 
 namespace upsweep::detail {
@@ -306,29 +220,6 @@ struct engine<cuda, verb::argument> {
             gpu::check_place(target, argument_call<Op>, from, count);
             gpu::find_argument<Op>(target, argument_call<Op>, from, count, result);
         });
-    }
-};
-
-template <>
-struct engine<cuda, verb::argument_lines> {
-    template <class Op, class T, class Index, std::size_t Rank>
-    static void find(const cuda& target, const lines<const T, Index, Rank>& all)
-    {
-        constexpr std::string_view call = argument_call<Op>;
-        const gpu::current_device current(target.device());
-        gpu::check_place(target, call, gpu::strided_source(all.in.begin().elements()), all.in.size());
-        gpu::check_place(target, call, gpu::strided_source(all.out.begin().elements()), all.out.size());
-        std::array<std::size_t, Rank> extents;
-        std::array<std::array<std::ptrdiff_t, 2>, Rank> strides;
-        for (std::size_t k = 0; k < Rank; ++k) {
-            extents[k] = all.in.extent(k);
-            strides[k] = {all.in.stride(k), all.out.stride(k)};
-        }
-        const gpu::several_lines<2, Rank> by_axis(extents, strides, 0, 0);
-        gpu::find_arguments<Op>(
-            target, call,
-            gpu::argument_lines<T, Index, Rank>{by_axis, all.in.data(), all.out.data(), 0, {}, {}, nullptr},
-            by_axis.lie_side_by_side(0));
     }
 };
 

@@ -1,0 +1,84 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "shape_fold.hpp"
+
+#include "../fold.hpp"
+
+namespace upsweep::runtime::gpu {
+
+namespace {
+
+bool is_integer(upsweep_dtype dtype) { return dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_U64; }
+bool is_signed(upsweep_dtype dtype) { return dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_I64; }
+bool is_wide(upsweep_dtype dtype) { return upsweep_dtype_size(dtype) == 8; }
+
+// Of truths all operators but one are one of two.
+upsweep_op op_of_truths(upsweep_op op)
+{
+    switch (op) {
+    case UPSWEEP_BIT_XOR: return op;
+    case UPSWEEP_PLUS: // A sum that is converted to bool is true where any element is.
+    case UPSWEEP_MAXIMUM:
+    case UPSWEEP_BIT_OR:
+    case UPSWEEP_LOGICAL_OR: return UPSWEEP_BIT_OR;
+    default: return UPSWEEP_BIT_AND;
+    }
+}
+
+// The type in which elements are folded that have been converted to `as`. Integers of fewer bits are those of 32, since all operators but
+// minimum and maximum are the same modulo 2^k, and these are exact.
+shape_fold fold_in(upsweep_op op, upsweep_dtype as)
+{
+    if (!is_integer(as)) {
+        const upsweep_dtype dtype = as == UPSWEEP_F64 ? UPSWEEP_F64 : UPSWEEP_F32;
+        return {as, dtype, op, dtype};
+    }
+    if (as == UPSWEEP_U32 || is_wide(as))
+        return {as, as, op, as};
+    return {as, UPSWEEP_I32, op, UPSWEEP_I32};
+}
+
+bool is_of_truths(upsweep_op op, upsweep_dtype dtype)
+{
+    return dtype == UPSWEEP_BOOL || op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
+}
+
+constexpr shape_fold fold_of_truths(upsweep_op op) { return {UPSWEEP_BOOL, UPSWEEP_I32, op, UPSWEEP_I32}; }
+
+} // namespace
+
+std::optional<shape_fold> reduction_of(upsweep_op op, upsweep_dtype dtype)
+{
+    if (op == UPSWEEP_LOG_SUM_EXP)
+        return std::nullopt;
+    const bool counts = op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES;
+    if (is_of_truths(op, dtype) && !counts)
+        return fold_of_truths(op_of_truths(op));
+    if (!counts || !(is_integer(dtype) || dtype == UPSWEEP_BOOL))
+        return fold_in(op, dtype);
+    // Sums and products of integers have 64 bits. Sums of 32 bits have kernels that read them.
+    const upsweep_dtype result = is_signed(dtype) || dtype == UPSWEEP_BOOL ? UPSWEEP_I64 : UPSWEEP_U64;
+    const bool reads_32 = op == UPSWEEP_PLUS && !is_wide(dtype) && dtype != UPSWEEP_U32;
+    return shape_fold{dtype, reads_32 ? UPSWEEP_I32 : result, op, result};
+}
+
+std::optional<shape_fold> scan_of(upsweep_op op, upsweep_dtype dtype)
+{
+    if (op == UPSWEEP_LOG_SUM_EXP)
+        return std::nullopt;
+    return is_of_truths(op, dtype) ? fold_of_truths(op_of_truths(op)) : fold_in(op, dtype);
+}
+
+std::optional<shape_fold> reduction_of_lines(upsweep_op op, upsweep_dtype dtype)
+{
+    if (op == UPSWEEP_PLUS && (dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16))
+        return shape_fold{dtype, dtype, op, UPSWEEP_F32};
+    return reduction_of(op, dtype);
+}
+
+folded_init::folded_init(const shape_fold& fold, upsweep_dtype dtype, const void* init) : is_given_(init != nullptr)
+{
+    if (is_given_)
+        convert_elements(dtype, init, fold.result, &value_, 1);
+}
+
+} // namespace upsweep::runtime::gpu

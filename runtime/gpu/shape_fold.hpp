@@ -1,0 +1,39 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <upsweep/runtime.h>
+
+// How a GPU folds lines and segments in its own memory. There are kernels for few types, to which elements of all others are converted, and
+// from which results are.
+namespace upsweep::runtime::gpu {
+
+struct shape_fold {
+    upsweep_dtype as;    // to which elements are converted first; bool makes truths of them
+    upsweep_dtype dtype; // in which they are folded, or read: i32, u32, i64, u64, f32 or f64
+    upsweep_op op;       // by which they are; of truths, which are 0 and 1, another one than the caller's
+    upsweep_dtype result;
+};
+
+// Of elements of a type, or to results of a type. Nothing if a GPU does not fold lines and segments by this operator: log_sum_exp. The
+// operator must be defined for the type.
+std::optional<shape_fold> reduction_of(upsweep_op op, upsweep_dtype dtype);
+std::optional<shape_fold> scan_of(upsweep_op op, upsweep_dtype dtype);
+// Of lines, whose sums of f16 and bf16 have kernels that read them.
+std::optional<shape_fold> reduction_of_lines(upsweep_op op, upsweep_dtype dtype);
+
+// An initial value of the type of the results, or null, as one of the type in which they are folded.
+class folded_init {
+public:
+    folded_init(const shape_fold& fold, upsweep_dtype dtype, const void* init);
+
+    const void* get() const { return is_given_ ? &value_ : nullptr; }
+
+private:
+    std::uint64_t value_ = 0;
+    bool is_given_;
+};
+
+} // namespace upsweep::runtime::gpu
