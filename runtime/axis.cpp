@@ -172,19 +172,21 @@ void scan_along(const char* call, const cpu& host, upsweep_op op, const arrays& 
     scan.scanner->scan_lines(host, in_place, start);
 }
 
-// Scans on the GPU: from where the elements lie to where the results belong, or from and to arrays without gaps of the fold's type.
+// Scans on the GPU: from where the elements lie to where the results belong, if there is a kernel for that, or from and to arrays without
+// gaps of a type for which there is one.
 void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis,
                  const scan_start& start)
 {
-    const gpu::shape_fold fold = fold_on_gpu(call, gpu::scan_of(op, of.out.dtype));
+    const gpu::shape_fold there = fold_on_gpu(call, gpu::scan_of_lines(op, of.out.dtype));
     const std::size_t length = of.in_dimensions.extents[axis];
     const bool is_exclusive = start.kind == scan_kind::exclusive;
     const bool is_plain = !is_exclusive && start.init == nullptr;
-    if (is_plain && reads(fold, of.in.dtype) && gpu::has_bits_of(fold.result, of.out.dtype) &&
+    if (is_plain && reads(there, of.in.dtype) && gpu::has_bits_of(there.result, of.out.dtype) &&
         gpu::scan_lines(
-            gpu, fold,
+            gpu, there,
             lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), length)))
         return;
+    const gpu::shape_fold fold = fold_on_gpu(call, gpu::scan_of(op, of.out.dtype));
     const gpu::converted from(gpu, of.in, fold.as, fold.dtype, is_exclusive && of.in.data == of.out.data);
     const gpu::converted_results to(gpu, of.out, fold.result);
     dimensions lines = without_gaps(of.in_dimensions);
@@ -218,12 +220,16 @@ void fill_on_gpu(const gpu::device& gpu, const gpu::shape_fold& fold, const elem
 void reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis,
                    const std::vector<std::ptrdiff_t>& out_strides, bool means)
 {
-    const gpu::shape_fold fold = fold_on_gpu(call, gpu::reduction_of_lines(op, of.in.dtype));
-    const upsweep_dtype result = !means || fold.result == UPSWEEP_F32 ? fold.result : UPSWEEP_F64;
+    const auto result_of = [&](const gpu::shape_fold& fold) {
+        return !means || fold.result == UPSWEEP_F32 ? fold.result : UPSWEEP_F64;
+    };
+    const gpu::shape_fold fold = fold_on_gpu(call, gpu::reduction_of(op, of.in.dtype));
+    const upsweep_dtype result = result_of(fold);
     if (of.in_dimensions.extents[axis] == 0)
         return fill_on_gpu(gpu, {fold.as, result, fold.op, result}, of.out, means);
-    if (reads(fold, of.in.dtype) && gpu::has_bits_of(result, of.out.dtype) &&
-        gpu::reduce_lines(gpu, fold, of.in.dtype,
+    const gpu::shape_fold there = fold_on_gpu(call, gpu::reduction_of_lines(op, of.in.dtype));
+    if (reads(there, of.in.dtype) && gpu::has_bits_of(result_of(there), of.out.dtype) &&
+        gpu::reduce_lines(gpu, there, of.in.dtype,
                           lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1), means))
         return;
     const gpu::converted from(gpu, of.in, fold.as, fold.dtype);

@@ -97,7 +97,7 @@ def _array(x: Tensor) -> Any:
     """What the functions of the engine take: a NumPy array of the same memory, or a tensor of a GPU."""
     if x.is_cpu:
         return as_numpy(x)[0]
-    return x.detach() if x.requires_grad and has_gradients() else x
+    return x.detach() if type(x) not in PLAIN or (x.requires_grad and has_gradients()) else x
 
 
 def as_numpy(x: Tensor) -> tuple[np.ndarray, Callable[[np.ndarray], Tensor]]:

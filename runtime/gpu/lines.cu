@@ -23,31 +23,46 @@ bool has_few_dimensions(const line_layout& lines)
     return true;
 }
 
+// Types that kernels of lines read, and fold in another one.
+template <class T>
+inline constexpr bool is_read_only = std::same_as<T, std::uint8_t> || sub_word_float<T>;
+
+template <class F>
+void with_read_type(upsweep_dtype dtype, F f)
+{
+    switch (dtype) {
+    case UPSWEEP_U8: return f(std::uint8_t{});
+    case UPSWEEP_F16: return f(f16{});
+    case UPSWEEP_BF16: return f(bf16{});
+    default: return with_folded_type(dtype, f);
+    }
+}
+
 } // namespace
 
 bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype, const line_layout& lines, bool means)
 {
+    const cuda& target = gpu.target;
     const bool is_signed = dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_I64;
+    const bool is_extremum = fold.op == UPSWEEP_MINIMUM || fold.op == UPSWEEP_MAXIMUM;
     if (!has_few_dimensions(lines))
         return false;
-    if (fold.dtype == UPSWEEP_F16) {
-        sum_lines<f16>(gpu.target, lines, means, false);
-        return true;
-    }
-    if (fold.dtype == UPSWEEP_BF16) {
-        sum_lines<bf16>(gpu.target, lines, means, false);
-        return true;
-    }
-    with_folded_type(fold.dtype, [&]<class Word>(Word) {
-        using summed = std::conditional_t<std::same_as<Word, std::uint32_t>, std::int32_t, Word>;
-        using compared = std::conditional_t<std::same_as<Word, std::uint64_t>, std::int64_t, summed>;
-        const bool is_extremum = fold.op == UPSWEEP_MINIMUM || fold.op == UPSWEEP_MAXIMUM;
-        if (fold.op == UPSWEEP_PLUS)
-            sum_lines<summed>(gpu.target, lines, means, is_signed);
-        else if (is_extremum && fold.dtype != UPSWEEP_U32 && fold.dtype != UPSWEEP_U64)
-            extrema_of_lines<compared>(gpu.target, fold.op, lines);
-        else
-            reduce_lines_by_any<Word>(gpu.target, fold, lines);
+    with_read_type(fold.dtype, [&]<class T>(T) {
+        if constexpr (is_read_only<T>) {
+            if (!is_extremum)
+                sum_lines<T>(target, lines, means, is_signed);
+            else if constexpr (std::same_as<T, std::uint8_t>)
+                extrema_of_lines<T>(target, fold.op, lines);
+        } else {
+            using summed = std::conditional_t<std::same_as<T, std::uint32_t>, std::int32_t, T>;
+            using compared = std::conditional_t<std::same_as<T, std::uint64_t>, std::int64_t, summed>;
+            if (fold.op == UPSWEEP_PLUS)
+                sum_lines<summed>(target, lines, means, is_signed);
+            else if (is_extremum && fold.dtype != UPSWEEP_U32 && fold.dtype != UPSWEEP_U64)
+                extrema_of_lines<compared>(target, fold.op, lines);
+            else
+                reduce_lines_by_any<T>(target, fold, lines);
+        }
     });
     return true;
 }
@@ -56,11 +71,12 @@ bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& li
 {
     if (!has_few_dimensions(lines))
         return false;
-    with_folded_type(fold.dtype, [&]<class Word>(Word) {
-        if (fold.op == UPSWEEP_PLUS)
-            scan_sums_of_lines<Word>(gpu.target, lines);
-        else
-            scan_lines_by_any<Word>(gpu.target, fold, lines);
+    with_read_type(fold.dtype, [&]<class T>(T) {
+        if constexpr (!std::same_as<T, std::uint8_t>)
+            if (fold.op == UPSWEEP_PLUS)
+                return scan_sums_of_lines<T>(gpu.target, lines);
+        if constexpr (!is_read_only<T>)
+            scan_lines_by_any<T>(gpu.target, fold, lines);
     });
     return true;
 }

@@ -9,6 +9,7 @@ namespace {
 
 bool is_integer(upsweep_dtype dtype) { return dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_U64; }
 bool is_signed(upsweep_dtype dtype) { return dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_I64; }
+bool is_half_float(upsweep_dtype dtype) { return dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16; }
 bool is_wide(upsweep_dtype dtype) { return upsweep_dtype_size(dtype) == 8; }
 
 // Of truths all operators but one are one of two.
@@ -70,9 +71,24 @@ std::optional<shape_fold> scan_of(upsweep_op op, upsweep_dtype dtype)
 
 std::optional<shape_fold> reduction_of_lines(upsweep_op op, upsweep_dtype dtype)
 {
-    if (op == UPSWEEP_PLUS && (dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16))
+    const bool is_sum = op == UPSWEEP_PLUS;
+    if (is_sum && is_half_float(dtype))
         return shape_fold{dtype, dtype, op, UPSWEEP_F32};
-    return reduction_of(op, dtype);
+    if (is_sum && (dtype == UPSWEEP_BOOL || dtype == UPSWEEP_U8))
+        return shape_fold{dtype, UPSWEEP_U8, op, dtype == UPSWEEP_BOOL ? UPSWEEP_I64 : UPSWEEP_U64};
+    if (dtype == UPSWEEP_U8 && (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM))
+        return shape_fold{dtype, dtype, op, dtype};
+    const auto fold = reduction_of(op, dtype);
+    if (dtype == UPSWEEP_BOOL && fold && (fold->op == UPSWEEP_BIT_AND || fold->op == UPSWEEP_BIT_OR))
+        return shape_fold{dtype, UPSWEEP_U8, fold->op == UPSWEEP_BIT_OR ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM, UPSWEEP_U8};
+    return fold;
+}
+
+std::optional<shape_fold> scan_of_lines(upsweep_op op, upsweep_dtype dtype)
+{
+    if (op == UPSWEEP_PLUS && is_half_float(dtype))
+        return shape_fold{dtype, dtype, op, dtype};
+    return scan_of(op, dtype);
 }
 
 folded_init::folded_init(const shape_fold& fold, upsweep_dtype dtype, const void* init) : is_given_(init != nullptr)

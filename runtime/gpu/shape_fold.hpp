@@ -12,7 +12,7 @@ namespace upsweep::runtime::gpu {
 
 struct shape_fold {
     upsweep_dtype as;    // to which elements are converted first; bool makes truths of them
-    upsweep_dtype dtype; // in which they are folded, or read: i32, u32, i64, u64, f32 or f64
+    upsweep_dtype dtype; // in which they are folded, or read: i32, u32, i64, u64, f32 or f64; of lines, also u8, f16 and bf16
     upsweep_op op;       // by which they are; of truths, which are 0 and 1, another one than the caller's
     upsweep_dtype result;
 };
@@ -21,8 +21,10 @@ struct shape_fold {
 // operator must be defined for the type.
 std::optional<shape_fold> reduction_of(upsweep_op op, upsweep_dtype dtype);
 std::optional<shape_fold> scan_of(upsweep_op op, upsweep_dtype dtype);
-// Of lines, whose sums of f16 and bf16 have kernels that read them.
+// The same of lines, for which there are more kernels: sums of u8, bool, f16 and bf16, running sums of f16 and bf16, and minima and maxima of u8,
+// which of truths are whether all are true, and whether any is.
 std::optional<shape_fold> reduction_of_lines(upsweep_op op, upsweep_dtype dtype);
+std::optional<shape_fold> scan_of_lines(upsweep_op op, upsweep_dtype dtype);
 
 // An initial value of the type of the results, or null, as one of the type in which they are folded.
 class folded_init {

@@ -29,6 +29,7 @@ namespace {
     {                                                                                                                  \
         throw_left_out();                                                                                              \
     }
+UPSWEEP_LEFT_OUT(std::uint8_t)
 UPSWEEP_LEFT_OUT(std::int32_t)
 UPSWEEP_LEFT_OUT(std::uint64_t)
 UPSWEEP_LEFT_OUT(f16)
@@ -41,6 +42,7 @@ UPSWEEP_LEFT_OUT(double)
     {                                                                                                                  \
         throw_left_out();                                                                                              \
     }
+UPSWEEP_LEFT_OUT(std::uint8_t)
 UPSWEEP_LEFT_OUT(std::int32_t)
 UPSWEEP_LEFT_OUT(std::int64_t)
 UPSWEEP_LEFT_OUT(float)
@@ -69,6 +71,8 @@ UPSWEEP_LEFT_OUT(double)
     }
 UPSWEEP_LEFT_OUT(std::uint32_t)
 UPSWEEP_LEFT_OUT(std::uint64_t)
+UPSWEEP_LEFT_OUT(f16)
+UPSWEEP_LEFT_OUT(bf16)
 UPSWEEP_LEFT_OUT(double)
 #undef UPSWEEP_LEFT_OUT
 #define UPSWEEP_LEFT_OUT(T)                                                                                            \

@@ -85,17 +85,18 @@ void reduce_lines_by_any(const cuda& target, const shape_fold& fold, const line_
     fold_lines<Word, Word>(target, lines, make_any_op<Word>(fold), detail::as_results_of<any_op<Word>>{});
 }
 
-template <class Word, class Op>
+template <class T, class Op>
 void scan_lines_of(const cuda& target, const line_layout& lines, const Op& op)
 {
-    detail::engine<cuda, detail::verb::scan_lines>::template scan<scan_kind::inclusive, Word>(
-        target, lines_as<Word, Word>(lines), op, static_cast<const Word*>(nullptr));
+    using accumulator = scan_accumulator_t<Op, T>;
+    detail::engine<cuda, detail::verb::scan_lines>::template scan<scan_kind::inclusive, accumulator>(
+        target, lines_as<T, T>(lines), op, static_cast<const accumulator*>(nullptr));
 }
 
-template <class Word>
+template <class T>
 void scan_sums_of_lines(const cuda& target, const line_layout& lines)
 {
-    scan_lines_of<Word>(target, lines, plus{});
+    scan_lines_of<T>(target, lines, plus{});
 }
 
 template <class Word>
@@ -110,8 +111,8 @@ void scan_lines_by_any(const cuda& target, const shape_fold& fold, const line_la
     template void upsweep::runtime::gpu::sum_lines<T>(const upsweep::cuda&, const line_layout&, bool, bool)
 #define UPSWEEP_EXTREMA_OF_LINES(T)                                                                                    \
     template void upsweep::runtime::gpu::extrema_of_lines<T>(const upsweep::cuda&, upsweep_op, const line_layout&)
-#define UPSWEEP_SCAN_SUMS_OF_LINES(Word)                                                                               \
-    template void upsweep::runtime::gpu::scan_sums_of_lines<Word>(const upsweep::cuda&, const line_layout&)
+#define UPSWEEP_SCAN_SUMS_OF_LINES(T)                                                                                  \
+    template void upsweep::runtime::gpu::scan_sums_of_lines<T>(const upsweep::cuda&, const line_layout&)
 #define UPSWEEP_LINES_BY_ANY(Word)                                                                                     \
     template void upsweep::runtime::gpu::reduce_lines_by_any<Word>(const upsweep::cuda&, const shape_fold&,            \
                                                                    const line_layout&);                                \

@@ -11,17 +11,17 @@
 // own.
 namespace upsweep::runtime::gpu {
 
-// Writes sums, or means if `means`, of i32, u64, f16, bf16, f32 or f64; means of signed integers are others.
+// Writes sums, or means if `means`, of u8, i32, u64, f16, bf16, f32 or f64; means of signed integers are others.
 template <class T>
 void sum_lines(const cuda& target, const line_layout& lines, bool means, bool is_signed);
-// Writes minima or maxima of i32, i64, f32 or f64.
+// Writes minima or maxima of u8, i32, i64, f32 or f64.
 template <class T>
 void extrema_of_lines(const cuda& target, upsweep_op op, const line_layout& lines);
 // Writes reductions by another operator. Word is float, double, or an unsigned integer, which stands for signed ones, too.
 template <class Word>
 void reduce_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines);
-// Writes inclusive scans by plus, and by another operator.
-template <class Word>
+// Writes inclusive scans by plus, of unsigned integers and of all floating-point numbers, and by another operator.
+template <class T>
 void scan_sums_of_lines(const cuda& target, const line_layout& lines);
 template <class Word>
 void scan_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines);

@@ -1,0 +1,7 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
+#include "instantiate.cuh"
+
+UPSWEEP_SUM_LINES(std::uint8_t);
+UPSWEEP_EXTREMA_OF_LINES(std::uint8_t);
