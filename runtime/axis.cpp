@@ -182,9 +182,8 @@ void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const 
     const bool is_exclusive = start.kind == scan_kind::exclusive;
     const bool is_plain = !is_exclusive && start.init == nullptr;
     if (is_plain && reads(there, of.in.dtype) && gpu::has_bits_of(there.result, of.out.dtype) &&
-        gpu::scan_lines(
-            gpu, there,
-            lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), length)))
+        gpu::scan_lines(gpu, there,
+                        lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), length)))
         return;
     const gpu::shape_fold fold = fold_on_gpu(call, gpu::scan_of(op, of.out.dtype));
     const gpu::converted from(gpu, of.in, fold.as, fold.dtype, is_exclusive && of.in.data == of.out.data);
@@ -197,8 +196,8 @@ void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const 
         first.data += inner * first.bytes;
     }
     if (lines.extents[axis] != 0)
-        gpu::scan_lines(
-            gpu, fold, lines_of(call, lines, axis, place_of(from.get()), lines.strides, first, lines.extents[axis]));
+        gpu::scan_lines(gpu, fold,
+                        lines_of(call, lines, axis, place_of(from.get()), lines.strides, first, lines.extents[axis]));
     if (!is_plain) {
         const gpu::folded_init init(fold, of.out.dtype, start.init);
         gpu::begin_lines(gpu, fold, to.get(), {length, inner}, {start.kind, init.get()});

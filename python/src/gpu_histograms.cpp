@@ -69,8 +69,8 @@ even_bins bins_on_gpu(const char* call, const gpu_array& in, nb::handle bins, nb
                       nb::handle weights = Py_None)
 {
     if (nb::isinstance<nb::str>(bins))
-        return bins_between(nb::module_::import_("upsweep._histogram")
-                                .attr("edges_by_rule")(in.array(), bins, range_given, weights));
+        return bins_between(
+            nb::module_::import_("upsweep._histogram").attr("edges_by_rule")(in.array(), bins, range_given, weights));
     const bool is_number = PyLong_Check(bins.ptr()) || PyArray_IsScalar(bins.ptr(), Integer);
     if (!is_number || PyBool_Check(bins.ptr()))
         return bins_between(nb::module_::import_("upsweep._histogram").attr("checked_edges")(bins));

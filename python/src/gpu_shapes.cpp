@@ -24,8 +24,8 @@ nb::object first_of(const gpu_array& like, new_gpu_array& all, std::uint64_t cou
     new_gpu_array kept(like, 1, &extent, dtype);
     const upsweep_array& to = kept.at().array;
     if (dtype != from.dtype)
-        check_gpu(gpu_lib()->convert(like.device(), like.stream(), from.data, from.dtype, count, false, 1, to.data,
-                                     dtype));
+        check_gpu(
+            gpu_lib()->convert(like.device(), like.stream(), from.data, from.dtype, count, false, 1, to.data, dtype));
     else if (count != 0)
         write(like, to.data, from.data, count * lib().dtype_size(dtype));
     return kept.finish();

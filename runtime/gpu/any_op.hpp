@@ -91,9 +91,8 @@ any_op<T> make_any_op(const shape_fold& fold)
         turned ^= highest;
     if (fold.op == UPSWEEP_BIT_AND)
         turned = static_cast<word>(~word{0});
-    const T neutral = with_type(fold.as, [&]<class Element>(std::type_identity<Element>) {
-        return neutral_of<T, Element>(fold.op);
-    });
+    const T neutral =
+        with_type(fold.as, [&]<class Element>(std::type_identity<Element>) { return neutral_of<T, Element>(fold.op); });
     return {fold.op, neutral, turned};
 }
 

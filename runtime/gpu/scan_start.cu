@@ -26,7 +26,8 @@ struct scan_begin {
     bool is_exclusive;
 
     scan_begin(const shape_fold& fold, const scan_start& start)
-        : op(make_any_op<T>(fold)), is_sum(fold.op == UPSWEEP_PLUS), has_init(start.init != nullptr), is_exclusive(start.kind == scan_kind::exclusive)
+        : op(make_any_op<T>(fold)), is_sum(fold.op == UPSWEEP_PLUS), has_init(start.init != nullptr),
+          is_exclusive(start.kind == scan_kind::exclusive)
     {
         if (has_init)
             std::memcpy(&init, start.init, sizeof(T));
@@ -57,9 +58,8 @@ template <class T>
 __global__ void first_of_lines_kernel(T* elements, std::uint64_t lines, std::uint64_t length, std::uint64_t inner,
                                       scan_begin<T> begin)
 {
-    for_each_element(lines, [&](std::uint64_t line) {
-        elements[line / inner * length * inner + line % inner] = begin.first();
-    });
+    for_each_element(
+        lines, [&](std::uint64_t line) { elements[line / inner * length * inner + line % inner] = begin.first(); });
 }
 
 template <class T>

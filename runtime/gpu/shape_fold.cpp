@@ -80,7 +80,8 @@ std::optional<shape_fold> reduction_of_lines(upsweep_op op, upsweep_dtype dtype)
         return shape_fold{dtype, dtype, op, dtype};
     const auto fold = reduction_of(op, dtype);
     if (dtype == UPSWEEP_BOOL && fold && (fold->op == UPSWEEP_BIT_AND || fold->op == UPSWEEP_BIT_OR))
-        return shape_fold{dtype, UPSWEEP_U8, fold->op == UPSWEEP_BIT_OR ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM, UPSWEEP_U8};
+        return shape_fold{dtype, UPSWEEP_U8, fold->op == UPSWEEP_BIT_OR ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM,
+                          UPSWEEP_U8};
     return fold;
 }
 

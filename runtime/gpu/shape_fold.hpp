@@ -11,9 +11,10 @@
 namespace upsweep::runtime::gpu {
 
 struct shape_fold {
-    upsweep_dtype as;    // to which elements are converted first; bool makes truths of them
-    upsweep_dtype dtype; // in which they are folded, or read: i32, u32, i64, u64, f32 or f64; of lines, also u8, f16 and bf16
-    upsweep_op op;       // by which they are; of truths, which are 0 and 1, another one than the caller's
+    upsweep_dtype as; // to which elements are converted first; bool makes truths of them
+    upsweep_dtype
+        dtype;     // in which they are folded, or read: i32, u32, i64, u64, f32 or f64; of lines, also u8, f16 and bf16
+    upsweep_op op; // by which they are; of truths, which are 0 and 1, another one than the caller's
     upsweep_dtype result;
 };
 

@@ -51,7 +51,10 @@ __global__ void convert_results_kernel(const From* in, std::uint64_t count, type
     });
 }
 
-bool is_same(upsweep_dtype of, upsweep_dtype as, upsweep_dtype to) { return has_bits_of(of, as) && has_bits_of(as, to); }
+bool is_same(upsweep_dtype of, upsweep_dtype as, upsweep_dtype to)
+{
+    return has_bits_of(of, as) && has_bits_of(as, to);
+}
 
 } // namespace
 

@@ -49,5 +49,5 @@ void scan_by_key_of(const cuda& target, const shape_fold& fold, const elements& 
 #define UPSWEEP_BY_KEY_OF(Key, Word)                                                                                   \
     template std::uint64_t upsweep::runtime::gpu::reduce_by_key_of<Key, Word>(                                         \
         const upsweep::cuda&, const shape_fold&, const elements&, const elements&, const elements&, const elements&);  \
-    template void upsweep::runtime::gpu::scan_by_key_of<Key, Word>(                                                    \
-        const upsweep::cuda&, const shape_fold&, const elements&, const elements&, const elements&)
+    template void upsweep::runtime::gpu::scan_by_key_of<Key, Word>(const upsweep::cuda&, const shape_fold&,            \
+                                                                   const elements&, const elements&, const elements&)

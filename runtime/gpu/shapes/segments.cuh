@@ -39,7 +39,7 @@ void scan_segments_of(const cuda& target, const shape_fold& fold, const elements
 } // namespace upsweep::runtime::gpu
 
 #define UPSWEEP_SEGMENTS_OF(Word)                                                                                      \
-    template void upsweep::runtime::gpu::reduce_segments_of<Word>(                                                     \
-        const upsweep::cuda&, const shape_fold&, const elements&, const elements&, const elements&);                   \
-    template void upsweep::runtime::gpu::scan_segments_of<Word>(                                                       \
-        const upsweep::cuda&, const shape_fold&, const elements&, const elements&, const elements&)
+    template void upsweep::runtime::gpu::reduce_segments_of<Word>(const upsweep::cuda&, const shape_fold&,             \
+                                                                  const elements&, const elements&, const elements&);  \
+    template void upsweep::runtime::gpu::scan_segments_of<Word>(const upsweep::cuda&, const shape_fold&,               \
+                                                                const elements&, const elements&, const elements&)

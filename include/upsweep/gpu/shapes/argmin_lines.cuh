@@ -258,10 +258,10 @@ struct engine<cuda, verb::argument_lines> {
             strides[k] = {all.in.stride(k), all.out.stride(k)};
         }
         const gpu::several_lines<2, Rank> by_axis(extents, strides, 0, 0);
-        gpu::find_arguments<Op>(target, call,
-                                gpu::argument_lines<T, Index, Rank>{
-                                    {by_axis, all.out.data(), {}, 0, nullptr}, all.in.data(), 0, 0},
-                                by_axis.lie_side_by_side(0));
+        gpu::find_arguments<Op>(
+            target, call,
+            gpu::argument_lines<T, Index, Rank>{{by_axis, all.out.data(), {}, 0, nullptr}, all.in.data(), 0, 0},
+            by_axis.lie_side_by_side(0));
     }
 };
 
