@@ -9,6 +9,7 @@
 
 #include <upsweep/op.hpp>
 
+#include "../any_op.hpp"
 #include "kernels.hpp"
 
 // What the files of this folder share: arrays of the C ABI as spans.
@@ -28,6 +29,33 @@ std::span<T> as_output(const elements& of)
 // Sums of integers of 32 bits have 64, which tell the signs of the elements.
 template <class Word>
 using summed_as = std::conditional_t<std::same_as<Word, std::uint32_t>, std::int32_t, Word>;
+
+// Calls f(operator, type of elements, type of results) for a reduction of words. Sums have kernels of their own, and so have minima and maxima of
+// numbers that have not been converted: the identity of fewer bits, the result of no elements, is another one.
+template <class Word, class F>
+auto with_reduction(const shape_fold& fold, F f)
+{
+    using summed = summed_as<Word>;
+    using compared = std::conditional_t<std::same_as<Word, std::uint64_t>, std::int64_t, summed>;
+    const bool is_compared = fold.as == fold.dtype && fold.dtype != UPSWEEP_U32 && fold.dtype != UPSWEEP_U64;
+    if (fold.op == UPSWEEP_PLUS)
+        return f(plus{}, std::type_identity<summed>{}, std::type_identity<accumulator_t<plus, summed>>{});
+    if (is_compared && fold.op == UPSWEEP_MINIMUM)
+        return f(minimum{}, std::type_identity<compared>{}, std::type_identity<compared>{});
+    if (is_compared && fold.op == UPSWEEP_MAXIMUM)
+        return f(maximum{}, std::type_identity<compared>{}, std::type_identity<compared>{});
+    return f(make_any_op<Word>(fold), std::type_identity<Word>{}, std::type_identity<Word>{});
+}
+
+// Calls f(operator) for a scan of words.
+template <class Word, class F>
+void with_scan(const shape_fold& fold, F f)
+{
+    if (fold.op == UPSWEEP_PLUS)
+        f(plus{});
+    else
+        f(make_any_op<Word>(fold));
+}
 
 // Calls write(place for a number), whose kernel writes it there, and waits for it.
 template <class F>

@@ -7,7 +7,6 @@
 #include <upsweep/gpu/shapes/runs.cuh>
 #include <upsweep/verb/by_key.hpp>
 
-#include "../any_op.hpp"
 #include "instantiate.cuh"
 
 namespace upsweep::runtime::gpu {
@@ -18,30 +17,22 @@ std::uint64_t reduce_by_key_of(const cuda& target, const shape_fold& fold, const
 {
     if (keys.count == 0)
         return 0;
-    const auto reduce = [&]<class In, class Out, class Op>(std::type_identity<In>, std::type_identity<Out>,
-                                                           const Op& op) {
-        return found_by(target, "reduce_by_key", [&](std::uint64_t* runs) {
-            upsweep::reduce_by_key(target, as_input<Key>(keys), as_input<In>(values), as_output<Key>(keys_out),
-                                   as_output<Out>(totals_out), runs, op);
+    return with_reduction<Word>(
+        fold, [&]<class In, class Out>(const auto& op, std::type_identity<In>, std::type_identity<Out>) {
+            return found_by(target, "reduce_by_key", [&](std::uint64_t* runs) {
+                upsweep::reduce_by_key(target, as_input<Key>(keys), as_input<In>(values), as_output<Key>(keys_out),
+                                       as_output<Out>(totals_out), runs, op);
+            });
         });
-    };
-    using summed = summed_as<Word>;
-    if (fold.op == UPSWEEP_PLUS)
-        return reduce(std::type_identity<summed>{}, std::type_identity<accumulator_t<plus, summed>>{}, plus{});
-    return reduce(std::type_identity<Word>{}, std::type_identity<Word>{}, make_any_op<Word>(fold));
 }
 
 template <class Key, class Word>
 void scan_by_key_of(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
                     const elements& out)
 {
-    const auto scan = [&](const auto& op) {
+    with_scan<Word>(fold, [&](const auto& op) {
         upsweep::inclusive_scan_by_key(target, as_input<Key>(keys), as_input<Word>(values), as_output<Word>(out), op);
-    };
-    if (fold.op == UPSWEEP_PLUS)
-        scan(plus{});
-    else
-        scan(make_any_op<Word>(fold));
+    });
 }
 
 } // namespace upsweep::runtime::gpu

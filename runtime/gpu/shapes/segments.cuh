@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <upsweep/gpu/shapes/segmented.cuh>
 #include <upsweep/verb/segmented.hpp>
 
-#include "../any_op.hpp"
 #include "instantiate.cuh"
 
 namespace upsweep::runtime::gpu {
@@ -15,25 +15,20 @@ template <class Word>
 void reduce_segments_of(const cuda& target, const shape_fold& fold, const elements& in, const elements& offsets,
                         const elements& out)
 {
-    const auto bounds = as_input<std::uint64_t>(offsets);
-    using summed = summed_as<Word>;
-    if (fold.op == UPSWEEP_PLUS)
-        upsweep::segmented_reduce(target, as_input<summed>(in), bounds, as_output<accumulator_t<plus, summed>>(out),
-                                  plus{});
-    else
-        upsweep::segmented_reduce(target, as_input<Word>(in), bounds, as_output<Word>(out), make_any_op<Word>(fold));
+    with_reduction<Word>(fold, [&]<class In, class Out>(const auto& op, std::type_identity<In>,
+                                                        std::type_identity<Out>) {
+        upsweep::segmented_reduce(target, as_input<In>(in), as_input<std::uint64_t>(offsets), as_output<Out>(out), op);
+    });
 }
 
 template <class Word>
 void scan_segments_of(const cuda& target, const shape_fold& fold, const elements& in, const elements& offsets,
                       const elements& out)
 {
-    const auto bounds = as_input<std::uint64_t>(offsets);
-    if (fold.op == UPSWEEP_PLUS)
-        upsweep::segmented_inclusive_scan(target, as_input<Word>(in), bounds, as_output<Word>(out), plus{});
-    else
-        upsweep::segmented_inclusive_scan(target, as_input<Word>(in), bounds, as_output<Word>(out),
-                                          make_any_op<Word>(fold));
+    with_scan<Word>(fold, [&](const auto& op) {
+        upsweep::segmented_inclusive_scan(target, as_input<Word>(in), as_input<std::uint64_t>(offsets),
+                                          as_output<Word>(out), op);
+    });
 }
 
 } // namespace upsweep::runtime::gpu

@@ -111,11 +111,18 @@ __device__ void take_vectors(warp_search<order_key_t<std::iter_value_t<In>>, Ind
     const bool is_lower = key < search.bound || !search.has_any;
     if (__any_sync(all_lanes, is_lower ? 1 : 0) == 0)
         return;
-    if (is_lower)
+    if (is_lower) {
+        // The vectors are loaded once more: kept in registers, they would cost more than they do here, seldom, in a cache.
+#pragma unroll 1
+        for (int r = 0; r < Rows; ++r) {
+            const Index at = first + static_cast<unsigned>(r * row);
+            const In from = in + at;
+            const auto vector = aligned ? load_vector<elements>(from) : gather_vector<elements>(from);
 #pragma unroll
-        for (int i = 0; i < Rows * elements; ++i)
-            search.least.take(order_key<Op>(vectors[i / elements][i % elements]),
-                              first + static_cast<unsigned>(i / elements * row + i % elements));
+            for (int j = 0; j < elements; ++j)
+                search.least.take(order_key<Op>(vector[j]), at + static_cast<unsigned>(j));
+        }
+    }
     search.has_any = true;
     search.bound = search.least.key;
 #pragma unroll

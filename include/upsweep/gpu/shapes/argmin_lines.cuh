@@ -53,7 +53,7 @@ struct argument_lines {
 template <class T>
 using placed_in_part = placed_key<order_key_t<T>, unsigned>;
 
-// Takes the elements number first, first + step and so on of `count` that lie `distance` apart; they stand behind all that have been taken.
+// Takes the elements number first, first + step and so on of `count` that lie `distance` apart.
 template <class Op, class T>
 __device__ void take_elements(placed_in_part<T>& least, const T* in, std::int64_t distance, unsigned first,
                               unsigned step, unsigned count)
