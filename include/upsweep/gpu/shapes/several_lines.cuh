@@ -63,8 +63,6 @@ struct several_lines {
             offsets[n] = 0;
 #pragma unroll
         for (int k = static_cast<int>(Rank) - 1; k >= 0; --k) {
-            if (extents[k].divisor == 1)
-                continue;
             const std::uint64_t rest = extents[k].quotient(line);
             const auto index = static_cast<std::int64_t>(line - rest * extents[k].divisor);
 #pragma unroll
