@@ -111,16 +111,22 @@ __device__ void take_vectors(warp_search<order_key_t<std::iter_value_t<In>>, Ind
     const bool is_lower = key < search.bound || !search.has_any;
     if (__any_sync(all_lanes, is_lower ? 1 : 0) == 0)
         return;
-    if (is_lower) {
-        // The vectors are loaded once more: kept in registers, they would cost more than they do here, seldom, in a cache.
+    const auto take = [&](const lane_vector<element, elements>& vector, int r) {
+#pragma unroll
+        for (int j = 0; j < elements; ++j)
+            search.least.take(order_key<Op>(vector[j]), first + static_cast<unsigned>(r * row + j));
+    };
+    if constexpr (sizeof(element) >= sizeof(std::uint32_t)) {
+        if (is_lower)
+#pragma unroll
+            for (int r = 0; r < Rows; ++r)
+                take(vectors[r], r);
+    } else if (is_lower) {
+        // So many elements a lane take fewer registers where they are loaded once more.
 #pragma unroll 1
         for (int r = 0; r < Rows; ++r) {
-            const Index at = first + static_cast<unsigned>(r * row);
-            const In from = in + at;
-            const auto vector = aligned ? load_vector<elements>(from) : gather_vector<elements>(from);
-#pragma unroll
-            for (int j = 0; j < elements; ++j)
-                search.least.take(order_key<Op>(vector[j]), at + static_cast<unsigned>(j));
+            const In from = in + (first + static_cast<unsigned>(r * row));
+            take(aligned ? load_vector<elements>(from) : gather_vector<elements>(from), r);
         }
     }
     search.has_any = true;

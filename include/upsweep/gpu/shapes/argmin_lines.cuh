@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(256) argument_lines_kernel(const __grid_consta
         std::int64_t at[2];
         placed_in_part<T> least;
         if (task < tasks) {
-            results.lines.find(line, at);
+            results.lines.template find<true>(line, at);
             const std::int64_t distance = results.lines.along[0];
             const T* const in = of.in + at[0] + static_cast<std::int64_t>(begin) * distance;
             const auto count = static_cast<unsigned>(min(of.part, results.lines.length - begin));
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(argument_threads)
     if (!has_line || first != 0)
         return;
     std::int64_t at[2];
-    results.lines.find(line, at);
+    results.lines.template find<true>(line, at);
     results.write(at, least.index);
 }
 

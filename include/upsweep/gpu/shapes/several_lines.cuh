@@ -56,6 +56,8 @@ struct several_lines {
         return false;
     }
 
+    // Where a line begins in each array. SkipsOnes passes over dimensions of one index, which is worth branches where there is little else to do.
+    template <bool SkipsOnes = false>
     __device__ void find(std::uint64_t line, std::int64_t (&offsets)[Arrays]) const
     {
 #pragma unroll
@@ -63,6 +65,8 @@ struct several_lines {
             offsets[n] = 0;
 #pragma unroll
         for (int k = static_cast<int>(Rank) - 1; k >= 0; --k) {
+            if (SkipsOnes && extents[k].divisor == 1)
+                continue;
             const std::uint64_t rest = extents[k].quotient(line);
             const auto index = static_cast<std::int64_t>(line - rest * extents[k].divisor);
 #pragma unroll
