@@ -73,7 +73,11 @@ converted_results::converted_results(const device& gpu, const elements& of, upsw
 {
 }
 converted_results::~converted_results() { static_cast<void>(gpu_), static_cast<void>(is_aside_); }
-void converted_results::write(std::uint64_t, const elements*) const { throw_none(); }
+void converted_results::write(std::uint64_t, const elements*) const
+{
+    static_cast<void>(gpu_);
+    throw_none();
+}
 scratch::scratch(const device& gpu, const elements& like) : gpu_(gpu), elements_(like) { throw_none(); }
 scratch::~scratch() { static_cast<void>(gpu_); }
 bool has_bits_of(upsweep_dtype, upsweep_dtype) { throw_none(); }
