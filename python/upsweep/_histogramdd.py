@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from upsweep import _core
-from upsweep._gpu_arrays import converted, functions_of, lies_on_gpu
+from upsweep._gpu_arrays import converted, functions_of, lies_on_gpu, to_numpy
 from upsweep._histogram import JointHistogram, checked_edges, make_joint, make_joint_on_gpu
 from upsweep._interchange import adopt
 
@@ -137,7 +137,7 @@ def _edges(call: str, samples: np.ndarray, bins: Any, range: tuple[float, float]
     if bins < 1:
         raise ValueError(f"{call}: there are no bins in a dimension; pass 1 or more")
     if range is None:
-        low, high = (float(_core.min(samples)), float(_core.max(samples))) if len(samples) else (0, 1)
+        low, high = (to_numpy(end(samples))[()] for end in (_core.min, _core.max)) if len(samples) else (0, 1)
     else:
         low, high = range
     if not (np.isfinite(low) and np.isfinite(high)):
