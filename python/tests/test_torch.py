@@ -92,12 +92,12 @@ def test_results(function):
 def test_without_gradients(kind):
     """Where no gradient is recorded, tensors that require one are tensors as all others are, for functions without an operator, too."""
     x = kind(tensor(1000, gradient=False))
-    out = torch.empty(1000, dtype=F64)
+    out = np.empty(1000)
     with pytest.raises(TypeError, match="detach"):
         us.max(x)
     with torch.no_grad():
         assert us.max(x) == x.max() and us.argmax(x) == x.argmax()
-        assert us.cumulative_sum(x, out=out) is out and bits(out, us.cumulative_sum(x.detach()))
+        assert us.cumulative_sum(x, out=out) is out and same_bits(out, us.cumulative_sum(x.detach()).numpy())
         assert np.array_equal(np.asarray(us.histogram(x, 10)[0]), np.histogram(x.numpy(), 10)[0])
     with pytest.raises(TypeError, match="detach"):
         us.histogram(x, 10)
@@ -249,6 +249,7 @@ def cases():
     }
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # of PyTorch 2.15 itself
 @pytest.mark.parametrize("name", cases())
 def test_opcheck(name):
     assert us.torch  # registers them
