@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -135,12 +134,7 @@ struct arrays {
     place to() const { return {out.data, out.bytes()}; }
 };
 
-// How a GPU folds along an axis.
-gpu::shape_fold fold_on_gpu(const char* call, const std::optional<gpu::shape_fold>& fold)
-{
-    must_be_done(call, fold.has_value(), "along an axis a GPU does not fold by log_sum_exp");
-    return *fold;
-}
+constexpr const char* lines_of_gpu = "along an axis a GPU does not fold by log_sum_exp";
 
 // Whether a kernel reads elements where they lie: those of other types are converted.
 bool reads(const gpu::shape_fold& fold, upsweep_dtype dtype)
@@ -177,7 +171,7 @@ void scan_along(const char* call, const cpu& host, upsweep_op op, const arrays& 
 void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis,
                  const scan_start& start)
 {
-    const gpu::shape_fold there = fold_on_gpu(call, gpu::scan_of_lines(op, of.out.dtype));
+    const gpu::shape_fold there = must_be_given(call, gpu::scan_of_lines(op, of.out.dtype), lines_of_gpu);
     const std::size_t length = of.in_dimensions.extents[axis];
     const bool is_exclusive = start.kind == scan_kind::exclusive;
     const bool is_plain = !is_exclusive && start.init == nullptr;
@@ -185,7 +179,7 @@ void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const 
         gpu::scan_lines(gpu, there,
                         lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), length)))
         return;
-    const gpu::shape_fold fold = fold_on_gpu(call, gpu::scan_of(op, of.out.dtype));
+    const gpu::shape_fold fold = must_be_given(call, gpu::scan_of(op, of.out.dtype), lines_of_gpu);
     const gpu::converted from(gpu, of.in, fold.as, fold.dtype, is_exclusive && of.in.data == of.out.data);
     const gpu::converted_results to(gpu, of.out, fold.result);
     dimensions lines = without_gaps(of.in_dimensions);
@@ -222,11 +216,11 @@ void reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, cons
     const auto result_of = [&](const gpu::shape_fold& fold) {
         return !means || fold.result == UPSWEEP_F32 ? fold.result : UPSWEEP_F64;
     };
-    const gpu::shape_fold fold = fold_on_gpu(call, gpu::reduction_of(op, of.in.dtype));
+    const gpu::shape_fold fold = must_be_given(call, gpu::reduction_of(op, of.in.dtype), lines_of_gpu);
     const upsweep_dtype result = result_of(fold);
     if (of.in_dimensions.extents[axis] == 0)
         return fill_on_gpu(gpu, {fold.as, result, fold.op, result}, of.out, means);
-    const gpu::shape_fold there = fold_on_gpu(call, gpu::reduction_of_lines(op, of.in.dtype));
+    const gpu::shape_fold there = must_be_given(call, gpu::reduction_of_lines(op, of.in.dtype), lines_of_gpu);
     if (reads(there, of.in.dtype) && gpu::has_bits_of(result_of(there), of.out.dtype) &&
         gpu::reduce_lines(gpu, there, of.in.dtype,
                           lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1), means))

@@ -149,37 +149,37 @@ struct pairs {
     elements values;
 };
 
-std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, const std::optional<gpu::shape_fold>& fold,
+std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, const std::optional<gpu::shape_fold>& by,
                             const pairs& in, const pairs& out)
 {
-    const auto compared = gpu::key_dtype(in.keys.dtype);
-    must_be_done(call, compared && fold, folds_by_key_of_gpu);
-    const gpu::converted keys(gpu, in.keys, *compared);
-    const gpu::converted values(gpu, in.values, fold->as, fold->dtype);
-    const gpu::converted_results to_keys(gpu, out.keys, *compared);
-    const gpu::converted_results to_values(gpu, out.values, fold->result);
-    const auto found = gpu::reduce_by_key(gpu, *fold, keys.get(), values.get(), to_keys.get(), to_values.get());
+    const gpu::shape_fold fold = must_be_given(call, by, folds_by_key_of_gpu);
+    const upsweep_dtype compared = must_be_given(call, gpu::key_dtype(in.keys.dtype), folds_by_key_of_gpu);
+    const gpu::converted keys(gpu, in.keys, compared);
+    const gpu::converted values(gpu, in.values, fold.as, fold.dtype);
+    const gpu::converted_results to_keys(gpu, out.keys, compared);
+    const gpu::converted_results to_values(gpu, out.values, fold.result);
+    const auto found = gpu::reduce_by_key(gpu, fold, keys.get(), values.get(), to_keys.get(), to_values.get());
     const std::uint64_t room = std::min(out.keys.count, out.values.count);
     to_keys.write_first(std::min(found.count, room));
     to_values.write_first(std::min(found.count, room));
     return found_runs(call, found, room, folds_by_key_of_gpu);
 }
 
-void scan_on_gpu(const char* call, const gpu::device& gpu, const std::optional<gpu::shape_fold>& fold, const pairs& in,
+void scan_on_gpu(const char* call, const gpu::device& gpu, const std::optional<gpu::shape_fold>& by, const pairs& in,
                  const elements& out, const scan_start& start)
 {
-    const auto compared = gpu::key_dtype(in.keys.dtype);
-    must_be_done(call, compared && fold, folds_by_key_of_gpu);
-    const gpu::converted keys(gpu, in.keys, *compared);
-    const gpu::converted values(gpu, in.values, fold->as, fold->dtype);
-    const gpu::converted_results to(gpu, out, fold->result);
+    const gpu::shape_fold fold = must_be_given(call, by, folds_by_key_of_gpu);
+    const upsweep_dtype compared = must_be_given(call, gpu::key_dtype(in.keys.dtype), folds_by_key_of_gpu);
+    const gpu::converted keys(gpu, in.keys, compared);
+    const gpu::converted values(gpu, in.values, fold.as, fold.dtype);
+    const gpu::converted_results to(gpu, out, fold.result);
     const bool is_exclusive = start.kind == scan_kind::exclusive;
     std::optional<gpu::scratch> aside;
     const elements inclusive = is_exclusive ? aside.emplace(gpu, to.get()).get() : to.get();
-    must_be_done(call, gpu::scan_by_key(gpu, *fold, keys.get(), values.get(), inclusive), folds_by_key_of_gpu);
+    must_be_done(call, gpu::scan_by_key(gpu, fold, keys.get(), values.get(), inclusive), folds_by_key_of_gpu);
     if (is_exclusive || start.init != nullptr) {
-        const gpu::folded_init init(*fold, out.dtype, start.init);
-        gpu::begin_runs(gpu, *fold, keys.get(), inclusive, to.get(), {start.kind, init.get()});
+        const gpu::folded_init init(fold, out.dtype, start.init);
+        gpu::begin_runs(gpu, fold, keys.get(), inclusive, to.get(), {start.kind, init.get()});
     }
     to.write_back();
 }

@@ -64,12 +64,7 @@ void scan_segments(const cpu& host, upsweep_op op, const elements& in, std::span
 
 namespace {
 
-// How a GPU folds segments.
-gpu::shape_fold fold_on_gpu(const char* call, const std::optional<gpu::shape_fold>& fold)
-{
-    must_be_done(call, fold.has_value(), "a GPU does not fold segments by log_sum_exp");
-    return *fold;
-}
+constexpr const char* segments_of_gpu = "a GPU does not fold segments by log_sum_exp";
 
 void check_segments(const char* call, const elements& bounds, const elements& out)
 {
@@ -133,7 +128,8 @@ upsweep_status upsweep_segmented_reduce(upsweep_context* context, upsweep_op op,
         check_apart(call, from, to);
         check_apart(call, bounds, to);
         if (is_on_gpu)
-            return reduce_on_gpu(*where.gpu, fold_on_gpu(call, gpu::reduction_of(op, from.dtype)), from, bounds, to);
+            return reduce_on_gpu(*where.gpu, must_be_given(call, gpu::reduction_of(op, from.dtype), segments_of_gpu),
+                                 from, bounds, to);
         if (to.count != 0)
             reduce_segments(where.host, op, from, all->get(), to);
     });
@@ -161,8 +157,8 @@ upsweep_status upsweep_segmented_scan(upsweep_context* context, upsweep_op op, b
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
         if (is_on_gpu) {
             const scan_init first(op, to.dtype, init);
-            return scan_on_gpu(*where.gpu, fold_on_gpu(call, gpu::scan_of(op, to.dtype)), from, bounds, to,
-                               {kind, first.get()});
+            return scan_on_gpu(*where.gpu, must_be_given(call, gpu::scan_of(op, to.dtype), segments_of_gpu), from,
+                               bounds, to, {kind, first.get()});
         }
         if (from.count != 0)
             scan_segments(where.host, op, from, all->get(), to, {kind, init});

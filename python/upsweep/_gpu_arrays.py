@@ -171,7 +171,7 @@ def _described(call: str, interface: dict[str, Any], device: int) -> tuple[Any, 
 
 def converted(x: Any, dtype: str) -> Any:
     """A copy of another type, by the library of x, on its stream."""
-    if type(x).__module__.partition(".")[0] == "torch" or not hasattr(x, "astype"):
+    if _is_of_torch(x) or not hasattr(x, "astype"):
         return x.to(getattr(sys.modules["torch"], _NAMES[dtype]))
     return x.astype(_dtype(dtype))
 

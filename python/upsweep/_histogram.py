@@ -296,7 +296,7 @@ def _edges(array: np.ndarray, bins: Any, range: Any, weights: np.ndarray | None)
 
 def edges_by_rule(x: Any, rule: str, range: Any, weights: Any) -> np.ndarray:
     """Edges for samples in memory of a GPU: NumPy finds them, which sorts, on the host."""
-    return np.histogram_bin_edges(to_numpy(x), rule, range, None if weights is None else to_numpy(weights))
+    return _edges(to_numpy(x), rule, range, None if weights is None else to_numpy(weights))
 
 
 def densities(of: Histogram) -> Histogram:

@@ -64,13 +64,12 @@ def histogramdd(sample: npt.ArrayLike | Sequence[npt.ArrayLike], /, bins: int | 
         if each_weight.shape != coordinates[0].shape:
             raise ValueError(f"{call}: weights of shape {each_weight.shape} for {len(coordinates[0])} points; pass one a point")
         # Bins of points are counted by their numbers, and behind them what is below, above and NaN.
-        sums = _core.bincount(_bins_of_points(coordinates, doubles), each_weight, math.prod(shape) + 3)
+        points = _bins_of_points(np, [samples.astype(np.float64) for samples in coordinates], doubles)
+        sums = _core.bincount(points, each_weight, math.prod(shape) + 3)
         flat, outside = sums[:-3], sums[-3:].tolist()
     counts = flat.reshape(shape)
     if density:
-        counts = counts / counts.sum()
-        for d, of in enumerate(doubles):
-            counts = counts / np.diff(of).reshape([-1 if k == d else 1 for k in np.arange(len(doubles))])
+        counts = _densities(np, counts, doubles)
     if export is not None:
         counts, edges = export(counts), [export(of) for of in edges]
     return make_joint(counts, tuple(edges), *outside)
@@ -96,24 +95,14 @@ def _on_gpu(call: str, sample: Any, bins: Any, range: Any, weights: Any, density
     if weights is not None and tuple(weights.shape) != tuple(coordinates[0].shape):
         raise ValueError(f"{call}: weights of shape {tuple(weights.shape)} for {len(coordinates[0])} points; pass one a point")
     edges = _all_edges(call, coordinates, bins, range)
+    doubles = [of.astype(np.float64) for of in edges]
     shape = [len(of) - 1 for of in edges]
     total = math.prod(shape)
-    number = worst = 0
-    for samples, of in zip(coordinates, edges):
-        doubles, between = converted(samples, "f64"), functions.asarray(of.astype(np.float64))
-        last = float(of[-1])
-        found = functions.searchsorted(between, doubles, side="right") - 1
-        number = number * (len(of) - 1) + functions.where(doubles == last, len(of) - 2, found)
-        where = 1 * (doubles < float(of[0])) + 2 * (doubles > last) + 3 * (doubles != doubles)
-        worst = functions.where(where > worst, where, worst)
-    sums = _core.bincount(functions.where(worst > 0, total + worst - 1, number), weights, total + 3)
+    points = _bins_of_points(functions, [converted(samples, "f64") for samples in coordinates], doubles)
+    sums = _core.bincount(points, weights, total + 3)
     counts = sums[:total].reshape(shape)
     if density:
-        counts = converted(counts, "f64")
-        counts = counts / counts.sum()
-        for d, of in enumerate(edges):
-            widths = np.diff(of.astype(np.float64)).reshape([-1 if k == d else 1 for k in np.arange(len(edges))])
-            counts = counts / functions.asarray(widths)
+        counts = _densities(functions, converted(counts, "f64"), doubles)
     return make_joint_on_gpu(counts, tuple(functions.asarray(of) for of in edges), sums[total:])
 
 
@@ -149,15 +138,25 @@ def _edges(call: str, samples: np.ndarray, bins: Any, range: tuple[float, float]
     return np.linspace(low, high, int(bins) + 1)
 
 
-def _bins_of_points(coordinates: list[np.ndarray], edges: list[np.ndarray]) -> np.ndarray:
-    """The number of each point's bin, the last dimension varying fastest."""
-    number = np.zeros(len(coordinates[0]), np.int64)
-    worst = np.zeros(len(coordinates[0]), np.int64)  # 1 below, 2 above, 3 NaN
+def _bins_of_points(functions: Any, coordinates: list[Any], edges: list[np.ndarray]) -> Any:
+    """The number of each point's bin, the last dimension varying fastest; behind all bins those of points below, above and NaN.
+
+    Coordinates and edges are float64, and `functions` those of the coordinates' library.
+    """
+    number = worst = 0  # 1 below, 2 above, 3 NaN
     for samples, of in zip(coordinates, edges):
-        bins = np.searchsorted(of, samples, "right") - 1
-        bins[samples == of[-1]] = len(of) - 2
-        where = np.select([np.isnan(samples), samples > of[-1], samples < of[0]], [3, 2, 1], 0)
-        number = number * (len(of) - 1) + bins
-        np.maximum(worst, where, out=worst)
+        first, last = float(of[0]), float(of[-1])
+        bins = functions.searchsorted(functions.asarray(of), samples, side="right") - 1
+        number = number * (len(of) - 1) + functions.where(samples == last, len(of) - 2, bins)
+        where = 1 * (samples < first) + 2 * (samples > last) + 3 * (samples != samples)
+        worst = functions.where(where > worst, where, worst)
     total = math.prod(len(of) - 1 for of in edges)
-    return np.where(worst > 0, total + worst - 1, number)
+    return functions.where(worst > 0, total + worst - 1, number)
+
+
+def _densities(functions: Any, counts: Any, edges: list[np.ndarray]) -> Any:
+    """Counts, divided by their sum and by the volume of their bin."""
+    counts = counts / counts.sum()
+    for d, of in enumerate(edges):
+        counts = counts / functions.asarray(np.diff(of).reshape([-1 if k == d else 1 for k in np.arange(len(edges))]))
+    return counts

@@ -76,18 +76,23 @@ void with_folded_type(upsweep_dtype dtype, F f)
     }
 }
 
+// Elements of such a type as those that are summed, whose sums have 64 bits, and as signed numbers, which are compared.
+template <class Word>
+using summed_as = std::conditional_t<std::same_as<Word, std::uint32_t>, std::int32_t, Word>;
+template <class Word>
+using compared_as = std::conditional_t<std::same_as<Word, std::uint64_t>, std::int64_t, summed_as<Word>>;
+
 // T is that type.
 template <class T>
 any_op<T> make_any_op(const shape_fold& fold)
 {
     using word = typename any_op<T>::word;
     constexpr word highest = word{1} << (8 * sizeof(word) - 1);
-    const bool is_signed = fold.dtype == UPSWEEP_I32 || fold.dtype == UPSWEEP_I64;
     const bool is_extremum = fold.op == UPSWEEP_MINIMUM || fold.op == UPSWEEP_MAXIMUM;
     // The sign of floating-point numbers is one bit; integers in descending order are those with all bits turned.
     const word descends = std::integral<T> ? static_cast<word>(~word{0}) : highest;
     word turned = fold.op == UPSWEEP_MAXIMUM ? descends : 0;
-    if (is_signed && is_extremum)
+    if (is_signed(fold.dtype) && is_extremum)
         turned ^= highest;
     if (fold.op == UPSWEEP_BIT_AND)
         turned = static_cast<word>(~word{0});

@@ -14,7 +14,9 @@
 
 #include "../call.hpp"
 #include "device.cuh"
+#include "elementwise.cuh"
 #include "fold.hpp"
+#include "shape_fold.hpp"
 #include "typed/kernels.hpp"
 
 namespace upsweep::runtime::gpu {
@@ -28,30 +30,17 @@ struct fold {
     upsweep_op op;
 };
 
-fold fold_of_truth(upsweep_op op)
-{
-    switch (op) {
-    case UPSWEEP_BIT_XOR: return {folded_in::truth, op};
-    case UPSWEEP_PLUS: // A sum that is converted to bool is true where any element is.
-    case UPSWEEP_MAXIMUM:
-    case UPSWEEP_BIT_OR:
-    case UPSWEEP_LOGICAL_OR: return {folded_in::truth, UPSWEEP_LOGICAL_OR};
-    default: return {folded_in::truth, UPSWEEP_LOGICAL_AND};
-    }
-}
-
 // Returns how elements are folded that have been converted to `dtype`. Integers are folded in 64 bits whatever their width,
 // since all operators but minimum and maximum are the same modulo 2^k, and these are exact.
 fold fold_of(upsweep_op op, upsweep_dtype dtype)
 {
-    const bool is_signed = dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_I64;
-    if (op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR || dtype == UPSWEEP_BOOL)
-        return fold_of_truth(op);
+    if (is_of_truths(op, dtype))
+        return {folded_in::truth, op_of_truths(op)};
     if (dtype == UPSWEEP_F64)
         return {folded_in::f64, op};
     if (dtype >= UPSWEEP_F16)
         return {folded_in::f32, op};
-    return {is_signed && (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM) ? folded_in::i64 : folded_in::u64, op};
+    return {is_signed(dtype) && (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM) ? folded_in::i64 : folded_in::u64, op};
 }
 
 void check_device()
@@ -144,25 +133,22 @@ struct places {
 template <class Word, bool Back>
 __global__ void gather_kernel(places elements, std::uint64_t count, Word* dense)
 {
-    const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads) {
+    for_each_element(count, [&](std::uint64_t i) {
         auto* const place = reinterpret_cast<Word*>(elements.of(i));
         if constexpr (Back)
             *place = dense[i];
         else
             dense[i] = *place;
-    }
+    });
 }
 
 template <bool Back>
 void gather(const device& gpu, const elements& elements, std::byte* dense)
 {
     const upsweep::gpu::current_device current(gpu.target.device());
-    const std::uint64_t blocks = (elements.count + 255) / 256;
-    const upsweep::gpu::grid_shape grid{static_cast<unsigned>(blocks < 65536 ? blocks : 65536), 256, 0};
     const auto with = [&]<class Word>(Word) {
-        upsweep::gpu::launch(gpu.target, "upsweep", gather_kernel<Word, Back>, grid, places(elements), elements.count,
-                             reinterpret_cast<Word*>(dense));
+        upsweep::gpu::launch(gpu.target, "upsweep", gather_kernel<Word, Back>, grid_of_elements(elements.count),
+                             places(elements), elements.count, reinterpret_cast<Word*>(dense));
     };
     switch (elements.bytes()) {
     case 1: return with(std::uint8_t{});

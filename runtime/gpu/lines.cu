@@ -43,23 +43,20 @@ void with_read_type(upsweep_dtype dtype, F f)
 bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype, const line_layout& lines, bool means)
 {
     const cuda& target = gpu.target;
-    const bool is_signed = dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_I64;
     const bool is_extremum = fold.op == UPSWEEP_MINIMUM || fold.op == UPSWEEP_MAXIMUM;
     if (!has_few_dimensions(lines))
         return false;
     with_read_type(fold.dtype, [&]<class T>(T) {
         if constexpr (is_read_only<T>) {
             if (!is_extremum)
-                sum_lines<T>(target, lines, means, is_signed);
+                sum_lines<T>(target, lines, means, is_signed(dtype));
             else if constexpr (std::same_as<T, std::uint8_t>)
                 extrema_of_lines<T>(target, fold.op, lines);
         } else {
-            using summed = std::conditional_t<std::same_as<T, std::uint32_t>, std::int32_t, T>;
-            using compared = std::conditional_t<std::same_as<T, std::uint64_t>, std::int64_t, summed>;
             if (fold.op == UPSWEEP_PLUS)
-                sum_lines<summed>(target, lines, means, is_signed);
+                sum_lines<summed_as<T>>(target, lines, means, is_signed(dtype));
             else if (is_extremum && fold.dtype != UPSWEEP_U32 && fold.dtype != UPSWEEP_U64)
-                extrema_of_lines<compared>(target, fold.op, lines);
+                extrema_of_lines<compared_as<T>>(target, fold.op, lines);
             else
                 reduce_lines_by_any<T>(target, fold, lines);
         }

@@ -64,22 +64,17 @@ void begin_segments(const device&, const shape_fold&, const elements&, const ele
 {
     throw_none();
 }
-converted::converted(const device& gpu, const elements& of, upsweep_dtype, upsweep_dtype, bool)
-    : gpu_(gpu), dense_(gpu, of)
-{
-}
-converted::~converted() { static_cast<void>(gpu_), static_cast<void>(is_copy_); }
+scratch::scratch(const device& gpu, const elements& like) : gpu_(gpu), elements_(like) { throw_none(); }
+scratch::~scratch() { static_cast<void>(gpu_); }
+converted::converted(const device& gpu, const elements& of, upsweep_dtype, upsweep_dtype, bool) : dense_(gpu, of) {}
 converted_results::converted_results(const device& gpu, const elements& of, upsweep_dtype) : gpu_(gpu), dense_(gpu, of)
 {
 }
-converted_results::~converted_results() { static_cast<void>(gpu_), static_cast<void>(is_aside_); }
 void converted_results::write(std::uint64_t, const elements*) const
 {
     static_cast<void>(gpu_);
     throw_none();
 }
-scratch::scratch(const device& gpu, const elements& like) : gpu_(gpu), elements_(like) { throw_none(); }
-scratch::~scratch() { static_cast<void>(gpu_); }
 bool has_bits_of(upsweep_dtype, upsweep_dtype) { throw_none(); }
 void check_offsets(const device&, const elements&, std::uint64_t) { throw_none(); }
 std::optional<upsweep_dtype> key_dtype(upsweep_dtype) { throw_none(); }

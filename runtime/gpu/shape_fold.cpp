@@ -8,22 +8,8 @@ namespace upsweep::runtime::gpu {
 namespace {
 
 bool is_integer(upsweep_dtype dtype) { return dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_U64; }
-bool is_signed(upsweep_dtype dtype) { return dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_I64; }
 bool is_half_float(upsweep_dtype dtype) { return dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16; }
 bool is_wide(upsweep_dtype dtype) { return upsweep_dtype_size(dtype) == 8; }
-
-// Of truths all operators but one are one of two.
-upsweep_op op_of_truths(upsweep_op op)
-{
-    switch (op) {
-    case UPSWEEP_BIT_XOR: return op;
-    case UPSWEEP_PLUS: // A sum that is converted to bool is true where any element is.
-    case UPSWEEP_MAXIMUM:
-    case UPSWEEP_BIT_OR:
-    case UPSWEEP_LOGICAL_OR: return UPSWEEP_BIT_OR;
-    default: return UPSWEEP_BIT_AND;
-    }
-}
 
 // The type in which elements are folded that have been converted to `as`. Integers of fewer bits are those of 32, since all operators but
 // minimum and maximum are the same modulo 2^k, and these are exact.
@@ -38,14 +24,33 @@ shape_fold fold_in(upsweep_op op, upsweep_dtype as)
     return {as, UPSWEEP_I32, op, UPSWEEP_I32};
 }
 
+// Truths are 0 and 1, in whose bits logical operators are those of bits.
+shape_fold fold_of_truths(upsweep_op op)
+{
+    op = op_of_truths(op);
+    if (op != UPSWEEP_BIT_XOR)
+        op = op == UPSWEEP_LOGICAL_OR ? UPSWEEP_BIT_OR : UPSWEEP_BIT_AND;
+    return {UPSWEEP_BOOL, UPSWEEP_I32, op, UPSWEEP_I32};
+}
+
+} // namespace
+
+upsweep_op op_of_truths(upsweep_op op)
+{
+    switch (op) {
+    case UPSWEEP_BIT_XOR: return op;
+    case UPSWEEP_PLUS: // A sum that is converted to bool is true where any element is.
+    case UPSWEEP_MAXIMUM:
+    case UPSWEEP_BIT_OR:
+    case UPSWEEP_LOGICAL_OR: return UPSWEEP_LOGICAL_OR;
+    default: return UPSWEEP_LOGICAL_AND;
+    }
+}
+
 bool is_of_truths(upsweep_op op, upsweep_dtype dtype)
 {
     return dtype == UPSWEEP_BOOL || op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
 }
-
-constexpr shape_fold fold_of_truths(upsweep_op op) { return {UPSWEEP_BOOL, UPSWEEP_I32, op, UPSWEEP_I32}; }
-
-} // namespace
 
 std::optional<shape_fold> reduction_of(upsweep_op op, upsweep_dtype dtype)
 {
@@ -53,7 +58,7 @@ std::optional<shape_fold> reduction_of(upsweep_op op, upsweep_dtype dtype)
         return std::nullopt;
     const bool counts = op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES;
     if (is_of_truths(op, dtype) && !counts)
-        return fold_of_truths(op_of_truths(op));
+        return fold_of_truths(op);
     if (!counts || !(is_integer(dtype) || dtype == UPSWEEP_BOOL))
         return fold_in(op, dtype);
     // Sums and products of integers have 64 bits. Sums of 32 bits have kernels that read them.
@@ -66,7 +71,7 @@ std::optional<shape_fold> scan_of(upsweep_op op, upsweep_dtype dtype)
 {
     if (op == UPSWEEP_LOG_SUM_EXP)
         return std::nullopt;
-    return is_of_truths(op, dtype) ? fold_of_truths(op_of_truths(op)) : fold_in(op, dtype);
+    return is_of_truths(op, dtype) ? fold_of_truths(op) : fold_in(op, dtype);
 }
 
 std::optional<shape_fold> reduction_of_lines(upsweep_op op, upsweep_dtype dtype)

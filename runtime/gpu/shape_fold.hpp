@@ -10,6 +10,12 @@
 // from which results are.
 namespace upsweep::runtime::gpu {
 
+inline bool is_signed(upsweep_dtype dtype) { return dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_I64; }
+
+// Whether truths are folded: the operator is logical, or the elements are bool. All operators on them but bit_xor are one of the logical ones.
+bool is_of_truths(upsweep_op op, upsweep_dtype dtype);
+upsweep_op op_of_truths(upsweep_op op);
+
 struct shape_fold {
     upsweep_dtype as; // to which elements are converted first; bool makes truths of them
     upsweep_dtype

@@ -26,14 +26,6 @@ namespace {
 
 // --- elements of other types ----------------------------------------------------------------------------------------------
 
-std::byte* allocate(const device& gpu, std::size_t bytes)
-{
-    void* memory = nullptr;
-    upsweep::gpu::streaming::check_memory(cudaMallocAsync(&memory, bytes, gpu.target.stream()), "the GPU", bytes,
-                                          "pass elements of a type that is not converted");
-    return static_cast<std::byte*>(memory);
-}
-
 template <class In, class To>
 __global__ void convert_kernel(In in, std::uint64_t count, To* to)
 {
@@ -64,21 +56,38 @@ bool has_bits_of(upsweep_dtype dtype, upsweep_dtype other)
     return dtype == other || (are_integers && upsweep_dtype_size(dtype) == upsweep_dtype_size(other));
 }
 
+scratch::scratch(const device& gpu, const elements& like) : gpu_(gpu), elements_(like)
+{
+    elements_.data = nullptr;
+    if (like.count == 0)
+        return;
+    const upsweep::gpu::current_device current(gpu.target.device());
+    const std::size_t bytes = like.count * like.bytes();
+    void* memory = nullptr;
+    upsweep::gpu::streaming::check_memory(cudaMallocAsync(&memory, bytes, gpu.target.stream()), "the GPU", bytes,
+                                          "pass elements of a type that is not converted");
+    elements_.data = static_cast<std::byte*>(memory);
+}
+
+scratch::~scratch()
+{
+    if (elements_.data != nullptr)
+        cudaFreeAsync(elements_.data, gpu_.target.stream());
+}
+
 converted::converted(const device& gpu, const elements& of, upsweep_dtype as, upsweep_dtype to, bool wants_copy)
-    : gpu_(gpu), dense_(gpu, of, wants_copy && is_same(of.dtype, as, to)), elements_(dense_.get())
+    : dense_(gpu, of, wants_copy && is_same(of.dtype, as, to)), elements_(dense_.get())
 {
     elements_.dtype = to;
     if (is_same(of.dtype, as, to) || of.count == 0)
         return;
+    copy_.emplace(gpu, elements_);
     const upsweep::gpu::current_device current(gpu.target.device());
-    elements_.data = allocate(gpu, of.count * elements_.bytes());
-    is_copy_ = true;
     const std::byte* const from = dense_.get().data;
     const int bits = 8 * static_cast<int>(upsweep_dtype_size(as));
-    const bool is_signed = as >= UPSWEEP_I8 && as <= UPSWEEP_I64;
     const auto convert = [&]<class To>(const auto& in, To) {
         upsweep::gpu::launch(gpu.target, "upsweep", convert_kernel<std::remove_cvref_t<decltype(in)>, To>,
-                             grid_of_elements(of.count), in, of.count, reinterpret_cast<To*>(elements_.data));
+                             grid_of_elements(of.count), in, of.count, reinterpret_cast<To*>(copy_->get().data));
     };
     if (to == UPSWEEP_F32)
         convert(typed_input<float>(from, of.dtype), float{});
@@ -86,7 +95,7 @@ converted::converted(const device& gpu, const elements& of, upsweep_dtype as, up
         convert(typed_input<double>(from, of.dtype), double{});
     else if (as == UPSWEEP_BOOL && to == UPSWEEP_I32)
         convert(truth_of_elements(from, of.dtype), std::int32_t{});
-    else if (to == UPSWEEP_I32 && is_signed)
+    else if (to == UPSWEEP_I32 && is_signed(as))
         convert(typed_input<std::int64_t>(from, of.dtype, bits), std::int32_t{});
     else if (to == UPSWEEP_I32 || to == UPSWEEP_U32)
         convert(typed_input<std::uint64_t>(from, of.dtype, bits), std::int32_t{});
@@ -94,27 +103,12 @@ converted::converted(const device& gpu, const elements& of, upsweep_dtype as, up
         convert(typed_input<std::uint64_t>(from, of.dtype), std::uint64_t{});
 }
 
-converted::~converted()
-{
-    if (is_copy_)
-        cudaFreeAsync(elements_.data, gpu_.target.stream());
-}
-
 converted_results::converted_results(const device& gpu, const elements& of, upsweep_dtype from)
     : gpu_(gpu), dense_(gpu, of), elements_(dense_.get())
 {
     elements_.dtype = from;
-    if (has_bits_of(of.dtype, from) || of.count == 0)
-        return;
-    const upsweep::gpu::current_device current(gpu.target.device());
-    elements_.data = allocate(gpu, of.count * elements_.bytes());
-    is_aside_ = true;
-}
-
-converted_results::~converted_results()
-{
-    if (is_aside_)
-        cudaFreeAsync(elements_.data, gpu_.target.stream());
+    if (!has_bits_of(of.dtype, from) && of.count != 0)
+        aside_.emplace(gpu, elements_);
 }
 
 void converted_results::write(std::uint64_t count, const elements* offsets) const
@@ -123,15 +117,15 @@ void converted_results::write(std::uint64_t count, const elements* offsets) cons
         return;
     const auto convert = [&]<class From>(From) {
         upsweep::gpu::launch(gpu_.target, "upsweep", convert_results_kernel<From>, grid_of_elements(count),
-                             reinterpret_cast<const From*>(elements_.data), count,
+                             reinterpret_cast<const From*>(aside_->get().data), count,
                              typed_output<From>(dense_.get().data, dense_.get().dtype),
                              offsets != nullptr ? reinterpret_cast<const std::uint64_t*>(offsets->data) : nullptr,
                              offsets != nullptr ? offsets->count - 1 : 0);
     };
     const upsweep::gpu::current_device current(gpu_.target.device());
-    if (is_aside_ && elements_.dtype == UPSWEEP_F32)
+    if (aside_ && elements_.dtype == UPSWEEP_F32)
         convert(float{});
-    else if (is_aside_)
+    else if (aside_)
         convert(std::int32_t{});
     dense_.write_back();
 }
@@ -152,18 +146,6 @@ void scan_segments(const device& gpu, const shape_fold& fold, const elements& in
                    const elements& out)
 {
     segment_kernels_of(fold.dtype).scan(gpu.target, fold, in, offsets, out);
-}
-
-scratch::scratch(const device& gpu, const elements& like) : gpu_(gpu), elements_(like)
-{
-    const upsweep::gpu::current_device current(gpu.target.device());
-    elements_.data = like.count != 0 ? allocate(gpu, like.count * like.bytes()) : nullptr;
-}
-
-scratch::~scratch()
-{
-    if (elements_.data != nullptr)
-        cudaFreeAsync(elements_.data, gpu_.target.stream());
 }
 
 std::optional<upsweep_dtype> key_dtype(upsweep_dtype dtype)

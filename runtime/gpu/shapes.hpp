@@ -15,49 +15,6 @@
 // is said of the elements by offsets and lengths is taken on trust.
 namespace upsweep::runtime::gpu {
 
-// Elements as those of an array of i32, u64, f32 or f64 without gaps: where they lie if they are in one and have that type, or one of integers
-// of the same size, or else a copy that is free again when this is destroyed.
-class converted {
-public:
-    converted(const device& gpu, const elements& of, upsweep_dtype to) : converted(gpu, of, of.dtype, to) {}
-    // Of elements that are converted to the type `as` first: numbers to truths, say, or to integers of fewer bits.
-    converted(const device& gpu, const elements& of, upsweep_dtype as, upsweep_dtype to, bool wants_copy = false);
-    converted(const converted&) = delete;
-    converted& operator=(const converted&) = delete;
-    ~converted();
-
-    const elements& get() const { return elements_; }
-
-private:
-    const device& gpu_;
-    without_gaps dense_;
-    elements elements_;
-    bool is_copy_ = false;
-};
-
-// Where kernels write results of one of these types that are to be converted: where they belong if they have that type, or else aside.
-class converted_results {
-public:
-    converted_results(const device& gpu, const elements& of, upsweep_dtype from);
-    converted_results(const converted_results&) = delete;
-    converted_results& operator=(const converted_results&) = delete;
-    ~converted_results();
-
-    const elements& get() const { return elements_; }
-    // Brings what has been written to where it belongs: all, the first ones, or those from the first offset on and before the last.
-    void write_back() const { write(elements_.count, nullptr); }
-    void write_first(std::uint64_t count) const { write(count, nullptr); }
-    void write_segments(const elements& offsets) const { write(elements_.count, &offsets); }
-
-private:
-    void write(std::uint64_t count, const elements* offsets) const;
-
-    const device& gpu_;
-    without_gaps dense_;
-    elements elements_;
-    bool is_aside_ = false;
-};
-
 // Memory for as many elements of a type as an array without gaps has, which is free again when this is destroyed.
 class scratch {
 public:
@@ -71,6 +28,42 @@ public:
 private:
     const device& gpu_;
     elements elements_;
+};
+
+// Elements as those of an array of i32, u64, f32 or f64 without gaps: where they lie if they are in one and have that type, or one of integers
+// of the same size, or else a copy that is free again when this is destroyed.
+class converted {
+public:
+    converted(const device& gpu, const elements& of, upsweep_dtype to) : converted(gpu, of, of.dtype, to) {}
+    // Of elements that are converted to the type `as` first: numbers to truths, say, or to integers of fewer bits.
+    converted(const device& gpu, const elements& of, upsweep_dtype as, upsweep_dtype to, bool wants_copy = false);
+
+    const elements& get() const { return copy_ ? copy_->get() : elements_; }
+
+private:
+    without_gaps dense_;
+    elements elements_;
+    std::optional<scratch> copy_;
+};
+
+// Where kernels write results of one of these types that are to be converted: where they belong if they have that type, or else aside.
+class converted_results {
+public:
+    converted_results(const device& gpu, const elements& of, upsweep_dtype from);
+
+    const elements& get() const { return aside_ ? aside_->get() : elements_; }
+    // Brings what has been written to where it belongs: all, the first ones, or those from the first offset on and before the last.
+    void write_back() const { write(elements_.count, nullptr); }
+    void write_first(std::uint64_t count) const { write(count, nullptr); }
+    void write_segments(const elements& offsets) const { write(elements_.count, &offsets); }
+
+private:
+    void write(std::uint64_t count, const elements* offsets) const;
+
+    const device& gpu_;
+    without_gaps dense_;
+    elements elements_;
+    std::optional<scratch> aside_;
 };
 
 // Whether elements of both types have the same bits: integers of a size have, with a sign or without one.

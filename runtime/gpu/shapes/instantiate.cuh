@@ -1,7 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,17 +25,13 @@ std::span<T> as_output(const elements& of)
     return {reinterpret_cast<T*>(of.data), of.count};
 }
 
-// Sums of integers of 32 bits have 64, which tell the signs of the elements.
-template <class Word>
-using summed_as = std::conditional_t<std::same_as<Word, std::uint32_t>, std::int32_t, Word>;
-
 // Calls f(operator, type of elements, type of results) for a reduction of words. Sums have kernels of their own, and so have minima and maxima of
 // numbers that have not been converted: the identity of fewer bits, the result of no elements, is another one.
 template <class Word, class F>
 auto with_reduction(const shape_fold& fold, F f)
 {
     using summed = summed_as<Word>;
-    using compared = std::conditional_t<std::same_as<Word, std::uint64_t>, std::int64_t, summed>;
+    using compared = compared_as<Word>;
     const bool is_compared = fold.as == fold.dtype && fold.dtype != UPSWEEP_U32 && fold.dtype != UPSWEEP_U64;
     if (fold.op == UPSWEEP_PLUS)
         return f(plus{}, std::type_identity<summed>{}, std::type_identity<accumulator_t<plus, summed>>{});
