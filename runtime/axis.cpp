@@ -134,8 +134,6 @@ struct arrays {
     place to() const { return {out.data, out.bytes()}; }
 };
 
-constexpr const char* lines_of_gpu = "along an axis a GPU does not fold by log_sum_exp";
-
 // Whether a kernel reads elements where they lie: those of other types are converted.
 bool reads(const gpu::shape_fold& fold, upsweep_dtype dtype)
 {
@@ -171,7 +169,7 @@ void scan_along(const char* call, const cpu& host, upsweep_op op, const arrays& 
 void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis,
                  const scan_start& start)
 {
-    const gpu::shape_fold there = must_be_given(call, gpu::scan_of_lines(op, of.out.dtype), lines_of_gpu);
+    const gpu::shape_fold there = gpu::scan_of_lines(op, of.out.dtype);
     const std::size_t length = of.in_dimensions.extents[axis];
     const bool is_exclusive = start.kind == scan_kind::exclusive;
     const bool is_plain = !is_exclusive && start.init == nullptr;
@@ -179,7 +177,7 @@ void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const 
         gpu::scan_lines(gpu, there,
                         lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), length)))
         return;
-    const gpu::shape_fold fold = must_be_given(call, gpu::scan_of(op, of.out.dtype), lines_of_gpu);
+    const gpu::shape_fold fold = gpu::scan_of(op, of.out.dtype);
     const gpu::converted from(gpu, of.in, fold.as, fold.dtype, is_exclusive && of.in.data == of.out.data);
     const gpu::converted_results to(gpu, of.out, fold.result);
     dimensions lines = without_gaps(of.in_dimensions);
@@ -216,11 +214,11 @@ void reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, cons
     const auto result_of = [&](const gpu::shape_fold& fold) {
         return !means || fold.result == UPSWEEP_F32 ? fold.result : UPSWEEP_F64;
     };
-    const gpu::shape_fold fold = must_be_given(call, gpu::reduction_of(op, of.in.dtype), lines_of_gpu);
+    const gpu::shape_fold fold = gpu::reduction_of(op, of.in.dtype);
     const upsweep_dtype result = result_of(fold);
     if (of.in_dimensions.extents[axis] == 0)
         return fill_on_gpu(gpu, {fold.as, result, fold.op, result}, of.out, means);
-    const gpu::shape_fold there = must_be_given(call, gpu::reduction_of_lines(op, of.in.dtype), lines_of_gpu);
+    const gpu::shape_fold there = gpu::reduction_of_lines(op, of.in.dtype);
     if (reads(there, of.in.dtype) && gpu::has_bits_of(result_of(there), of.out.dtype) &&
         gpu::reduce_lines(gpu, there, of.in.dtype,
                           lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1), means))

@@ -149,10 +149,10 @@ struct pairs {
     elements values;
 };
 
-std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, const std::optional<gpu::shape_fold>& by,
-                            const pairs& in, const pairs& out)
+std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const pairs& in, const pairs& out)
 {
-    const gpu::shape_fold fold = must_be_given(call, by, folds_by_key_of_gpu);
+    must_be_done(call, gpu::folds_segments_by(op), folds_by_key_of_gpu);
+    const gpu::shape_fold fold = gpu::reduction_of(op, in.values.dtype);
     const upsweep_dtype compared = must_be_given(call, gpu::key_dtype(in.keys.dtype), folds_by_key_of_gpu);
     const gpu::converted keys(gpu, in.keys, compared);
     const gpu::converted values(gpu, in.values, fold.as, fold.dtype);
@@ -165,10 +165,11 @@ std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, const std:
     return found_runs(call, found, room, folds_by_key_of_gpu);
 }
 
-void scan_on_gpu(const char* call, const gpu::device& gpu, const std::optional<gpu::shape_fold>& by, const pairs& in,
-                 const elements& out, const scan_start& start)
+void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const pairs& in, const elements& out,
+                 const scan_start& start)
 {
-    const gpu::shape_fold fold = must_be_given(call, by, folds_by_key_of_gpu);
+    must_be_done(call, gpu::folds_segments_by(op), folds_by_key_of_gpu);
+    const gpu::shape_fold fold = gpu::scan_of(op, out.dtype);
     const upsweep_dtype compared = must_be_given(call, gpu::key_dtype(in.keys.dtype), folds_by_key_of_gpu);
     const gpu::converted keys(gpu, in.keys, compared);
     const gpu::converted values(gpu, in.values, fold.as, fold.dtype);
@@ -224,8 +225,7 @@ upsweep_status upsweep_reduce_by_key(upsweep_context* context, upsweep_op op, co
         if (is_on_gpu) {
             check_has_no_gaps(call, to_keys);
             check_has_no_gaps(call, to_totals);
-            *runs = reduce_on_gpu(call, *where.gpu, gpu::reduction_of(op, of_values.dtype), {of_keys, of_values},
-                                  {to_keys, to_totals});
+            *runs = reduce_on_gpu(call, *where.gpu, op, {of_keys, of_values}, {to_keys, to_totals});
             return;
         }
 
@@ -264,8 +264,7 @@ upsweep_status upsweep_scan_by_key(upsweep_context* context, upsweep_op op, bool
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
         if (is_on_gpu) {
             const scan_init first(op, to.dtype, init);
-            return scan_on_gpu(call, *where.gpu, gpu::scan_of(op, to.dtype), {of_keys, of_values}, to,
-                               {kind, first.get()});
+            return scan_on_gpu(call, *where.gpu, op, {of_keys, of_values}, to, {kind, first.get()});
         }
         const side_by_side all(host, of_keys);
         const auto offsets = offsets_of_runs(host, of_keys.dtype, all.data(), of_keys.count);

@@ -127,9 +127,10 @@ upsweep_status upsweep_segmented_reduce(upsweep_context* context, upsweep_op op,
         check_places(call, to);
         check_apart(call, from, to);
         check_apart(call, bounds, to);
-        if (is_on_gpu)
-            return reduce_on_gpu(*where.gpu, must_be_given(call, gpu::reduction_of(op, from.dtype), segments_of_gpu),
-                                 from, bounds, to);
+        if (is_on_gpu) {
+            must_be_done(call, gpu::folds_segments_by(op), segments_of_gpu);
+            return reduce_on_gpu(*where.gpu, gpu::reduction_of(op, from.dtype), from, bounds, to);
+        }
         if (to.count != 0)
             reduce_segments(where.host, op, from, all->get(), to);
     });
@@ -156,9 +157,9 @@ upsweep_status upsweep_segmented_scan(upsweep_context* context, upsweep_op op, b
         check_apart(call, bounds, to);
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
         if (is_on_gpu) {
+            must_be_done(call, gpu::folds_segments_by(op), segments_of_gpu);
             const scan_init first(op, to.dtype, init);
-            return scan_on_gpu(*where.gpu, must_be_given(call, gpu::scan_of(op, to.dtype), segments_of_gpu), from,
-                               bounds, to, {kind, first.get()});
+            return scan_on_gpu(*where.gpu, gpu::scan_of(op, to.dtype), from, bounds, to, {kind, first.get()});
         }
         if (from.count != 0)
             scan_segments(where.host, op, from, all->get(), to, {kind, init});

@@ -154,8 +154,9 @@ void measure_part(session& run)
     const byte* const in = in_memory.data<const byte>();
     tables result(stream, 256);
 
-    for_each_histogram(run, usual, [&](unsigned bins, const std::string& distribution, std::size_t n) {
-        const std::size_t rows = n / columns;
+    for_each_histogram(run, usual, [&](unsigned bins, const std::string& distribution, std::size_t size) {
+        const std::size_t rows = size / columns;
+        const std::size_t n = rows * columns;
         if (bins > 256 || rows < 2)
             return;
         const up::matrix<byte> part(in + first_column, rows, columns, pitch);

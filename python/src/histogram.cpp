@@ -129,32 +129,30 @@ nb::handle of_module(nb::handle& kept, const char* name)
 nb::handle make_function;
 nb::handle histogram_function;
 
-// The least and the greatest element.
+// The least or the greatest of elements, which are those of `in` or some of them, as a double.
+double extreme_of(upsweep_op op, const operand& in, const upsweep_array& elements)
+{
+    alignas(8) unsigned char bytes[8];
+    const upsweep_array result{bytes, in.dtype(), UPSWEEP_HOST, 0, 0, nullptr, nullptr};
+    const auto fold = [&] {
+        const gil_released others(in.count());
+        return lib().reduce(nullptr, op, &elements, &result);
+    };
+    check(fold());
+    if (in.dtype() == UPSWEEP_F32)
+        return *reinterpret_cast<float*>(bytes);
+    if (in.dtype() == UPSWEEP_F64)
+        return *reinterpret_cast<double*>(bytes);
+    const nb::object scalar = nb::steal(PyArray_Scalar(bytes, PyArray_DESCR(in.numpy()), nullptr));
+    check(scalar.ptr());
+    return nb::cast<double>(nb::float_(scalar));
+}
+
 range range_of(const char* call, const operand& in)
 {
     if (in.count() == 0)
         return {0, 1};
-    double ends[2];
-    for (const upsweep_op op : {UPSWEEP_MINIMUM, UPSWEEP_MAXIMUM}) {
-        alignas(8) unsigned char bytes[8];
-        const upsweep_array result{bytes, in.dtype(), UPSWEEP_HOST, 0, 0, nullptr, nullptr};
-        const auto fold = [&] {
-            const gil_released others(in.count());
-            return lib().reduce(nullptr, op, &in.at().array, &result);
-        };
-        check(fold());
-        double& end = ends[op == UPSWEEP_MAXIMUM ? 1 : 0];
-        if (in.dtype() == UPSWEEP_F32) {
-            end = *reinterpret_cast<float*>(bytes);
-        } else if (in.dtype() == UPSWEEP_F64) {
-            end = *reinterpret_cast<double*>(bytes);
-        } else {
-            const nb::object scalar = nb::steal(PyArray_Scalar(bytes, PyArray_DESCR(in.numpy()), nullptr));
-            check(scalar.ptr());
-            end = nb::cast<double>(nb::float_(scalar));
-        }
-    }
-    const range over{ends[0], ends[1]};
+    const range over{extreme_of(UPSWEEP_MINIMUM, in, in.at().array), extreme_of(UPSWEEP_MAXIMUM, in, in.at().array)};
     check_range_is_finite(call, over);
     return over;
 }
@@ -400,6 +398,93 @@ nb::object histogram_of_segments(nb::handle x, nb::handle offsets, nb::handle bi
     return nb::make_tuple(to.counts, bins.edges, to.beside);
 }
 
+// Counts numbers from 0 on by their values, in a table that grows. A piece of the array is counted in the table as it is;
+// where the piece has larger numbers, the table is made large enough, and these alone are counted. So the array is read
+// once, where its greatest number would have to be found first.
+class counts_by_value {
+public:
+    counts_by_value(const operand& in, std::int64_t least_size) : in_(in)
+    {
+        constexpr std::int64_t few = 256;
+        resize(std::max(least_size, few));
+    }
+
+    void count_all()
+    {
+        constexpr std::int64_t least = std::int64_t{1} << 22;
+        std::int64_t first = 0;
+        while (first < in_.count()) {
+            // A piece has many more numbers than the table has counters, which every thread clears and adds up.
+            const std::int64_t size = std::min(in_.count() - first, std::max(least, 16 * size_));
+            count_piece(first, size);
+            first += size;
+        }
+    }
+
+    // The counters up to the greatest number, and at least so many.
+    nb::object finish(std::int64_t least_size) const
+    {
+        std::int64_t size = size_;
+        while (size > least_size && counts_[static_cast<std::size_t>(size - 1)] == 0)
+            --size;
+        const std::int64_t shape[] = {std::max(size, least_size)};
+        nb::object result = new_array(1, shape, UPSWEEP_I64);
+        std::copy_n(counts_.begin(), shape[0], static_cast<std::int64_t*>(PyArray_DATA(as_array(result))));
+        return result;
+    }
+
+private:
+    // There is a counter more than numbers in the table: the last of several bins counts its upper edge, too.
+    void resize(std::int64_t size)
+    {
+        size_ = size;
+        counts_.resize(static_cast<std::size_t>(size) + 1);
+    }
+
+    void count_piece(std::int64_t first, std::int64_t size)
+    {
+        const std::int64_t stride = in_.at().array.strides == nullptr ? 1 : in_.at().array.strides[0];
+        upsweep_array piece = in_.at().array;
+        piece.data = static_cast<char*>(piece.data) + first * stride * PyArray_ITEMSIZE(in_.numpy());
+        piece.shape = &size;
+        piece.strides = &stride;
+
+        const auto [negative, larger] = count_from(0, piece);
+        if (negative)
+            bins_up_to({-1, 0});
+        if (larger) {
+            const std::int64_t before = size_;
+            resize(std::max(2 * before, bins_up_to({0, extreme_of(UPSWEEP_MAXIMUM, in_, piece)})));
+            count_from(before, piece);
+        }
+    }
+
+    struct others {
+        bool are_below;
+        bool are_above;
+    };
+    // Counts the numbers of a piece from the given one on, as far as there are counters.
+    others count_from(std::int64_t number, const upsweep_array& piece)
+    {
+        const std::int64_t counters = size_ + 1 - number;
+        const upsweep_array table = upsweep_array_of(counts_.data() + number, UPSWEEP_U64, &counters);
+        upsweep_outside outside{0, 0, 0};
+        const auto count = [&] {
+            const gil_released all(in_.count());
+            return lib().histogram_even(nullptr, &piece, static_cast<double>(number), static_cast<double>(size_ + 1),
+                                        &table, &outside);
+        };
+        check(count());
+        const bool are_above = outside.above != 0 || counts_.back() != 0;
+        counts_.back() = 0;
+        return {outside.below != 0, are_above};
+    }
+
+    const operand& in_;
+    std::int64_t size_ = 0; // how many numbers have counters
+    std::vector<std::uint64_t> counts_;
+};
+
 nb::object bincount(nb::handle x, nb::handle weights, std::int64_t minlength)
 {
     if (!is_of_numpy(x)) [[unlikely]]
@@ -409,16 +494,18 @@ nb::object bincount(nb::handle x, nb::handle weights, std::int64_t minlength)
         return of_chunks("bincount")(x, weights, minlength);
     const operand in("bincount", x);
     check_numbers_to_count(in.rank(), in.dtype(), minlength);
+    if (weights.is_none()) {
+        counts_by_value counts(in, minlength);
+        counts.count_all();
+        return in.finish(counts.finish(minlength));
+    }
+    const operand each("bincount", weights);
+    if (each.rank() != 1)
+        refuse(PyExc_ValueError, "bincount", "the weights have not one dimension", "pass weights.ravel()");
     std::int64_t bins = minlength;
     if (in.count() != 0)
         bins = std::max(bins, bins_up_to(range_of("bincount", in)));
-    std::optional<operand> each;
-    if (!weights.is_none()) {
-        each.emplace("bincount", weights);
-        if (each->rank() != 1)
-            refuse(PyExc_ValueError, "bincount", "the weights have not one dimension", "pass weights.ravel()");
-    }
-    tally to(in, each ? &*each : nullptr, bins);
+    tally to(in, &each, bins);
     if (bins != 0)
         to.add_even({0, static_cast<double>(bins)});
     return in.finish(to.bins());

@@ -147,6 +147,23 @@ def test_bincount():
         us.bincount(np.array([1]), minlength=-1)
 
 
+@pytest.mark.parametrize("largest", [254, 255, 256, 257, 511, 512, 513, 100_000])
+def test_bincount_of_larger_numbers_behind(largest):
+    """The counters are as many as the numbers so far take."""
+    x = np.zeros(5_000_000, np.int32)
+    x[100::7] = 3
+    x[-1] = largest
+    assert same_bits(us.bincount(x), np.bincount(x))
+    assert same_bits(us.bincount(x[::-1]), np.bincount(x))
+    assert same_bits(us.bincount(x[:5000]), np.bincount(x[:5000]))
+    assert same_bits(us.bincount(x[1::2].astype(np.uint64)), np.bincount(x[1::2]))
+    steps = np.arange(len(x), dtype=np.int64) * largest // len(x)
+    assert same_bits(us.bincount(steps), np.bincount(steps))
+    x[-1] = -1
+    with pytest.raises(ValueError):
+        us.bincount(x)
+
+
 def test_a_plottable_histogram():
     """The protocol of UHI, which mplhep and hist draw."""
     h = us.histogram(np.array([0.1, 0.2, 0.9]), 4, (0, 1))

@@ -4,6 +4,7 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <upsweep/op.hpp>
@@ -14,8 +15,8 @@
 
 namespace upsweep::runtime::gpu {
 
-// An operator that is chosen at run time, on float, double, or unsigned integers of 32 or 64 bits: any built-in one but plus, which has kernels
-// of its own. One kernel serves all of them and, since elements of every other type are converted to one of these, all types. It computes
+// An operator that is chosen at run time, on float, double, or unsigned integers of 32 or 64 bits: any built-in one but plus and log_sum_exp, which
+// have kernels of their own. One kernel serves all of them and, since elements of every other type are converted to one of these, all types. It computes
 // the product, the minimum and, of integers, the union and the parity of each pair, without branches, and chooses. With the bits turned
 // before and after, a minimum is a maximum or one of signed numbers, and a union an intersection.
 template <class T>
@@ -58,6 +59,7 @@ Folded neutral_of(upsweep_op op)
     case UPSWEEP_MULTIPLIES: return Folded{1};
     case UPSWEEP_MINIMUM: return static_cast<Folded>(minimum::identity<number>());
     case UPSWEEP_MAXIMUM: return static_cast<Folded>(maximum::identity<number>());
+    case UPSWEEP_LOG_SUM_EXP: return -std::numeric_limits<Folded>::infinity(); // of floating-point numbers
     case UPSWEEP_BIT_AND: return std::same_as<T, bool> ? Folded{1} : static_cast<Folded>(~std::uint64_t{0});
     default: return Folded{};
     }

@@ -53,6 +53,9 @@ bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype
             else if constexpr (std::same_as<T, std::uint8_t>)
                 extrema_of_lines<T>(target, fold.op, lines);
         } else {
+            if constexpr (std::floating_point<T>)
+                if (fold.op == UPSWEEP_LOG_SUM_EXP)
+                    return log_sum_exp_of_lines<T>(target, lines);
             if (fold.op == UPSWEEP_PLUS)
                 sum_lines<summed_as<T>>(target, lines, means, is_signed(dtype));
             else if (is_extremum && fold.dtype != UPSWEEP_U32 && fold.dtype != UPSWEEP_U64)
@@ -72,6 +75,9 @@ bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& li
         if constexpr (!std::same_as<T, std::uint8_t>)
             if (fold.op == UPSWEEP_PLUS)
                 return scan_sums_of_lines<T>(gpu.target, lines);
+        if constexpr (std::floating_point<T>)
+            if (fold.op == UPSWEEP_LOG_SUM_EXP)
+                return running_log_sum_exp_of_lines<T>(gpu.target, lines);
         if constexpr (!is_read_only<T>)
             scan_lines_by_any<T>(gpu.target, fold, lines);
     });

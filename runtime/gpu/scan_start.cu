@@ -2,6 +2,7 @@
 //
 // What scans of lines, segments and runs begin with. Their kernels scan inclusively; an initial value comes before the results, and an exclusive
 // scan is shifted by one, by kernels that go over the results once more.
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 
@@ -19,15 +20,13 @@ namespace {
 
 template <class T>
 struct scan_begin {
-    any_op<T> op;
-    bool is_sum;
+    any_op<T> op; // unless it is one of those that have kernels of their own
     T init{};
     bool has_init;
     bool is_exclusive;
 
     scan_begin(const shape_fold& fold, const scan_start& start)
-        : op(make_any_op<T>(fold)), is_sum(fold.op == UPSWEEP_PLUS), has_init(start.init != nullptr),
-          is_exclusive(start.kind == scan_kind::exclusive)
+        : op(make_any_op<T>(fold)), has_init(start.init != nullptr), is_exclusive(start.kind == scan_kind::exclusive)
     {
         if (has_init)
             std::memcpy(&init, start.init, sizeof(T));
@@ -37,9 +36,15 @@ struct scan_begin {
     {
         return has_init ? init : op.neutral; // a sum of nothing is +0
     }
-    __device__ T after(const T& fold) const
+    __device__ T after(const T& fold) const { return has_init ? as_result<T, any_op<T>>(behind_init(fold)) : fold; }
+
+private:
+    __device__ T behind_init(const T& fold) const
     {
-        return has_init ? as_result<T, any_op<T>>(is_sum ? plus{}(init, fold) : op(init, fold)) : fold;
+        if constexpr (std::floating_point<T>)
+            if (op.op == UPSWEEP_LOG_SUM_EXP)
+                return log_sum_exp{}(init, fold);
+        return op.op == UPSWEEP_PLUS ? plus{}(init, fold) : op(init, fold);
     }
 };
 

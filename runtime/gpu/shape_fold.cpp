@@ -52,10 +52,8 @@ bool is_of_truths(upsweep_op op, upsweep_dtype dtype)
     return dtype == UPSWEEP_BOOL || op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
 }
 
-std::optional<shape_fold> reduction_of(upsweep_op op, upsweep_dtype dtype)
+shape_fold reduction_of(upsweep_op op, upsweep_dtype dtype)
 {
-    if (op == UPSWEEP_LOG_SUM_EXP)
-        return std::nullopt;
     const bool counts = op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES;
     if (is_of_truths(op, dtype) && !counts)
         return fold_of_truths(op);
@@ -64,36 +62,33 @@ std::optional<shape_fold> reduction_of(upsweep_op op, upsweep_dtype dtype)
     // Sums and products of integers have 64 bits. Sums of 32 bits have kernels that read them.
     const upsweep_dtype result = is_signed(dtype) || dtype == UPSWEEP_BOOL ? UPSWEEP_I64 : UPSWEEP_U64;
     const bool reads_32 = op == UPSWEEP_PLUS && !is_wide(dtype) && dtype != UPSWEEP_U32;
-    return shape_fold{dtype, reads_32 ? UPSWEEP_I32 : result, op, result};
+    return {dtype, reads_32 ? UPSWEEP_I32 : result, op, result};
 }
 
-std::optional<shape_fold> scan_of(upsweep_op op, upsweep_dtype dtype)
+shape_fold scan_of(upsweep_op op, upsweep_dtype dtype)
 {
-    if (op == UPSWEEP_LOG_SUM_EXP)
-        return std::nullopt;
     return is_of_truths(op, dtype) ? fold_of_truths(op) : fold_in(op, dtype);
 }
 
-std::optional<shape_fold> reduction_of_lines(upsweep_op op, upsweep_dtype dtype)
+shape_fold reduction_of_lines(upsweep_op op, upsweep_dtype dtype)
 {
     const bool is_sum = op == UPSWEEP_PLUS;
     if (is_sum && is_half_float(dtype))
-        return shape_fold{dtype, dtype, op, UPSWEEP_F32};
+        return {dtype, dtype, op, UPSWEEP_F32};
     if (is_sum && (dtype == UPSWEEP_BOOL || dtype == UPSWEEP_U8))
-        return shape_fold{dtype, UPSWEEP_U8, op, dtype == UPSWEEP_BOOL ? UPSWEEP_I64 : UPSWEEP_U64};
+        return {dtype, UPSWEEP_U8, op, dtype == UPSWEEP_BOOL ? UPSWEEP_I64 : UPSWEEP_U64};
     if (dtype == UPSWEEP_U8 && (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM))
-        return shape_fold{dtype, dtype, op, dtype};
-    const auto fold = reduction_of(op, dtype);
-    if (dtype == UPSWEEP_BOOL && fold && (fold->op == UPSWEEP_BIT_AND || fold->op == UPSWEEP_BIT_OR))
-        return shape_fold{dtype, UPSWEEP_U8, fold->op == UPSWEEP_BIT_OR ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM,
-                          UPSWEEP_U8};
+        return {dtype, dtype, op, dtype};
+    const shape_fold fold = reduction_of(op, dtype);
+    if (dtype == UPSWEEP_BOOL && (fold.op == UPSWEEP_BIT_AND || fold.op == UPSWEEP_BIT_OR))
+        return {dtype, UPSWEEP_U8, fold.op == UPSWEEP_BIT_OR ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM, UPSWEEP_U8};
     return fold;
 }
 
-std::optional<shape_fold> scan_of_lines(upsweep_op op, upsweep_dtype dtype)
+shape_fold scan_of_lines(upsweep_op op, upsweep_dtype dtype)
 {
     if (op == UPSWEEP_PLUS && is_half_float(dtype))
-        return shape_fold{dtype, dtype, op, dtype};
+        return {dtype, dtype, op, dtype};
     return scan_of(op, dtype);
 }
 

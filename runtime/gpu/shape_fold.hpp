@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include <upsweep/runtime.h>
 
@@ -24,14 +23,16 @@ struct shape_fold {
     upsweep_dtype result;
 };
 
-// Of elements of a type, or to results of a type. Nothing if a GPU does not fold lines and segments by this operator: log_sum_exp. The
-// operator must be defined for the type.
-std::optional<shape_fold> reduction_of(upsweep_op op, upsweep_dtype dtype);
-std::optional<shape_fold> scan_of(upsweep_op op, upsweep_dtype dtype);
+// Of elements of a type, or to results of a type, for which the operator must be defined.
+shape_fold reduction_of(upsweep_op op, upsweep_dtype dtype);
+shape_fold scan_of(upsweep_op op, upsweep_dtype dtype);
 // The same of lines, for which there are more kernels: sums of u8, bool, f16 and bf16, running sums of f16 and bf16, and minima and maxima of u8,
 // which of truths are whether all are true, and whether any is.
-std::optional<shape_fold> reduction_of_lines(upsweep_op op, upsweep_dtype dtype);
-std::optional<shape_fold> scan_of_lines(upsweep_op op, upsweep_dtype dtype);
+shape_fold reduction_of_lines(upsweep_op op, upsweep_dtype dtype);
+shape_fold scan_of_lines(upsweep_op op, upsweep_dtype dtype);
+
+// Segments and runs have kernels for all operators but log_sum_exp.
+inline bool folds_segments_by(upsweep_op op) { return op != UPSWEEP_LOG_SUM_EXP; }
 
 // An initial value of the type of the results, or null, as one of the type in which they are folded.
 class folded_init {

@@ -39,6 +39,18 @@ TEST(gpu_matrix_histogram, channels_of_many_edges)
     expect_channel_histograms<up::cuda>(bytes.view(), bytes.host_view(), 2, up::edges(many), 13000);
 }
 
+// Few elements are counted in other tables than many.
+TEST(gpu_matrix_histogram, channels_of_few_and_of_many_bytes)
+{
+    auto random = generator();
+    for (const std::size_t rows : {3, 120}) {
+        const matrix_in_memory<up::cuda, std::uint8_t> memory(random, {rows, 2400, 5, 1});
+        for (const std::size_t channels : {3, 4, 6})
+            expect_channel_histograms<up::cuda>(memory.view(), memory.host_view(), channels, up::even_bins{3, 200, 50},
+                                                50);
+    }
+}
+
 // All elements are in pieces, once each, that begin with whole pixels.
 TEST(gpu_matrix_histogram, pieces_are_counted_in_32_bits)
 {

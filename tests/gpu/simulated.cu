@@ -27,8 +27,8 @@ class few_multiprocessors : public ::testing::Environment {
 };
 const auto* const environment = ::testing::AddGlobalTestEnvironment(new few_multiprocessors);
 
-// Some tiles and a piece of one. As many tiles as there are blocks at once, 24 here, have a kernel of their own: 8192
-// bytes each in a scan, 16384 in a reduce.
+// Some tiles and a piece of one. As many tiles as there are blocks at once, 24 here, have kernels of their own: 8192 or
+// 16384 bytes each in a scan, 16384 in a reduce.
 void reduce_under(const std::vector<sim::schedule>& schedules, std::size_t count)
 {
     auto random = generator();
@@ -43,21 +43,24 @@ void reduce_under(const std::vector<sim::schedule>& schedules, std::size_t count
 TEST(simulated, reduce_of_few_tiles_under_200_schedules) { reduce_under(schedules(200), 5 * 4096 + 1234); }
 TEST(simulated, reduce_of_more_tiles_under_100_schedules) { reduce_under(schedules(100), 13 * 8192 + 1234); }
 
+template <class T = float>
 void scan_under(const std::vector<sim::schedule>& schedules, std::size_t count)
 {
     auto random = generator();
-    const host_array<float> values = random_array<float>(random, count);
-    const host_array<float> expected = literal_folds(values.span(), up::plus{});
+    const host_array<T> values = random_array<T>(random, count);
+    const host_array<T> expected = literal_folds(values.span(), up::plus{});
     under_schedules(schedules, [&] {
-        const target_array<up::cuda, float> in(values.span());
-        target_array<up::cuda, float> out(values.size());
+        const target_array<up::cuda, T> in(values.span());
+        target_array<up::cuda, T> out(values.size());
         up::inclusive_scan(up::cuda{}, in.const_span(), out.span());
         EXPECT_TRUE(bits_equal(out.to_host(), expected));
     });
 }
 
 TEST(simulated, scan_of_few_tiles_under_100_schedules) { scan_under(schedules(100), 9 * 2048 + 321); }
-TEST(simulated, scan_of_more_tiles_under_30_schedules) { scan_under(schedules(30), 25 * 2048 + 321); }
+TEST(simulated, scan_of_few_larger_tiles_under_50_schedules) { scan_under(schedules(50), 13 * 4096 + 321); }
+TEST(simulated, scan_of_more_tiles_under_15_schedules) { scan_under(schedules(15), 25 * 4096 + 321); }
+TEST(simulated, scan_of_more_tiles_of_bytes) { scan_under<std::int8_t>(schedules(2), 25 * 16384 + 321); }
 
 // The large tiles, of which a block takes the next when it has finished one.
 TEST(simulated, scan_of_many_large_tiles)

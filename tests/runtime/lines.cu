@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// In the simulator sums, scans and positions of minima of f32, and all other operators on integers of 32 bits, stand for all folds along an
+// In the simulator sums, scans, logarithms of sums and positions of minima of f32, and all other operators on integers of 32 bits, stand for all folds along an
 // axis.
 #include <cstdint>
 #include <type_traits>
@@ -10,6 +10,7 @@
 UPSWEEP_SUM_LINES(float);
 UPSWEEP_SCAN_SUMS_OF_LINES(float);
 UPSWEEP_LINES_BY_ANY(std::uint32_t);
+UPSWEEP_LOG_SUM_EXP_OF_LINES(float);
 UPSWEEP_ARGUMENTS_OF_LINES(float);
 
 namespace upsweep::runtime::gpu {
@@ -61,6 +62,19 @@ UPSWEEP_LEFT_OUT(double)
     }
 UPSWEEP_LEFT_OUT(std::uint64_t)
 UPSWEEP_LEFT_OUT(float)
+UPSWEEP_LEFT_OUT(double)
+#undef UPSWEEP_LEFT_OUT
+#define UPSWEEP_LEFT_OUT(T)                                                                                            \
+    template <>                                                                                                        \
+    void log_sum_exp_of_lines<T>(const cuda&, const line_layout&)                                                      \
+    {                                                                                                                  \
+        throw_left_out();                                                                                              \
+    }                                                                                                                  \
+    template <>                                                                                                        \
+    void running_log_sum_exp_of_lines<T>(const cuda&, const line_layout&)                                              \
+    {                                                                                                                  \
+        throw_left_out();                                                                                              \
+    }
 UPSWEEP_LEFT_OUT(double)
 #undef UPSWEEP_LEFT_OUT
 #define UPSWEEP_LEFT_OUT(T)                                                                                            \

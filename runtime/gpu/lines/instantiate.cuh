@@ -105,6 +105,18 @@ void scan_lines_by_any(const cuda& target, const shape_fold& fold, const line_la
     scan_lines_of<Word>(target, lines, make_any_op<Word>(fold));
 }
 
+template <class T>
+void log_sum_exp_of_lines(const cuda& target, const line_layout& lines)
+{
+    fold_lines<T, T>(target, lines, log_sum_exp{}, detail::as_results_of<log_sum_exp>{});
+}
+
+template <class T>
+void running_log_sum_exp_of_lines(const cuda& target, const line_layout& lines)
+{
+    scan_lines_of<T>(target, lines, log_sum_exp{});
+}
+
 } // namespace upsweep::runtime::gpu
 
 #define UPSWEEP_SUM_LINES(T)                                                                                           \
@@ -118,3 +130,6 @@ void scan_lines_by_any(const cuda& target, const shape_fold& fold, const line_la
                                                                    const line_layout&);                                \
     template void upsweep::runtime::gpu::scan_lines_by_any<Word>(const upsweep::cuda&, const shape_fold&,              \
                                                                  const line_layout&)
+#define UPSWEEP_LOG_SUM_EXP_OF_LINES(T)                                                                                \
+    template void upsweep::runtime::gpu::log_sum_exp_of_lines<T>(const upsweep::cuda&, const line_layout&);            \
+    template void upsweep::runtime::gpu::running_log_sum_exp_of_lines<T>(const upsweep::cuda&, const line_layout&)

@@ -20,11 +20,16 @@ void extrema_of_lines(const cuda& target, upsweep_op op, const line_layout& line
 // Writes reductions by another operator. Word is float, double, or an unsigned integer, which stands for signed ones, too.
 template <class Word>
 void reduce_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines);
+// Writes reductions by log_sum_exp, of f32 or f64.
+template <class T>
+void log_sum_exp_of_lines(const cuda& target, const line_layout& lines);
 // Writes inclusive scans by plus, of unsigned integers and of all floating-point numbers, and by another operator.
 template <class T>
 void scan_sums_of_lines(const cuda& target, const line_layout& lines);
 template <class Word>
 void scan_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines);
+template <class T>
+void running_log_sum_exp_of_lines(const cuda& target, const line_layout& lines);
 // Writes the positions of minima or maxima.
 template <class T>
 void arguments_of_lines(const cuda& target, upsweep_op op, const line_layout& lines);

@@ -537,25 +537,29 @@ template <scan_kind Kind, class Acc, class Source, class Out, class Op>
 void launch_scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op,
                  const scan_start<Acc>& start)
 {
-    using few = small_scan_shape<Source, Out>;
-    const auto scans_few = [&]<bool Aligned>(std::bool_constant<Aligned>) {
-        constexpr auto kernel = small_scan_kernel<few, Aligned, Kind, Acc, Source, Out, Op>;
-        const unsigned resident = resident_blocks<kernel>(target, few::threads, 0);
+    using few = small_scan_shape<Source, Out, 2>;
+    using some = small_scan_shape<Source, Out, 4>;
+    const auto scans_few = [&]<class Shape, bool Aligned>(Shape, std::bool_constant<Aligned>) {
+        constexpr auto kernel = small_scan_kernel<Shape, Aligned, Kind, Acc, Source, Out, Op>;
+        const unsigned resident = resident_blocks<kernel>(target, Shape::threads, 0);
         const std::uint64_t most = resident < most_tiles_to_look_back ? resident : most_tiles_to_look_back;
-        if (count > few::tile * most)
+        if (count > Shape::tile * most)
             return false;
-        const auto tiles = static_cast<unsigned>((count + few::tile - 1) / few::tile);
-        launch(target, "scan", kernel, tiles, few::threads, 0, in, out, static_cast<unsigned>(count), op, start,
+        const auto tiles = static_cast<unsigned>((count + Shape::tile - 1) / Shape::tile);
+        launch(target, "scan", kernel, tiles, Shape::threads, 0, in, out, static_cast<unsigned>(count), op, start,
                tile_states_of(target, tiles, sizeof(Acc)));
         return true;
     };
     constexpr bool may_shift =
         may_be_shifted<few::elements, few::rows, Source> || may_be_shifted<few::elements, few::rows, Out>;
     if constexpr (may_shift)
-        if (is_aligned<few::elements>(in) && is_aligned<few::elements>(out) && scans_few(std::true_type{}))
+        if (is_aligned<few::elements>(in) && is_aligned<few::elements>(out) && scans_few(few{}, std::true_type{}))
             return;
-    if (scans_few(std::false_type{}))
+    if (scans_few(few{}, std::false_type{}))
         return;
+    if constexpr (some::rows != few::rows)
+        if (scans_few(some{}, std::false_type{}))
+            return;
 
     const bool keep_results = count * sizeof(std::iter_value_t<Out>) <= target.workspace().cache_bytes();
     const auto with = [&]<class Shape>(Shape) {

@@ -18,12 +18,13 @@
 // memory and back, the exchange, and fetching instructions, each of which is used once: so there is little code.
 namespace upsweep::gpu {
 
-// 8 KiB a tile, and at least 4 MiB in one go on an H200. Twice as much a lane was slower up to 2^18 elements.
-template <class Source, class Out, int Warps = 8, int Rows = 2, int Blocks = 4>
+// With two vectors a lane a tile has 8 KiB, and an H200 holds 4 MiB in one go. With four, which is slower for that little, it
+// holds 8 MiB.
+template <class Source, class Out, int Rows>
 struct small_scan_shape {
-    static constexpr int warps = Warps;
+    static constexpr int warps = 8;
     static constexpr int threads = warps * lanes;
-    static constexpr int blocks = Blocks; // of a multiprocessor
+    static constexpr int blocks = 4; // of a multiprocessor
     static constexpr std::size_t largest = larger_element<Source, Out>;
     static constexpr int elements = vector_elements<largest>;
     static constexpr int rows = largest <= 16 ? Rows : 1; // vectors of a lane

@@ -98,59 +98,92 @@ struct bin_pair_table {
     }
 };
 
-// The shape of a table that counts some pairs of values. A pair is x * 256 + y, and a part has the pairs whose upper
-// bits are equal.
+// The shape of a table that counts some pairs of values. A pair x * 256 + y has a place of 16 bits (value_pair_place),
+// and a part has the pairs whose places have equal upper bits.
 struct value_pairs {
-    unsigned shift; // a part has 2^shift pairs
+    unsigned shift; // a part has 2^shift pairs, at least 256
 
-    __host__ __device__ std::size_t words() const { return std::size_t{1} << shift; }
+    // A word more than there are pairs: the pairs of other parts are counted in it, and nobody reads it.
+    __host__ __device__ std::size_t words() const { return (std::size_t{1} << shift) + 1; }
 };
 
-// Counts the points whose pairs of values are in the part of this block.
+// Gives four pairs of values their places at once. A word has a byte of each: before, of x and of y, and then the upper
+// and the lower byte of the places. Every step changes some bits by others that it leaves as they are, and so undoes
+// itself.
+struct value_pair_place {
+    // The highest bit of x tells which of two parts a pair belongs to. It becomes the parity of bits of x and y, so that
+    // both parts get about as many of the points of any image: few large values would leave one block without work.
+    __device__ static std::uint32_t share_out(std::uint32_t xs, std::uint32_t ys)
+    {
+        constexpr std::uint32_t highest = 0x80808080U;
+        std::uint32_t parity = xs ^ ys;
+        parity ^= parity << 2;
+        parity ^= parity << 4;
+        return (xs & ~highest) | (parity & highest);
+    }
+    // The lower bits of y tell the bank of shared memory. Bits of x and upper ones of y are mixed into them, so that
+    // neither pairs of the same y nor pairs of equal values meet in a bank.
+    __device__ static std::uint32_t spread(std::uint32_t xs, std::uint32_t ys)
+    {
+        return ys ^ (ys >> 5 & 0x07070707U) ^ (xs << 1 & 0x1e1e1e1eU) ^ (xs >> 4 & 0x0f0f0f0fU);
+    }
+
+    __device__ static void from_values(std::uint32_t& xs, std::uint32_t& ys)
+    {
+        xs = share_out(xs, ys);
+        ys = spread(xs, ys);
+    }
+    __device__ static void to_values(std::uint32_t& xs, std::uint32_t& ys)
+    {
+        ys = spread(xs, ys);
+        xs = share_out(xs, ys);
+    }
+};
+
+// Counts the points whose pairs of values are in the part of this block. A part's places are those from 0 on after its
+// number has been taken off their upper bits by exclusive or; all others are the place of the word that nobody reads,
+// which takes fewer instructions than a branch for each point.
 struct value_pair_table {
     using pairs = value_pairs;
 
     std::uint32_t* words;
     shared_address counters;
     std::uint32_t size;
-    std::uint32_t first; // the first pair of the part
+    std::uint32_t upper; // the upper bytes of four places where the part begins
 
     __device__ value_pair_table(const pairs& all, std::uint32_t* memory, const bins_of_bytes&, unsigned part)
-        : words(memory), counters(shared_address_of(memory)), size(1U << all.shift), first(part << all.shift)
+        : words(memory), counters(shared_address_of(memory)), size(1U << all.shift),
+          upper((part << all.shift >> 8) * 0x01010101U)
     {
-        clear_words(words, size);
+        clear_words(words, all.words());
     }
-    // Returns the places of two pairs of 16 bits at once. Bits of x are mixed into y, so that neither pairs of the same
-    // y nor pairs of equal values meet in a bank. A place is below the size of the part if, and only if, the pair
-    // belongs to it.
-    __device__ std::uint32_t swizzled(std::uint32_t two) const
+    __device__ void count(std::uint32_t x, std::uint32_t y) const
     {
-        return two ^ (two >> 7 & 0x001e001eU) ^ (two >> 12 & 0x000f000fU) ^ (first | first << 16);
+        value_pair_place::from_values(x, y);
+        increment_shared(counters, min(((x ^ upper) & 0xffU) << 8 | (y & 0xffU), size));
     }
-    __device__ void count_at(std::uint32_t place) const
+    __device__ void count_two(std::uint32_t places) const
     {
-        if (place < size)
-            increment_shared(counters, place);
-    }
-    __device__ void count(std::uint32_t x, std::uint32_t y) const { count_at(swizzled(x << 8 | y) & 0xffffU); }
-    __device__ void count_two(std::uint32_t two) const
-    {
-        const std::uint32_t places = swizzled(two);
-        count_at(places & 0xffffU);
-        count_at(places >> 16);
+        const std::uint32_t mine = __vminu2(places, size << 16 | size);
+        increment_shared(counters, mine & 0xffffU);
+        increment_shared(counters, mine >> 16);
     }
     __device__ void count_four(std::uint32_t xs, std::uint32_t ys) const
     {
+        value_pair_place::from_values(xs, ys);
+        xs ^= upper;
         count_two(__byte_perm(xs, ys, 0x1504));
         count_two(__byte_perm(xs, ys, 0x3726));
     }
     template <class F>
     __device__ void for_each_total(const bins_of_bytes& all_bins, F add) const
     {
-        for (std::uint32_t i = threadIdx.x; i < size; i += blockDim.x) {
-            const std::uint32_t pair = first + i;
-            if (const std::uint32_t counted = words[swizzled(pair) & 0xffffU]; counted != 0)
-                add(all_bins.of_x[pair >> 8], all_bins.of_y[pair & 0xffU], counted);
+        for (std::uint32_t place = threadIdx.x; place < size; place += blockDim.x) {
+            std::uint32_t x = place >> 8 ^ (upper & 0xffU);
+            std::uint32_t y = place & 0xffU;
+            value_pair_place::to_values(x, y);
+            if (const std::uint32_t counted = words[place]; counted != 0)
+                add(all_bins.of_x[x & 0xffU], all_bins.of_y[y & 0xffU], counted);
         }
     }
 };
@@ -175,24 +208,29 @@ __device__ void count_points(const Table& table, const std::uint8_t* xs, const s
 {
     using vector = lane_vector<std::uint8_t, Shape::vector>;
     const warp_tiles<Shape::vector, Shape::rows> tiles(xs, count);
-    const bool aligned = is_aligned<Shape::vector>(ys + tiles.before);
-    tiles.for_each(group, groups, [&](std::uint64_t first) {
-        vector x[Shape::rows];
-        vector y[Shape::rows];
+    const auto count_tiles = [&](auto load_ys) {
+        tiles.for_each(group, groups, [&](std::uint64_t first) {
+            vector x[Shape::rows];
+            vector y[Shape::rows];
 #pragma unroll
-        for (int r = 0; r < Shape::rows; ++r) {
-            const std::uint64_t at = first + static_cast<unsigned>(r * tiles.row);
-            x[r] = load_vector<Shape::vector>(xs + at);
-            y[r] = aligned ? load_vector<Shape::vector>(ys + at) : gather_vector<Shape::vector>(ys + at);
-        }
+            for (int r = 0; r < Shape::rows; ++r) {
+                const std::uint64_t at = first + static_cast<unsigned>(r * tiles.row);
+                x[r] = load_vector<Shape::vector>(xs + at);
+                y[r] = load_ys(ys + at);
+            }
 #pragma unroll
-        for (int r = 0; r < Shape::rows; ++r) {
-            table.count_four(x[r].memory.x, y[r].memory.x);
-            table.count_four(x[r].memory.y, y[r].memory.y);
-            table.count_four(x[r].memory.z, y[r].memory.z);
-            table.count_four(x[r].memory.w, y[r].memory.w);
-        }
-    });
+            for (int r = 0; r < Shape::rows; ++r) {
+                table.count_four(x[r].memory.x, y[r].memory.x);
+                table.count_four(x[r].memory.y, y[r].memory.y);
+                table.count_four(x[r].memory.z, y[r].memory.z);
+                table.count_four(x[r].memory.w, y[r].memory.w);
+            }
+        });
+    };
+    if (is_aligned<Shape::vector>(ys + tiles.before))
+        count_tiles([](const std::uint8_t* from) { return load_vector<Shape::vector>(from); });
+    else
+        count_tiles([](const std::uint8_t* from) { return gather_vector<Shape::vector>(from); });
     if (group == groups - 1)
         tiles.for_each_of_rest([&](std::uint64_t at) { table.count(xs[at], ys[at]); });
 }

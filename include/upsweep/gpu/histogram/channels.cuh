@@ -173,7 +173,7 @@ auto channel_finder_of(const cuda& target, const Bins& bins, std::size_t channel
 }
 
 // Calls f for the pieces of an image. There are kernels for exactly three and four channels of bytes, where a table has
-// a copy of the counters for each lane; in all other cases one kernel serves any number of channels.
+// a copy of the counters for each lane or for every four; in all other cases one kernel serves any number of channels.
 template <class T, class Result, class Table, class F>
 void for_each_piece(const channel_source<T>& in, std::uint64_t, Result result, std::type_identity<Table>, F f)
 {
@@ -182,7 +182,8 @@ void for_each_piece(const channel_source<T>& in, std::uint64_t, Result result, s
         const auto count = [&]<int Channels>(std::integral_constant<int, Channels>) {
             f(channel_rows<T, Channels>{piece, channels}, piece.size(), result);
         };
-        if constexpr (is_byte<T> && std::same_as<Table, lane_table>) {
+        constexpr bool are_few_channels = std::same_as<Table, lane_table> || std::same_as<Table, table_of_four>;
+        if constexpr (is_byte<T> && are_few_channels) {
             if (channels == 3)
                 count(std::integral_constant<int, 3>{});
             else if (channels == 4)

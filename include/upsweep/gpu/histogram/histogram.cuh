@@ -143,10 +143,17 @@ void histogram(const cuda& target, const Source& in, std::uint64_t count, const 
     };
     // So few samples that adding up more copies of the counters would take longer than lanes wait for one another.
     if constexpr (may_have_few_bins && few::is_possible) {
-        using table = replicated_table<8>;
+        using table = table_of_four;
         if (size.adds_once() && few{in}.are_few(target.workspace().multiprocessors(), count) &&
             fits(std::type_identity<table>{}))
             return block_histogram<table>(target, few{in}, count, finder, size, result);
+    }
+    const auto blocks = static_cast<std::uint64_t>(target.workspace().multiprocessors());
+    // The same of channels.
+    if constexpr (keys::has_many_values) {
+        constexpr std::type_identity<table_of_four> table;
+        if (fits(std::type_identity<lane_table>{}) && count < 2 * blocks * size.template words<lane_table>())
+            return by_block(table);
     }
     // A copy of each counter for every lane.
     if constexpr (may_have_few_bins || keys::by_value) {
@@ -160,9 +167,7 @@ void histogram(const cuda& target, const Source& in, std::uint64_t count, const 
         if (fits(table))
             return by_block(table);
         // A copy for every four lanes, where a block counts more elements than it then has counters to add up.
-        using table_of_four = replicated_table<lanes / 4>;
         constexpr std::type_identity<table_of_four> of_four;
-        const auto blocks = static_cast<std::uint64_t>(target.workspace().multiprocessors());
         if (fits(of_four) && count >= blocks * size.template words<table_of_four>())
             return by_block(of_four);
     }

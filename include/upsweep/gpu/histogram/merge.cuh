@@ -157,9 +157,9 @@ __device__ void wait_and_take_totals(const Result& result, const grid_totals& gr
     take_totals(result, grid, counters);
 }
 
-// Up to this many bins, every block adds its counters to the totals, even those that are zero, and the last block to
-// add to a total puts it: no block waits for the others.
-inline constexpr bin_index most_to_add_once = 2048;
+// Up to 2048 bins, every block adds its counters to the totals, even those that are zero, and the last block to add to
+// a total puts it: no block waits for the others.
+inline constexpr bin_index most_to_add_once = 2048 + detail::out_of_range_bins;
 
 // Returns where the total of a bin lies to which each block adds once. The second-level cache carries out additions to
 // the sectors of one line one after the other: only the first of a line's four sectors has totals, four of them.

@@ -78,8 +78,10 @@ struct replicated_table {
     }
 };
 
-// A table with a copy for every lane: an increment never waits for another one of its warp.
+// A table with a copy for every lane: an increment never waits for another one of its warp. And one with a copy for every
+// four lanes, which takes less time to clear and to add up.
 using lane_table = replicated_table<lanes>;
+using table_of_four = replicated_table<lanes / 4>;
 
 // Sets words to zero. All threads of a block call this, and a barrier must follow.
 __device__ inline void clear_words(std::uint32_t* words, std::size_t count)
