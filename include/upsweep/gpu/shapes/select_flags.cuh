@@ -6,6 +6,7 @@
 
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/source/array.cuh>
 
 // Which elements a selection (select.cuh) takes: flags that are in memory, that are computed of the elements, or the heads of runs of keys.
 namespace upsweep::gpu {
