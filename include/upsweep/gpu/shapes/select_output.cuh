@@ -8,6 +8,7 @@
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/types.hpp>
 
 // Where a selection (select.cuh) puts the elements that it takes, and those that it does not.
 namespace upsweep::gpu {
