@@ -8,9 +8,6 @@
 
 namespace upsweep::python {
 
-namespace {
-
-// Puts an array that has been opened beside `first`: on its device, and in order of its stream.
 void put_beside(const char* call, const char* name, const gpu_array& first, const gpu_array& other)
 {
     if (other.device() != first.device() && other.device() >= 0 && first.device() >= 0)
@@ -20,13 +17,11 @@ void put_beside(const char* call, const char* name, const gpu_array& first, cons
         check_gpu(gpu_lib()->order(first.device(), other.stream(), first.stream()));
 }
 
-[[noreturn]] void refuse_host(const char* call, const char* name)
+void refuse_host(const char* call, const char* name)
 {
     refuse(PyExc_TypeError, call, std::string(name) + " lies in memory of the host, and other arrays in a GPU's",
            "bring all of them there");
 }
-
-} // namespace
 
 void open_beside(const char* call, const char* name, const gpu_array& first, nb::handle x, gpu_array& other)
 {
