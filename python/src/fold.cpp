@@ -10,6 +10,7 @@
 #include "array.hpp"
 #include "docs.hpp"
 #include "fold.hpp"
+#include "gpu_operators.hpp"
 #include "library.hpp"
 #include "recorded.hpp"
 
@@ -507,8 +508,12 @@ void bind_folds(nb::module_& m)
         "reduce",
         [](nb::handle x, nb::handle op, nb::handle axis, nb::handle identity, nb::handle dtype, bool keepdims,
            nb::handle out) -> nb::object {
-            if (is_of_user(op))
+            if (is_of_user(op)) {
+                if (gpu_array on_gpu; !is_of_numpy(x) && on_gpu.open("reduce", x))
+                    return reduce_by_operator(op, on_gpu, axis, identity, dtype_argument("reduce", dtype), keepdims,
+                                              out);
                 return op.attr("_reduce")(x, axis, identity, dtype, keepdims, out);
+            }
             return reduce("reduce", op_argument("reduce", op), x, axis, dtype_argument("reduce", dtype), keepdims, out,
                           identity);
         },
@@ -519,8 +524,12 @@ void bind_folds(nb::module_& m)
         "scan",
         [](nb::handle x, nb::handle op, nb::handle axis, bool exclusive, bool reverse, nb::handle initial,
            nb::handle dtype, nb::handle out) -> nb::object {
-            if (is_of_user(op))
+            if (is_of_user(op)) {
+                if (gpu_array on_gpu; !is_of_numpy(x) && on_gpu.open("scan", x))
+                    return scan_by_operator(op, on_gpu, axis, dtype_argument("scan", dtype), out,
+                                            {.exclusive = exclusive, .reverse = reverse, .initial = initial});
                 return op.attr("_scan")(x, axis, exclusive, reverse, initial, dtype, out);
+            }
             return scan("scan", op_argument("scan", op), x, axis, dtype_argument("scan", dtype), out,
                         {.exclusive = exclusive, .reverse = reverse, .initial = initial});
         },

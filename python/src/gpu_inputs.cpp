@@ -17,7 +17,7 @@ void put_beside(const char* call, const char* name, const gpu_array& first, cons
         check_gpu(gpu_lib()->order(first.device(), other.stream(), first.stream()));
 }
 
-[[noreturn]] void refuse_host(const char* call, const char* name)
+void refuse_host(const char* call, const char* name)
 {
     refuse(PyExc_TypeError, call, std::string(name) + " lies in memory of the host, and other arrays in a GPU's",
            "bring all of them there");

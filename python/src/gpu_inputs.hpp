@@ -9,10 +9,11 @@
 // Several arrays of one call, all of them in memory of one GPU.
 namespace upsweep::python {
 
-// Puts an array that has been opened beside `first`, on whose device it must lie: in order of the stream of that.
+// Puts an array that has been opened beside `first`: on its device, and in order of its stream.
 void put_beside(const char* call, const char* name, const gpu_array& first, const gpu_array& other);
 [[noreturn]] void refuse_host(const char* call, const char* name);
-// Opens another array of a call, and puts it beside the first one.
+
+// Opens another array of a call beside `first`, on whose device it must lie, and puts it in order of the stream of that.
 void open_beside(const char* call, const char* name, const gpu_array& first, nb::handle x, gpu_array& other);
 
 void check_is_line(const char* call, const char* name, const gpu_array& x);

@@ -153,6 +153,12 @@ std::optional<gpu_library> open_gpu_lib()
     find(opened.write, "upsweep_python_write");
     find(opened.clear, "upsweep_python_clear");
     find(opened.convert, "upsweep_python_convert");
+    find(opened.compute_capability, "upsweep_python_compute_capability");
+    find(opened.cuda_version, "upsweep_python_cuda_version");
+    find(opened.operator_create, "upsweep_python_operator_create");
+    find(opened.operator_load, "upsweep_python_operator_load");
+    find(opened.reduce_by, "upsweep_python_reduce_by");
+    find(opened.scan_by, "upsweep_python_scan_by");
     return opened;
 }
 

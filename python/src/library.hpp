@@ -4,6 +4,7 @@
 #include <upsweep/runtime.h>
 
 #include "cuda/memory.h"
+#include "cuda/operators.h"
 
 // libupsweep as it lies beside the module: once for each level of the instruction set, of which the best one that this
 // machine can run is opened.
@@ -68,6 +69,12 @@ struct gpu_library : library {
     decltype(&upsweep_python_write) write;
     decltype(&upsweep_python_clear) clear;
     decltype(&upsweep_python_convert) convert;
+    decltype(&upsweep_python_compute_capability) compute_capability;
+    decltype(&upsweep_python_cuda_version) cuda_version;
+    decltype(&upsweep_python_operator_create) operator_create;
+    decltype(&upsweep_python_operator_load) operator_load;
+    decltype(&upsweep_python_reduce_by) reduce_by;
+    decltype(&upsweep_python_scan_by) scan_by;
 };
 
 namespace detail {

@@ -5,6 +5,7 @@
 
 #include "array.hpp"
 #include "gpu_array.hpp"
+#include "gpu_operators.hpp"
 #include "library.hpp"
 #include "module_functions.hpp"
 
@@ -38,6 +39,7 @@ NB_MODULE(_core, m)
         },
         "What gpu_name said when it found none.");
     bind_gpu_arrays(m);
+    bind_gpu_operators(m);
     bind_folds(m);
     bind_histograms(m);
     bind_partials(m);

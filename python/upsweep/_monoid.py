@@ -1,5 +1,5 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
-"""Operators of the user: compiled for the CPU by the machine's C++ compiler, once, and kept on disk."""
+"""Operators of the user: compiled for the CPU by the machine's C++ compiler, once, and kept on disk; for GPUs by _monoid_on_gpu.py."""
 from __future__ import annotations
 
 import ctypes
@@ -36,8 +36,9 @@ class _Array(ctypes.Structure):
 class monoid:
     """An associative operator with an identity, for reduce and scan.
 
-    It is compiled when arrays of a dtype are first folded by it, by the compiler that the environment variable CXX names, else g++ or
-    clang++ (with C++20). What has been compiled is kept in the folder upsweep of the user's caches ($XDG_CACHE_HOME, or ~/.cache).
+    It is compiled when arrays of a dtype are first folded by it: for arrays in memory of the host by the compiler that the environment
+    variable CXX names, else g++ or clang++ (with C++20); for arrays of a GPU by NVRTC and nvJitLink, CUDA's libraries, as PyTorch and
+    JAX bring them along. What has been compiled is kept in the folder upsweep of the user's caches ($XDG_CACHE_HOME, or ~/.cache).
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ class monoid:
     dtype : dtype, optional
         The type T to which elements are converted. By default their own: bool, integers, float32 or float64.
 
-    The function must be associative. It is called for neighbours in the canonical order, and so need not commute.
+    The function must be associative. It is called for neighbours in the canonical order, and so need not commute. Sums, products,
+    quotients and square roots have the same bits on a CPU and on a GPU; exp, sin and their like are those of the machine.
 
     Examples
     --------
@@ -129,6 +131,13 @@ class monoid:
         if out is not None:
             return _written("scan", results, out)
         return results if export is None else export(results)
+
+    def _on_gpu(self, dtype: str, capability: int) -> Any:
+        """The operator for arrays in memory of a GPU, which python/src/gpu_operators.cpp folds. The dtype has its name in the C ABI."""
+        from upsweep._gpu_arrays import _NAMES
+        from upsweep._monoid_on_gpu import operator_on_gpu
+
+        return operator_on_gpu(self.body, np.dtype(_NAMES[dtype]), capability)
 
     def _elements(self, call: str, x: Any, dtype: Any) -> tuple[np.ndarray, Any]:
         array, export = adopt(call, x)
@@ -252,7 +261,7 @@ def _library(source: str) -> pathlib.Path:
 
 def _messages(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
-    of_user = [k for k, line in enumerate(lines) if line.startswith("monoid:") and "error" in line]
+    of_user = [k for k, line in enumerate(lines) if line.startswith(("monoid:", "monoid(")) and "error" in line]
     first = of_user[0] if of_user else 0
     return "\n".join(lines[first:first + 20])
 

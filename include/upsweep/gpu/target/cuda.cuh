@@ -12,6 +12,7 @@
 #include <upsweep/engine.hpp>
 #include <upsweep/error.hpp>
 #include <upsweep/gpu/target/device.cuh>
+#include <upsweep/gpu/target/loaded_kernels.cuh>
 #include <upsweep/gpu/target/workspace.cuh>
 
 namespace upsweep {
@@ -23,10 +24,13 @@ namespace upsweep {
 class cuda {
 public:
     explicit cuda(cudaStream_t stream = nullptr) : workspace_(new gpu::workspace(stream)) {}
-    cuda(const cuda& other) : workspace_(other.workspace_) { workspace_->acquire(); }
+    cuda(const cuda& other) : workspace_(other.workspace_), loaded_(other.loaded_) { workspace_->acquire(); }
+    // The same stream and workspace, for calls whose kernels were loaded at run time.
+    cuda(const cuda& other, gpu::loaded_kernels& loaded) : cuda(other) { loaded_ = &loaded; }
     cuda& operator=(cuda other)
     {
         std::swap(workspace_, other.workspace_);
+        std::swap(loaded_, other.loaded_);
         return *this;
     }
     ~cuda()
@@ -38,9 +42,11 @@ public:
     cudaStream_t stream() const { return workspace_->stream(); }
     int device() const { return workspace_->device(); }
     gpu::workspace& workspace() const { return *workspace_; }
+    gpu::loaded_kernels* loaded() const { return loaded_; } // or null
 
 private:
     gpu::workspace* workspace_;
+    gpu::loaded_kernels* loaded_ = nullptr;
 };
 
 template <>

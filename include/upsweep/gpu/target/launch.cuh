@@ -15,20 +15,6 @@
 // How kernels are launched, and how many of their blocks are resident at once.
 namespace upsweep::gpu {
 
-// What is found out once for each device; zero before. Host threads that do so at once find the same. (By the
-// compiler's builtins, since <atomic> would take nvcc a fifth of a second.)
-class known_of_devices {
-public:
-    unsigned of(int device) const { return __atomic_load_n(&value_[place(device)], __ATOMIC_ACQUIRE); }
-    void set(int device, unsigned value) { __atomic_store_n(&value_[place(device)], value, __ATOMIC_RELEASE); }
-
-private:
-    static constexpr std::size_t devices = 64;
-    static std::size_t place(int device) { return static_cast<std::size_t>(device) % devices; }
-
-    unsigned value_[devices] = {};
-};
-
 // How many blocks of a kernel the device holds at once.
 inline unsigned resident_blocks(const cuda& target, const void* kernel, int threads, std::size_t shared_bytes,
                                 known_of_devices& known)
@@ -48,7 +34,11 @@ template <auto Kernel>
 unsigned resident_blocks(const cuda& target, int threads, std::size_t shared_bytes)
 {
     static known_of_devices known;
-    return resident_blocks(target, reinterpret_cast<const void*>(Kernel), threads, shared_bytes, known);
+    const auto* const kernel = reinterpret_cast<const void*>(Kernel);
+    if (target.loaded() == nullptr)
+        return resident_blocks(target, kernel, threads, shared_bytes, known);
+    loaded_kernels::kernel& loaded = target.loaded()->in_place_of(kernel);
+    return resident_blocks(target, loaded.handle, threads, shared_bytes, loaded.resident_blocks);
 }
 
 // Allows a kernel all the shared memory that a block can have.
@@ -120,6 +110,9 @@ template <class... Parameters, class... Arguments>
 void launch(const cuda& target, std::string_view call, void (*kernel)(Parameters...), const grid_shape& grid,
             Arguments&&... arguments)
 {
+    if (target.loaded() != nullptr)
+        kernel = reinterpret_cast<decltype(kernel)>(
+            const_cast<void*>(target.loaded()->in_place_of(reinterpret_cast<const void*>(kernel)).handle));
     std::array<cudaLaunchAttribute, 2> attributes{};
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(grid.blocks);
