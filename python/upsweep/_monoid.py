@@ -74,6 +74,7 @@ class monoid:
         self.body = f"return static_cast<T>({expression}\n);" if cpp is None else cpp
         self.identity = identity
         self.dtype = None if dtype is None else np.dtype(dtype)
+        self._operators_on_gpu: dict[tuple[str, int], Any] = {}
         self._text = repr(expression) if cpp is None else f"cpp={cpp!r}"
         if self.dtype is not None:
             _c_type(self.dtype)
@@ -134,10 +135,13 @@ class monoid:
 
     def _on_gpu(self, dtype: str, capability: int) -> Any:
         """The operator for arrays in memory of a GPU, which python/src/gpu_operators.cpp folds. The dtype has its name in the C ABI."""
-        from upsweep._gpu_arrays import _NAMES
-        from upsweep._monoid_on_gpu import operator_on_gpu
+        key = dtype, capability
+        if key not in self._operators_on_gpu:
+            from upsweep._gpu_arrays import _NAMES
+            from upsweep._monoid_on_gpu import operator_on_gpu
 
-        return operator_on_gpu(self.body, np.dtype(_NAMES[dtype]), capability)
+            self._operators_on_gpu[key] = operator_on_gpu(self.body, np.dtype(_NAMES[dtype]), capability)
+        return self._operators_on_gpu[key]
 
     def _elements(self, call: str, x: Any, dtype: Any) -> tuple[np.ndarray, Any]:
         array, export = adopt(call, x)

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <upsweep/axis.hpp>
 #include <upsweep/gpu/reduce.cuh>
@@ -10,6 +11,7 @@
 #include <upsweep/gpu/shapes/axis.cuh>
 
 #include "folds.hpp"
+#include "gpu/elementwise.cuh"
 
 // The files of this folder include it, and no others. Each is compiled twice: to what is optimised once the operator is known (LTO-IR), and to
 // the host's code, which launches what has become of it.
@@ -55,16 +57,29 @@ void reduce_by_operator(const cuda& target, const void* in, const lines& of, voi
                op);
 }
 
+// init (+) each result: of inclusive scans, whose kernels know of no initial value.
+template <class Word, class Op>
+__global__ void begin_with_kernel(Word init, Word* results, std::uint64_t count, Op op)
+{
+    runtime::gpu::for_each_element(count, [&](std::uint64_t i) { results[i] = op(init, results[i]); });
+}
+
 template <scan_kind Kind, class Word>
 void scan_by_operator(const cuda& target, const Word* in, const lines& of, Word* out, const void* identity,
                       const Word* init)
 {
     const auto op = monoid_of<Word>(identity);
+    constexpr auto begin_with = begin_with_kernel<Word, std::remove_const_t<decltype(op)>>;
+    const bool begins_afterwards = Kind == scan_kind::inclusive && init != nullptr;
+    if (begins_afterwards) // A scan in place cannot be done again, once it turns out that this kernel is missing.
+        target.loaded()->in_place_of(reinterpret_cast<const void*>(begin_with));
     if (of.before * of.behind == 1)
         detail::engine<cuda, detail::verb::scan>::scan<Kind, Word>(target, in, out, of.length, op, init);
     else
         detail::scan_lines<Kind>(target, view<const Word, 3>(in, {of.before, of.length, of.behind}), axis{1},
                                  view_of<Word>(out, of, of.length), op, init);
+    if (const std::uint64_t count = of.before * of.length * of.behind; begins_afterwards)
+        gpu::launch(target, "scan", begin_with, runtime::gpu::grid_of_elements(count), *init, out, count, op);
 }
 
 template <class Word>
