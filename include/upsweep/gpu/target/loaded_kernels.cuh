@@ -28,7 +28,7 @@ public:
         known_of_devices resident_blocks;
     };
 
-    // The kernel in place of a stub. Throws whatever the program throws where it is not loaded; nothing has been launched then.
+    // The kernel in place of a stub. Where none is loaded it throws what the program chooses, and the kernel is not launched.
     virtual kernel& in_place_of(const void* stub) = 0;
 
 protected:
