@@ -22,7 +22,7 @@ ALLOWED = (
     # Logarithms and exponentials in f64, some hundred operations a step, which wait for one another and not for memory.
     (r"\d(small_)?(reduce|scan)_kernel.*log_sum_exp", 800),
     # Elements that are converted where they are read.
-    (r"\d(small_)?reduce_kernel.*(typed_input|truth_of_elements)", 40),
+    (r"\d((small_)?reduce|small_scan)_kernel.*(typed_input|truth_of_elements)", 40),
     # Scans of f64 by an operator that is chosen for each operation, which computes all that there are. Not yet mended.
     (r"\dscan_(heads|tiled|columns|segments|warp_rows)_kernel(?!.*strided_source).*any_opId", 616),
     # The binary counter of the blocks that a warp has walked past, of totals of 8 bytes.

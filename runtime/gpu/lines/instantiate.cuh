@@ -131,5 +131,6 @@ void running_log_sum_exp_of_lines(const cuda& target, const line_layout& lines)
     template void upsweep::runtime::gpu::scan_lines_by_any<Word>(const upsweep::cuda&, const shape_fold&,              \
                                                                  const line_layout&)
 #define UPSWEEP_LOG_SUM_EXP_OF_LINES(T)                                                                                \
-    template void upsweep::runtime::gpu::log_sum_exp_of_lines<T>(const upsweep::cuda&, const line_layout&);            \
+    template void upsweep::runtime::gpu::log_sum_exp_of_lines<T>(const upsweep::cuda&, const line_layout&)
+#define UPSWEEP_RUNNING_LOG_SUM_EXP_OF_LINES(T)                                                                        \
     template void upsweep::runtime::gpu::running_log_sum_exp_of_lines<T>(const upsweep::cuda&, const line_layout&)

@@ -557,7 +557,7 @@ void launch_scan(const cuda& target, Source in, Out out, std::uint64_t count, co
             return;
     if (scans_few(few{}, std::false_type{}))
         return;
-    if constexpr (some::rows != few::rows)
+    if constexpr (some::rows != few::rows && sizeof(Acc) <= sizeof(std::uint64_t)) // with larger ones registers run out
         if (scans_few(some{}, std::false_type{}))
             return;
 
