@@ -15,18 +15,6 @@ namespace upsweep::python {
 
 namespace {
 
-// Writes one value to all places of an array: as what the exclusive scan of one element begins with, or the fold of none.
-void fill(const gpu_array& in, upsweep_op op, const layout& at, const value* number)
-{
-    layout lines;
-    lines.begin(at);
-    lines.append(1, 1);
-    on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-        return library.scan_axis(context, op, true, &lines.array, at.rank(), &lines.array,
-                                 number != nullptr ? number->bytes : nullptr);
-    });
-}
-
 bool has_no_gaps(const layout& at)
 {
     std::int64_t behind = 1;
@@ -207,14 +195,8 @@ nb::object scan_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handl
     extents[axis] += how.includes_initial ? 1 : 0;
     gpu_output to_all(call, in, in.rank(), extents, type, out);
 
-    layout from;
-    from.begin(in.at());
-    layout to;
-    to.begin(to_all.at());
-    if (how.reverse) {
-        turn(from, axis);
-        turn(to, axis);
-    }
+    scan_arguments of(call, in.at(), to_all.at(), axis, how);
+    layout& to = of.to;
     if (how.includes_initial) {
         layout first;
         first.begin(to);
@@ -224,13 +206,10 @@ nb::object scan_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handl
             static_cast<char*>(to.array.data) + to.strides[axis] * static_cast<std::int64_t>(lib().dtype_size(type));
         to.shape[axis] -= 1;
     }
-    std::optional<value> initial;
-    if (!how.initial.is_none())
-        initial = value_of(call, "initial", how.initial, type);
-    const void* const init = initial ? initial->bytes : nullptr;
     on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-        return in.rank() == 1 ? library.scan(context, op, how.exclusive, &from.array, &to.array, init)
-                              : library.scan_axis(context, op, how.exclusive, &from.array, axis, &to.array, init);
+        return in.rank() == 1
+                   ? library.scan(context, op, how.exclusive, &of.from.array, &to.array, of.init())
+                   : library.scan_axis(context, op, how.exclusive, &of.from.array, axis, &to.array, of.init());
     });
     return to_all.finish();
 }

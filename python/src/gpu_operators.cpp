@@ -70,18 +70,6 @@ private:
     }
 };
 
-// Writes one value to all places of an array: the initial value of scans of one element.
-void fill(const gpu_array& in, const layout& at, const value& number)
-{
-    layout lines;
-    lines.begin(at);
-    lines.append(1, 1);
-    const upsweep_op any = at.array.dtype == UPSWEEP_BOOL ? UPSWEEP_LOGICAL_OR : UPSWEEP_PLUS;
-    on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-        return library.scan_axis(context, any, true, &lines.array, at.rank(), &lines.array, number.bytes);
-    });
-}
-
 // Calls fold(library, context, operator, missing) again until no kernel is missing: its size tells which kernels an array takes.
 template <class Fold>
 void fold_by(nb::handle op, const gpu_array& in, upsweep_dtype type, Fold fold)
@@ -115,7 +103,9 @@ nb::object reduce_by_operator(nb::handle op, gpu_array& in, nb::handle axis, nb:
     gpu_output to(call, in, shape.rank, shape.extents, type, out);
     const value neutral = value_of(call, "identity", op.attr("identity"), type);
     if (in.count() == 0) {
-        fill(in, to.at(), identity.is_none() ? neutral : value_of(call, "identity", identity, type));
+        const value number = identity.is_none() ? neutral : value_of(call, "identity", identity, type);
+        fill(in, type == UPSWEEP_BOOL ? UPSWEEP_LOGICAL_OR : UPSWEEP_PLUS, to.at(),
+             &number); // any operator that there is
         return to.finish();
     }
     const elements_of_lines from(in.at(), axes);
@@ -137,25 +127,14 @@ nb::object scan_by_operator(nb::handle op, gpu_array& in, nb::handle axis_given,
     gpu_output to_all(call, in, in.rank(), in.at().shape, type, out);
     if (in.count() == 0)
         return to_all.finish();
-    layout from;
-    from.begin(in.at());
-    layout to;
-    to.begin(to_all.at());
-    if (how.reverse) {
-        turn(from, axis);
-        turn(to, axis);
-    }
-    const elements_of_lines elements(from, std::uint64_t{1} << axis);
+    const scan_arguments of(call, in.at(), to_all.at(), axis, how);
+    const elements_of_lines elements(of.from, std::uint64_t{1} << axis);
     const value neutral = value_of(call, "identity", op.attr("identity"), type);
-    std::optional<value> initial;
-    if (!how.initial.is_none())
-        initial = value_of(call, "initial", how.initial, type);
-    const void* const init = initial ? initial->bytes : nullptr;
     fold_by(
         op, in, type,
         [&](const gpu_library& library, upsweep_context* context, upsweep_python_operator* by, const char** missing) {
-            return library.scan_by(context, by, how.exclusive, &elements.at.array, elements.extents, &to.array,
-                                   neutral.bytes, init, missing);
+            return library.scan_by(context, by, how.exclusive, &elements.at.array, elements.extents, &of.to.array,
+                                   neutral.bytes, of.init(), missing);
         });
     return to_all.finish();
 }

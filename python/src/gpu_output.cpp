@@ -85,6 +85,29 @@ void clear(const gpu_array& in, const layout& at)
                                static_cast<std::uint64_t>(at.count()) * lib().dtype_size(at.array.dtype)));
 }
 
+void fill(const gpu_array& in, upsweep_op op, const layout& at, const value* number)
+{
+    layout lines;
+    lines.begin(at);
+    lines.append(1, 1);
+    on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
+        return library.scan_axis(context, op, true, &lines.array, at.rank(), &lines.array,
+                                 number != nullptr ? number->bytes : nullptr);
+    });
+}
+
+scan_arguments::scan_arguments(const char* call, const layout& in, const layout& out, int axis, const scan_options& how)
+{
+    from.begin(in);
+    to.begin(out);
+    if (how.reverse) {
+        turn(from, axis);
+        turn(to, axis);
+    }
+    if (!how.initial.is_none())
+        initial_ = value_of(call, "initial", how.initial, out.array.dtype);
+}
+
 void write(const gpu_array& in, void* to, const void* from, std::uint64_t bytes)
 {
     check_gpu(gpu_lib()->write(in.device(), in.stream(), to, from, bytes));

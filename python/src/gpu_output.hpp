@@ -37,6 +37,23 @@ upsweep_array value_at(const layout& of, upsweep_dtype dtype);
 // Zeros for the elements of a layout without gaps.
 void clear(const gpu_array& in, const layout& at);
 
+// Writes one value to all places of an array, as what the exclusive scan of one element by `op` begins with; without a number the fold of none.
+void fill(const gpu_array& in, upsweep_op op, const layout& at, const value* number);
+
+// What a scan reads and writes, from the end from which it goes, and its initial value.
+class scan_arguments {
+public:
+    scan_arguments(const char* call, const layout& in, const layout& out, int axis, const scan_options& how);
+
+    const void* init() const { return initial_ ? initial_->bytes : nullptr; } // or null
+
+    layout from;
+    layout to;
+
+private:
+    std::optional<value> initial_; // of the type of the results
+};
+
 // Copies from memory of the host or of the GPU, in order of the array's stream.
 void write(const gpu_array& in, void* to, const void* from, std::uint64_t bytes);
 

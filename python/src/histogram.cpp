@@ -93,10 +93,19 @@ void check_numbers_to_count(int rank, upsweep_dtype dtype, std::int64_t minlengt
         refuse(PyExc_ValueError, "bincount", "minlength is negative", "pass 0 or more");
 }
 
+namespace {
+
+[[noreturn]] void refuse_negative_numbers()
+{
+    refuse(PyExc_ValueError, "bincount", "there are negative numbers", "use histogram, or subtract the least one");
+}
+
+} // namespace
+
 std::int64_t bins_up_to(range over)
 {
     if (over.low < 0)
-        refuse(PyExc_ValueError, "bincount", "there are negative numbers", "use histogram, or subtract the least one");
+        refuse_negative_numbers();
     if (over.high >= 0x1p53)
         refuse(PyExc_ValueError, "bincount", "there are numbers of 2**53 and more", "subtract the least one");
     return static_cast<std::int64_t>(over.high) + 1;
@@ -451,7 +460,7 @@ private:
 
         const auto [negative, larger] = count_from(0, piece);
         if (negative)
-            bins_up_to({-1, 0});
+            refuse_negative_numbers();
         if (larger) {
             const std::int64_t before = size_;
             resize(std::max(2 * before, bins_up_to({0, extreme_of(UPSWEEP_MAXIMUM, in_, piece)})));

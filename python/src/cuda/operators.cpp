@@ -46,8 +46,8 @@ struct upsweep_python_operator final : upsweep::gpu::loaded_kernels {
                             cudaLibraryLoadData(&library, cubin, nullptr, nullptr, 0, nullptr, nullptr, 0));
         upsweep::gpu::check("cudaLibraryGetKernel", cudaLibraryGetKernel(&loaded, library, name));
         const std::lock_guard lock(mutex_);
-        kernels_.try_emplace(name,
-                             kernel{loaded, {}}); // Another thread may have loaded it meanwhile, and launch it now.
+        // Another thread may have loaded it meanwhile, and launch it now: then that one stays.
+        kernels_.try_emplace(name, kernel{loaded, {}});
     }
 
 private:
