@@ -236,15 +236,37 @@ struct even_guess {
         return position(x, none + lo, none + hi, none + beyond, none + (beyond + 1), none + (beyond + 2));
     }
 
+    // The same of samples that are in range.
+    template <class V>
+    V of_vector_inside(const V& x) const
+    {
+        return unbounded(x, V{} + lo);
+    }
+    // The values in range that are nearest to the samples. That of NaN is any of them.
+    template <class V>
+    V nearest_inside(const V& x) const
+    {
+        const V low = V{} + lo;
+        const V high = V{} + hi;
+        const V not_below = x > low ? x : low;
+        return not_below < high ? not_below : high;
+    }
+
     // A guess is too low only where the sample lies less than twice the bias, in bins, below the next edge.
     UPSWEEP_HOST_DEVICE E certain() const { return 1 - 2 * bias; }
 
 private:
-    // How many bins above lo a sample lies, less the bias. It is above -1, so that truncation never makes it negative.
+    // How many bins above lo a sample lies, less the bias.
+    template <class V>
+    V unbounded(const V& x, const V& low) const
+    {
+        return (x - low) * scale - bias;
+    }
+    // The same, or the out-of-range bin. It is above -1, so that truncation never makes it negative.
     template <class V>
     V position(const V& x, const V& low, const V& high, const V& below, const V& above, const V& nan) const
     {
-        const V guess = (x - low) * scale - bias;
+        const V guess = unbounded(x, low);
         const V not_below = x < low ? below : guess;
         const V in_order = x > high ? above : not_below;
         return x == x ? in_order : nan;

@@ -18,6 +18,7 @@
 
 #include <upsweep/bins.hpp>
 #include <upsweep/cpu/block.hpp>
+#include <upsweep/cpu/even_guesses.hpp>
 #include <upsweep/cpu/parallel.hpp>
 #include <upsweep/engine.hpp>
 #include <upsweep/error.hpp>
@@ -52,23 +53,33 @@ public:
                                  : bins <= most_counters / 4 ? 4
                                  : bins <= most_counters     ? 2
                                                              : 1;
-        return samples >= 16 * all_bins ? most : 1;
+        return samples >= 16 * all_bins ? most
+               : samples >= 3 * all_bins
+                   ? std::min<std::size_t>(most, 2) // which is enough for the worst of the waiting
+                   : 1;
     }
     static std::size_t bytes_for(std::size_t all_bins)
     {
         return all_bins * copies_for(all_bins, most_samples) * sizeof(counter);
     }
 
-    // Adds one to the counter of bin_of(j) for each j < Count.
+    // Adds one to the counter of bin_of(j) for each j < Count. Before each `stretch` of them it calls beside(j): a core
+    // computes while it waits for its loads and stores.
+    static constexpr std::size_t stretch = 8;
+    template <std::size_t Count, class F, class Beside>
+    void count(F bin_of, Beside beside)
+    {
+        switch (copies_) {
+        case 8: return count_in<Count, 8>(bin_of, beside);
+        case 4: return count_in<Count, 4>(bin_of, beside);
+        case 2: return count_in<Count, 2>(bin_of, beside);
+        default: return count_in<Count, 1>(bin_of, beside);
+        }
+    }
     template <std::size_t Count, class F>
     void count(F bin_of)
     {
-        switch (copies_) {
-        case 8: return count_in<Count, 8>(bin_of);
-        case 4: return count_in<Count, 4>(bin_of);
-        case 2: return count_in<Count, 2>(bin_of);
-        default: return count_in<Count, 1>(bin_of);
-        }
+        count<Count>(bin_of, [](std::size_t) {});
     }
     void count(detail::bin_index k) { ++counters_[k]; }
 
@@ -81,15 +92,18 @@ public:
     }
 
 private:
-    template <std::size_t Count, std::size_t Copies, class F>
-    void count_in(F bin_of)
+    template <std::size_t Count, std::size_t Copies, class F, class Beside>
+    void count_in(F bin_of, Beside beside)
     {
+        static_assert(Count % stretch == 0 && stretch % Copies == 0);
         std::array<counter*, Copies> tables;
         for (std::size_t copy = 0; copy < Copies; ++copy)
             tables[copy] = counters_.data() + copy * all_bins_;
-        for (std::size_t j = 0; j < Count; j += Copies)
-            for (std::size_t copy = 0; copy < Copies; ++copy)
-                ++tables[copy][bin_of(j + copy)];
+        for (std::size_t j = 0; j < Count; j += stretch) {
+            beside(j);
+            for (std::size_t i = 0; i < stretch; ++i)
+                ++tables[i % Copies][bin_of(j + i)];
+        }
     }
 
     std::size_t all_bins_;
@@ -117,63 +131,110 @@ void find_bins_of_batch(In in, const detail::edge_search<E>& finder, detail::bin
     finder.template search<histogram_batch>(load_block<histogram_batch>(in, buffer.data()), bins);
 }
 
-// Guesses the bins of a batch of samples. Returns true where all guesses are known to be right.
-template <class E>
-bool guess_batch(const E* samples, const detail::even_guess<E>& guess, std::int32_t* guesses)
-{
-    constexpr std::size_t lanes = vector_bytes / sizeof(E);
-    // As many lanes as the vector of samples has, whatever the size of a sample.
-    typedef std::int32_t integers __attribute__((vector_size(sizeof(vector_t<E>) / sizeof(E) * sizeof(std::int32_t))));
-    vector_t<E> highest{}; // of what truncation drops in each lane
-    for (std::size_t j = 0; j < histogram_batch; j += lanes) {
-        const vector_t<E> where = guess.of_vector(load_vector(samples + j));
-        const integers k = __builtin_convertvector(where, integers);
-        std::memcpy(guesses + j, &k, lanes * sizeof(std::int32_t));
-        highest = greater<E>(where - __builtin_convertvector(k, vector_t<E>), highest);
-    }
-    bool certain = true;
-    for (std::size_t lane = 0; lane < lanes; ++lane)
-        certain &= highest[lane] < guess.certain();
-    return certain;
-}
-
 template <class T, class In, class E>
 void find_bins_of_batch(In in, const detail::even_arithmetic<E>& finder, detail::bin_index* __restrict bins)
 {
     std::array<E, histogram_batch> buffer;
     std::array<std::int32_t, histogram_batch> guesses;
     const E* const samples = load_block<histogram_batch>(in, buffer.data());
-    const bool certain = guess_batch(samples, finder.guess(), guesses.data());
-    if (certain)
+    even_guesses<E, false> batch(finder.guess());
+    for (std::size_t j = 0; j < histogram_batch; j += batch.lanes)
+        batch.guess(samples + j, guesses.data() + j);
+    if (batch.certain())
         std::copy(guesses.begin(), guesses.end(), bins);
     else
         finder.template correct<histogram_batch>(guesses.data(), samples, bins);
 }
 
-template <class T, class In, class Finder>
-void count_batch(thread_table& table, In in, const Finder& finder)
-{
-    std::array<detail::bin_index, histogram_batch> bins;
-    find_bins_of_batch<T>(in, finder, bins.data());
-    table.count<histogram_batch>([&](std::size_t j) { return bins[j]; });
-}
+// Counts batches of samples, one after the other.
+template <class T, class Finder>
+class batch_counter {
+public:
+    batch_counter(thread_table& table, const Finder& finder) : table_(table), finder_(finder) {}
 
-// Nearly always the guesses of a batch are all right, and are counted without being copied.
-template <class T, class In, class E>
-void count_batch(thread_table& table, In in, const detail::even_arithmetic<E>& finder)
-{
-    constexpr std::size_t size = histogram_batch;
-    std::array<E, size> buffer;
-    std::array<std::int32_t, size> guesses;
-    const E* const samples = load_block<size>(in, buffer.data());
-    if (guess_batch(samples, finder.guess(), guesses.data())) {
-        table.count<size>([&](std::size_t j) { return static_cast<detail::bin_index>(guesses[j]); });
-    } else {
-        std::array<detail::bin_index, size> bins;
-        finder.template correct<size>(guesses.data(), samples, bins.data());
-        table.count<size>([&](std::size_t j) { return bins[j]; });
+    template <class In>
+    void count(In in)
+    {
+        std::array<detail::bin_index, histogram_batch> bins;
+        find_bins_of_batch<T>(in, finder_, bins.data());
+        table_.count<histogram_batch>([&](std::size_t j) { return bins[j]; });
     }
-}
+    void finish() {}
+
+private:
+    thread_table& table_;
+    const Finder& finder_;
+};
+
+// The same in even bins. The bins of a batch are found by arithmetic while those of the batch before are counted.
+template <class T, class E>
+class batch_counter<T, detail::even_arithmetic<E>> {
+public:
+    batch_counter(thread_table& table, const detail::even_arithmetic<E>& finder) : table_(table), finder_(finder) {}
+
+    template <class In>
+    void count(In in)
+    {
+        std::array<E, histogram_batch> buffer;
+        const E* const samples = load_block<histogram_batch>(in, buffer.data());
+        if (inside_)
+            count_before_and_guess<true>(samples);
+        else
+            count_before_and_guess<false>(samples);
+    }
+    void finish()
+    {
+        if (are_found_)
+            table_.count<histogram_batch>(bins_before());
+        are_found_ = false;
+    }
+
+private:
+    static constexpr std::size_t size = histogram_batch;
+
+    auto bins_before() const
+    {
+        return [bins = found_[before_].data()](std::size_t j) { return static_cast<detail::bin_index>(bins[j]); };
+    }
+
+    template <bool TakenAsInside>
+    void count_before_and_guess(const E* samples)
+    {
+        std::int32_t* const guesses = found_[1 - before_].data();
+        even_guesses<E, TakenAsInside> batch(finder_.guess());
+        const auto guess = [&](std::size_t first) {
+            for (std::size_t j = first; j < first + thread_table::stretch; j += batch.lanes)
+                batch.guess(samples + j, guesses + j);
+        };
+        if (are_found_)
+            table_.count<size>(bins_before(), guess);
+        else
+            for (std::size_t j = 0; j < size; j += thread_table::stretch)
+                guess(j);
+        are_found_ = false;
+        inside_ = batch.all_inside();
+        if (TakenAsInside && !inside_)
+            return count_before_and_guess<false>(samples);
+        if (!batch.certain())
+            put_right(guesses, samples);
+        before_ = 1 - before_;
+        are_found_ = true;
+    }
+
+    void put_right(std::int32_t* guesses, const E* samples)
+    {
+        std::array<detail::bin_index, size> bins;
+        finder_.template correct<size>(guesses, samples, bins.data());
+        std::copy(bins.begin(), bins.end(), guesses);
+    }
+
+    thread_table& table_;
+    const detail::even_arithmetic<E>& finder_;
+    std::array<std::array<std::int32_t, size>, 2> found_; // the bins of the batch before, and guesses of the next
+    std::size_t before_ = 0;
+    bool are_found_ = false;
+    bool inside_ = true; // Whether all samples of the last batch were in range.
+};
 
 // Whether a finder takes no longer for a batch of samples than for a few.
 template <class Finder>
@@ -199,11 +260,13 @@ void count_part_of_batch(thread_table& table, In in, std::size_t count, const Fi
 template <class T, class In, class Finder>
 void count_samples(thread_table& table, In in, std::size_t count, const Finder& finder)
 {
+    batch_counter<T, Finder> counter(table, finder);
     std::size_t i = 0;
     for (; i + histogram_batch <= count; i += histogram_batch) {
         const block_elements<histogram_batch, In> elements(in + static_cast<std::iter_difference_t<In>>(i));
-        count_batch<T>(table, elements.first, finder);
+        counter.count(elements.first);
     }
+    counter.finish();
     constexpr std::size_t few = 16;
     if constexpr (finds_by_vectors<Finder>)
         if (count - i > few)

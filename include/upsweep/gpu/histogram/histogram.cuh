@@ -49,6 +49,8 @@ struct block_histogram_shape {
     template <class Source>
     static constexpr int rows = sizeof(std::iter_value_t<Source>) < 8 && !are_bytes<Source> ? 8 : 4;
 };
+template <class T>
+constexpr bool block_histogram_shape::are_bytes<matrix_rows<T>> = sizeof(T) == 1;
 // A lane keeps the channels of its elements in registers, too, which leaves room for four rows.
 template <class T, int Channels>
 constexpr int block_histogram_shape::rows<channel_rows<T, Channels>> = 4;
@@ -149,7 +151,7 @@ void histogram(const cuda& target, const Source& in, std::uint64_t count, const 
             return block_histogram<table>(target, few{in}, count, finder, size, result);
     }
     const auto blocks = static_cast<std::uint64_t>(target.workspace().multiprocessors());
-    // The same of channels.
+    // So few elements of channels that adding up a copy of each counter for every lane would take longer, too.
     if constexpr (keys::has_many_values) {
         constexpr std::type_identity<table_of_four> table;
         if (fits(std::type_identity<lane_table>{}) && count < 2 * blocks * size.template words<lane_table>())

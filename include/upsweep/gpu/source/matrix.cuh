@@ -7,7 +7,9 @@
 
 #include <upsweep/gpu/primitive/divider.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/few.cuh>
 #include <upsweep/gpu/source/matrix_words.cuh>
 #include <upsweep/matrix.hpp>
 
@@ -223,12 +225,8 @@ class source_reader<Rows, matrix_rows<T>> {
 
 public:
     __device__ source_reader(const matrix_rows<T>& samples, std::uint64_t, unsigned block, unsigned blocks)
-        : in_(samples.in), thread_(std::uint64_t{block} * blockDim.x + threadIdx.x),
-          stride_(std::uint64_t{blocks} * blockDim.x), cursor_(in_, thread_, stride_)
+        : source_reader(samples.in, std::uint64_t{block} * blockDim.x + threadIdx.x, blocks)
     {
-#pragma unroll
-        for (int r = 0; r < Rows; ++r)
-            read(r);
     }
 
     template <class F>
@@ -246,6 +244,15 @@ public:
                                 [&](const lane_vector<T, 1>& element, std::uint32_t) { take(element); });
     }
 
+protected:
+    __device__ source_reader(const matrix<T>& in, std::uint64_t thread, unsigned blocks)
+        : in_(in), thread_(thread), stride_(std::uint64_t{blocks} * blockDim.x), cursor_(in_, thread_, stride_)
+    {
+#pragma unroll
+        for (int r = 0; r < Rows; ++r)
+            read(r);
+    }
+
 private:
     __device__ void read(int r)
     {
@@ -260,6 +267,42 @@ private:
     vector_cursor<T> cursor_;
     unsigned are_read_ = 0;
     vector vectors_[Rows];
+};
+
+// The few elements of a matrix, wherever its rows begin: a thread has one vector.
+template <class T>
+struct few_elements<matrix_source<T>> {
+    using value_type = T;
+    static constexpr int elements = elements_of<const T*>;
+    static constexpr int rows = 1;
+    static constexpr int threads = 1024;
+    static constexpr bool is_possible = true;
+
+    matrix<T> in;
+
+    explicit few_elements(const matrix_source<T>& all) : in(all.in) {}
+
+    bool are_few(int blocks, std::uint64_t count) const
+    {
+        return in.columns != 0 && count <= static_cast<std::uint64_t>(blocks) * threads * elements;
+    }
+};
+
+template <int Rows, class T>
+unsigned useful_blocks(const few_elements<matrix_source<T>>& few, int most, std::uint64_t count)
+{
+    return useful_blocks<Rows>(matrix_rows<T>{few.in}, most, count);
+}
+
+// The warps of all blocks take vectors by turns, so that each block has about as many as the others.
+template <int Rows, class T>
+class source_reader<Rows, few_elements<matrix_source<T>>> : public source_reader<Rows, matrix_rows<T>> {
+public:
+    __device__ source_reader(const few_elements<matrix_source<T>>& from, std::uint64_t, unsigned block, unsigned blocks)
+        : source_reader<Rows, matrix_rows<T>>(
+              from.in, (std::uint64_t{threadIdx.x / lanes} * blocks + block) * lanes + threadIdx.x % lanes, blocks)
+    {
+    }
 };
 
 } // namespace upsweep::gpu
