@@ -130,9 +130,8 @@ void check_lengths(const char* call, const elements& lengths)
                     "give integers of 64 bits");
 }
 
-constexpr const char* folds_by_key_of_gpu =
-    "a GPU folds by keys that are integers or bool, by every operator but log_sum_exp";
-constexpr const char* runs_of_gpu = "a GPU finds runs of integers, of bool, of f32 and of f64";
+constexpr const char* folds_by_key_of_gpu = "a GPU does not fold by key by log_sum_exp";
+constexpr const char* runs_of_gpu = "a GPU finds runs of words of up to 64 bits";
 
 // The number of runs that a GPU has found, and written as far as there is room.
 std::uint64_t found_runs(const char* call, const gpu::found_on_gpu& found, std::uint64_t room,
@@ -153,13 +152,24 @@ std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op
 {
     must_be_done(call, gpu::folds_segments_by(op), folds_by_key_of_gpu);
     const gpu::shape_fold fold = gpu::reduction_of(op, in.values.dtype);
-    const upsweep_dtype compared = must_be_given(call, gpu::key_dtype(in.keys.dtype), folds_by_key_of_gpu);
-    const gpu::converted keys(gpu, in.keys, compared);
+    const gpu::key_words keys(gpu, in.keys);
     const gpu::converted values(gpu, in.values, fold.as, fold.dtype);
-    const gpu::converted_results to_keys(gpu, out.keys, compared);
+    const gpu::converted_results to_keys(gpu, out.keys, gpu::key_dtype(in.keys.dtype));
     const gpu::converted_results to_values(gpu, out.values, fold.result);
-    const auto found = gpu::reduce_by_key(gpu, fold, keys.get(), values.get(), to_keys.get(), to_values.get());
+    std::optional<gpu::scratch> aside;
+    elements words_out = to_keys.get();
+    if (keys.are_floats()) {
+        words_out.dtype = keys.get().dtype;
+        words_out = aside.emplace(gpu, words_out).get();
+    }
+    const auto found = gpu::reduce_by_key(gpu, fold, keys.get(), values.get(), words_out, to_values.get());
     const std::uint64_t room = std::min(out.keys.count, out.values.count);
+    if (keys.are_floats() && found.count != 0) {
+        elements lengths = to_keys.get();
+        lengths.dtype = UPSWEEP_U64;
+        const gpu::scratch not_asked_for(gpu, lengths);
+        (void)gpu::encode_runs(gpu, keys.keys(), to_keys.get(), not_asked_for.get());
+    }
     to_keys.write_first(std::min(found.count, room));
     to_values.write_first(std::min(found.count, room));
     return found_runs(call, found, room, folds_by_key_of_gpu);
@@ -170,8 +180,7 @@ void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const 
 {
     must_be_done(call, gpu::folds_segments_by(op), folds_by_key_of_gpu);
     const gpu::shape_fold fold = gpu::scan_of(op, out.dtype);
-    const upsweep_dtype compared = must_be_given(call, gpu::key_dtype(in.keys.dtype), folds_by_key_of_gpu);
-    const gpu::converted keys(gpu, in.keys, compared);
+    const gpu::key_words keys(gpu, in.keys);
     const gpu::converted values(gpu, in.values, fold.as, fold.dtype);
     const gpu::converted_results to(gpu, out, fold.result);
     const bool is_exclusive = start.kind == scan_kind::exclusive;
@@ -293,7 +302,7 @@ upsweep_status upsweep_run_length_encode(upsweep_context* context, const upsweep
         if (is_on_gpu) {
             check_has_no_gaps(call, to_values);
             check_has_no_gaps(call, to_lengths);
-            const upsweep_dtype compared = gpu::key_dtype(from.dtype).value_or(from.dtype);
+            const upsweep_dtype compared = gpu::key_dtype(from.dtype);
             const gpu::converted all(*where.gpu, from, compared);
             const gpu::converted_results values(*where.gpu, to_values, compared);
             const auto found = gpu::encode_runs(*where.gpu, all.get(), values.get(), to_lengths);

@@ -58,7 +58,7 @@ void move_by_flags(const char* call, upsweep_context* context, const upsweep_arr
         const gpu::without_gaps all(*where.gpu, from);
         const gpu::without_gaps truths(*where.gpu, each);
         const gpu::found_on_gpu found = move_on_gpu(*where.gpu, all.get(), truths.get(), to);
-        must_be_done(call, found.is_done, "a GPU selects elements, and does not partition them");
+        must_be_done(call, found.is_done, "a GPU moves elements of up to 64 bits");
         if (found.count > to.count)
             detail::refuse_selection(call, "selected", found.count, to.count);
         *selected = found.count;
@@ -103,7 +103,7 @@ upsweep_status upsweep_partition(upsweep_context* context, const upsweep_array* 
                 upsweep::partition(host, from, truths, to, count);
                 return static_cast<std::uint64_t>(from.size());
             },
-            [](const auto&...) { return gpu::found_on_gpu{}; });
+            gpu::partition);
     });
 }
 

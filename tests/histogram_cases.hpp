@@ -169,6 +169,44 @@ TYPED_TEST_P(histogram_of, even_bins_agree_with_a_search)
     }
 }
 
+// Engines take samples in range together: one of them outside, or at an end, among many that are not, wherever it is.
+template <class Target, class T>
+void count_with_few_outside()
+{
+    constexpr T lo = T(-1.5);
+    constexpr T hi = T(6.25);
+    const up::even_bins bins{lo, hi, 61};
+    std::vector<T> edges;
+    for (const double edge : up::detail::even_edges(bins))
+        edges.push_back(static_cast<T>(edge));
+    const T few[] = {lo,
+                     hi,
+                     std::nextafter(lo, T(-9)),
+                     std::nextafter(hi, T(9)),
+                     std::nextafter(lo, T(9)),
+                     std::nextafter(hi, T(-9)),
+                     static_cast<T>(nan_value),
+                     static_cast<T>(inf),
+                     static_cast<T>(-inf),
+                     std::numeric_limits<T>::max(),
+                     -std::numeric_limits<T>::max(),
+                     T(-0.0)};
+    auto random = generator();
+    for (const std::size_t distance : {1, 7, 97, 700, 5000}) {
+        host_array<T> samples(20011);
+        for (std::size_t i = 0; i < samples.size(); ++i)
+            samples[i] = i % distance == distance / 2 ? few[random() % std::size(few)]
+                                                      : lo + (hi - lo) * static_cast<T>(random() % 100000) / T(100000);
+        const std::span<const T> all = samples.span();
+        EXPECT_EQ((counted<Target>(all, bins, bins.count)), searched(all, edges)) << "one in " << distance;
+    }
+}
+TYPED_TEST_P(histogram_bins, few_samples_outside_among_many_inside)
+{
+    count_with_few_outside<TypeParam, float>();
+    count_with_few_outside<TypeParam, double>();
+}
+
 TYPED_TEST_P(histogram_bins, samples_on_an_edge_and_one_ulp_beside)
 {
     const double edge = 0.1 * 3; // as even bins of width 0.1 have it: 0.30000000000000004
@@ -414,7 +452,8 @@ TYPED_TEST_P(histogram_bins, of_no_samples_are_zero)
 
 REGISTER_TYPED_TEST_SUITE_P(histogram_of, even_bins_are_closed_below_and_the_last_one_above,
                             even_bins_agree_with_a_search, no_distribution_loses_counts);
-REGISTER_TYPED_TEST_SUITE_P(histogram_bins, samples_on_an_edge_and_one_ulp_beside, floats_on_edges_and_beside_them,
+REGISTER_TYPED_TEST_SUITE_P(histogram_bins, few_samples_outside_among_many_inside,
+                            samples_on_an_edge_and_one_ulp_beside, floats_on_edges_and_beside_them,
                             nan_and_infinities_are_counted_apart, ranges_beyond_the_type_of_the_samples,
                             wide_ranges_of_integers, of_width_one_among_integers, a_million_bins, edges_of_any_spacing,
                             edges_may_be_infinite, edges_may_come_from_a_range, edges_are_compared_as_doubles,

@@ -157,7 +157,8 @@ struct mean_and_variance {
         if (b.count() == 0)
             return a;
         const std::uint64_t count = a.count() + b.count();
-        const T share = static_cast<T>(b.count()) / static_cast<T>(count);
+        // Most operands in a tree have as many elements as one another: a division would take longer than all else.
+        const T share = a.count() == b.count() ? T(0.5) : static_cast<T>(b.count()) / static_cast<T>(count);
         const T distance = b.mean() - a.mean();
         const T between = distance * distance * (static_cast<T>(a.count()) * share);
         return {count, a.mean() + distance * share, (a.sum_of_squares() + b.sum_of_squares()) + between};

@@ -172,15 +172,23 @@ nb::object run_length_decode_on_gpu(gpu_array& values, nb::handle lengths_given)
 
 // --- elements by flags ------------------------------------------------------------------------------------------------------------
 
-nb::object select_on_gpu(gpu_array& in, nb::handle mask)
+namespace {
+
+void open_mask(const char* call, const gpu_array& in, nb::handle mask, gpu_array& flags)
 {
-    constexpr const char* call = "select";
-    gpu_array flags;
     open_beside(call, "the mask", in, mask, flags);
     if (flags.dtype() != UPSWEEP_BOOL)
         refuse(PyExc_TypeError, call, "the mask is not of bool", "pass truths, as x > 0");
     if (in.rank() != flags.rank() || !std::equal(in.at().shape, in.at().shape + in.rank(), flags.at().shape))
         refuse(PyExc_ValueError, call, "the mask has not the shape of the array", "pass one truth an element");
+}
+
+} // namespace
+
+nb::object select_on_gpu(gpu_array& in, nb::handle mask)
+{
+    gpu_array flags;
+    open_mask("select", in, mask, flags);
     const std::int64_t truths = reduced_to_host(UPSWEEP_PLUS, flags, UPSWEEP_I64);
     new_gpu_array to(in, 1, &truths, in.dtype());
     std::uint64_t selected = 0;
@@ -188,6 +196,19 @@ nb::object select_on_gpu(gpu_array& in, nb::handle mask)
         return library.select(context, &in.at().array, &flags.at().array, &to.at().array, &selected);
     });
     return to.finish();
+}
+
+nb::object partition_on_gpu(gpu_array& in, nb::handle mask)
+{
+    gpu_array flags;
+    open_mask("partition", in, mask, flags);
+    const std::int64_t count = in.count();
+    new_gpu_array to(in, 1, &count, in.dtype());
+    std::uint64_t selected = 0;
+    on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
+        return library.partition(context, &in.at().array, &flags.at().array, &to.at().array, &selected);
+    });
+    return nb::make_tuple(to.finish(), selected);
 }
 
 // --- integral images --------------------------------------------------------------------------------------------------------------

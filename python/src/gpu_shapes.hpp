@@ -24,6 +24,7 @@ nb::object scan_by_key_on_gpu(gpu_array& keys, nb::handle values, upsweep_op op,
 nb::object run_length_encode_on_gpu(gpu_array& in);
 nb::object run_length_decode_on_gpu(gpu_array& values, nb::handle lengths);
 nb::object select_on_gpu(gpu_array& in, nb::handle mask);
+nb::object partition_on_gpu(gpu_array& in, nb::handle mask);
 nb::object integral_image_on_gpu(gpu_array& in, nb::handle dtype, nb::handle out);
 // None where none of a, b and initial lies in memory of a GPU.
 nb::object recurrence_on_gpu(nb::handle a, nb::handle b, nb::handle initial, nb::handle axis, bool reverse,

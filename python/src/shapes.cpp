@@ -280,7 +280,11 @@ nb::object select(nb::handle x, nb::handle mask)
 
 nb::object partition(nb::handle x, nb::handle mask)
 {
-    const flagged all("partition", x, mask);
+    constexpr const char* call = "partition";
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open(call, x))
+            return partition_on_gpu(on_gpu, mask);
+    const flagged all(call, x, mask);
     const output to(all.in.count(), all.in.dtype());
     std::uint64_t selected = 0;
     const auto move = [&] {

@@ -382,13 +382,26 @@ def test_keys(kind, dtype):
             all_of(kind, lambda k, x: us.scan_by_key(k, x, "plus", dtype=dtype), keys, values)
             for how in ({}, {"exclusive": True}, {"initial": 1}, {"exclusive": True, "initial": 1}):
                 all_of(kind, lambda k, x: us.scan_by_key(k, x, "maximum", **how), keys, values)
-        if dtype == "float16":
-            continue
         keys = keys_of(size, run, dtype)
         if size:
             keys[-1] = keys[0]
         all_of(kind, us.run_length_encode, keys)
         all_of(kind, lambda k: us.run_length_decode(*us.run_length_encode(k)), keys)
+
+
+@pytest.mark.parametrize("dtype", ("float16", "float32", "float64"))
+def test_keys_that_are_floats(kind, dtype):
+    """Runs of zeros of both signs are one, NaN is a run of its own; the first key of each is kept as it is."""
+    for size, run in ((0, 1), (1, 1), (1000, 3), (70001, 1), (70001, 20), (300_000, 5000)):
+        rng = np.random.default_rng(size)
+        keys = np.array([0.0, -0.0, 2.5, np.nan, -np.inf, 1e-7], dtype)[keys_of(size, run) * 7 % 6]
+        keys[rng.random(size) < 0.1] *= -1
+        values = random(size, "float32")
+        for op in ("plus", "maximum"):
+            all_of(kind, lambda k, x: us.reduce_by_key(k, x, op), keys, values)
+            all_of(kind, lambda k, x: us.scan_by_key(k, x, op), keys, values)
+        all_of(kind, lambda k, x: us.scan_by_key(k, x, "plus", exclusive=True, initial=1), keys, values)
+        all_of(kind, us.run_length_encode, keys)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -398,6 +411,8 @@ def test_selections(kind, dtype):
         for share in (0, 0.01, 0.5, 1):
             mask = np.random.default_rng(1).random(shape) < share
             all_of(kind, us.select, host, mask)
+            all_of(kind, lambda x, m: us.partition(x, m)[0], host, mask)
+            assert us.partition(kind.put(host), kind.put(mask))[1] == mask.sum()
 
 
 @pytest.mark.parametrize("dtype", (*VALUES, "uint8", "float16"))
@@ -453,8 +468,7 @@ def test_shapes_that_have_no_kernel(torch):
     x, at, mask = torch.ones(6, device="cuda"), torch.tensor([0, 2, 6], device="cuda"), torch.ones(6, dtype=torch.bool, device="cuda")
     for call, words in (
             (lambda: us.segment_reduce(x, at, "log_sum_exp"), "log_sum_exp"), (lambda: us.segment_scan(x, at, "log_sum_exp"), "log_sum_exp"),
-            (lambda: us.reduce_by_key(x, x, "plus"), "keys that are integers"), (lambda: us.scan_by_key(x, x, "plus"), "keys that are integers"),
-            (lambda: us.run_length_encode(x.half()), "runs of integers"), (lambda: us.partition(x, mask), "copy the array there"),
+            (lambda: us.reduce_by_key(at, at.float(), "log_sum_exp"), "log_sum_exp"), (lambda: us.scan_by_key(x, x, "log_sum_exp"), "log_sum_exp"),
             (lambda: us.reduce_by_key(at, np.ones(3), "plus"), "lies in memory of the host"), (lambda: us.select(x, x), "not of bool"),
             (lambda: us.linear_recurrence(x, np.ones(6)), "lies in memory of the host"),
             (lambda: us.linear_recurrence(x, torch.arange(6, device="cuda")), "float32 or float64")):

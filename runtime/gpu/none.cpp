@@ -77,7 +77,8 @@ void converted_results::write(std::uint64_t, const elements*) const
 }
 bool has_bits_of(upsweep_dtype, upsweep_dtype) { throw_none(); }
 void check_offsets(const device&, const elements&, std::uint64_t) { throw_none(); }
-std::optional<upsweep_dtype> key_dtype(upsweep_dtype) { throw_none(); }
+upsweep_dtype key_dtype(upsweep_dtype) { throw_none(); }
+key_words::key_words(const device& gpu, const elements& keys) : keys_(gpu, keys, keys.dtype) { throw_none(); }
 found_on_gpu reduce_by_key(const device&, const shape_fold&, const elements&, const elements&, const elements&,
                            const elements&)
 {
@@ -91,6 +92,7 @@ void begin_runs(const device&, const shape_fold&, const elements&, const element
 found_on_gpu encode_runs(const device&, const elements&, const elements&, const elements&) { throw_none(); }
 bool decode_runs(const device&, const elements&, const elements&, const elements&) { throw_none(); }
 found_on_gpu select(const device&, const elements&, const elements&, const elements&) { throw_none(); }
+found_on_gpu partition(const device&, const elements&, const elements&, const elements&) { throw_none(); }
 bool linear_recurrence(const device&, upsweep_dtype, const recurrence_layout&) { throw_none(); }
 upsweep_dtype counted_as(upsweep_dtype) { throw_none(); }
 upsweep_dtype weighed_as(upsweep_dtype) { throw_none(); }

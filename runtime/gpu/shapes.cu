@@ -3,8 +3,10 @@
 // Which segments, runs and recurrences a GPU folds.
 #include "shapes.hpp"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -40,6 +42,18 @@ __global__ void convert_results_kernel(const From* in, std::uint64_t count, type
     for_each_element(count, [&](std::uint64_t i) {
         if (offsets == nullptr || (i >= offsets[0] && i < offsets[segments]))
             to[static_cast<std::ptrdiff_t>(i)] = in[i];
+    });
+}
+
+// Floats are equal where their words are: zeros have one word. NaN, which equals nothing, has a word that no number has, and not that of its
+// neighbours.
+template <class T, class Word>
+__global__ void words_of_keys_kernel(const T* keys, std::uint64_t count, Word* words)
+{
+    for_each_element(count, [&](std::uint64_t i) {
+        const T key = keys[i];
+        const Word nan = std::bit_cast<Word>(std::numeric_limits<T>::quiet_NaN()) | static_cast<Word>(i % 2);
+        words[i] = key != key ? nan : key == 0 ? Word{0} : std::bit_cast<Word>(key);
     });
 }
 
@@ -148,11 +162,28 @@ void scan_segments(const device& gpu, const shape_fold& fold, const elements& in
     segment_kernels_of(fold.dtype).scan(gpu.target, fold, in, offsets, out);
 }
 
-std::optional<upsweep_dtype> key_dtype(upsweep_dtype dtype)
+upsweep_dtype key_dtype(upsweep_dtype dtype)
 {
     if (dtype >= UPSWEEP_F16)
-        return std::nullopt;
+        return dtype == UPSWEEP_F64 ? UPSWEEP_F64 : UPSWEEP_F32;
     return upsweep_dtype_size(dtype) == 8 ? UPSWEEP_U64 : UPSWEEP_I32;
+}
+
+key_words::key_words(const device& gpu, const elements& keys) : keys_(gpu, keys, key_dtype(keys.dtype))
+{
+    if (!are_floats() || keys.count == 0)
+        return;
+    elements like = keys_.get();
+    const bool are_wide = like.dtype == UPSWEEP_F64;
+    like.dtype = are_wide ? UPSWEEP_U64 : UPSWEEP_I32;
+    words_.emplace(gpu, like);
+    const upsweep::gpu::current_device current(gpu.target.device());
+    const auto write = [&]<class T, class Word>(T, Word) {
+        upsweep::gpu::launch(gpu.target, "upsweep", words_of_keys_kernel<T, Word>, grid_of_elements(like.count),
+                             reinterpret_cast<const T*>(keys_.get().data), like.count,
+                             reinterpret_cast<Word*>(words_->get().data));
+    };
+    are_wide ? write(double{}, std::uint64_t{}) : write(float{}, std::uint32_t{});
 }
 
 found_on_gpu reduce_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
@@ -197,6 +228,14 @@ found_on_gpu select(const device& gpu, const elements& in, const elements& flags
     if (kernels == nullptr)
         return {};
     return {true, kernels->select(gpu.target, in, flags, out)};
+}
+
+found_on_gpu partition(const device& gpu, const elements& in, const elements& flags, const elements& out)
+{
+    const word_kernels* const kernels = word_kernels_of(in.bytes());
+    if (kernels == nullptr)
+        return {};
+    return {true, kernels->partition(gpu.target, in, flags, out)};
 }
 
 bool linear_recurrence(const device& gpu, upsweep_dtype dtype, const recurrence_layout& of)

@@ -88,9 +88,26 @@ struct found_on_gpu {
     std::uint64_t count = 0;
 };
 
-// The type as which keys are compared: i32 or u64. Nothing if a GPU does not compare them: those that are no integers.
-std::optional<upsweep_dtype> key_dtype(upsweep_dtype dtype);
-// Reduce runs of keys of that type by values that have been converted as the fold says, and scan them inclusively. Of more runs than the
+// The type as which keys are compared: i32, u64, f32 or f64.
+upsweep_dtype key_dtype(upsweep_dtype dtype);
+
+// Keys as words of 32 or 64 bits, each of which equals the one before where the keys do: kernels that fold by key need not know floats.
+class key_words {
+public:
+    key_words(const device& gpu, const elements& keys);
+
+    const elements& get() const { return words_ ? words_->get() : keys_.get(); }
+    // The keys themselves, of the type as which they are compared.
+    const elements& keys() const { return keys_.get(); }
+    // Whether there is more to a key than its word tells: of a zero the sign, of NaN the bits.
+    bool are_floats() const { return keys().dtype >= UPSWEEP_F16; }
+
+private:
+    converted keys_;
+    std::optional<scratch> words_;
+};
+
+// Reduce runs of such words by values that have been converted as the fold says, and scan them inclusively. Of more runs than the
 // outputs have room for, those are written for which there is.
 found_on_gpu reduce_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
                            const elements& keys_out, const elements& totals_out);
@@ -104,6 +121,7 @@ found_on_gpu encode_runs(const device& gpu, const elements& in, const elements& 
                          const elements& lengths_out);
 bool decode_runs(const device& gpu, const elements& values, const elements& lengths, const elements& out);
 found_on_gpu select(const device& gpu, const elements& in, const elements& flags, const elements& out);
+found_on_gpu partition(const device& gpu, const elements& in, const elements& flags, const elements& out);
 
 // A recurrence along the first of three dimensions. Strides are in elements; those of h0 along the axis have no meaning.
 struct recurrence_layout {

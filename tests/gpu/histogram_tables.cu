@@ -11,17 +11,20 @@ namespace up = upsweep;
 
 namespace upsweep::test {
 
-// Tables that fit the shared memory of a block, and tables that are shared out: at the last bin that fits, and beyond.
+// Tables that fit the shared memory of a block, and tables that are shared out: at the last bin that fits, and beyond. Of so few
+// samples that one block counts them, and of more.
 TEST(gpu_histogram, tables_of_every_size)
 {
     auto random = generator();
     for (const std::size_t bins : {31, 32, 33, 4093, 4094, 16384, 32768, 58000, 58100, 65536, 110000}) {
-        host_array<std::uint32_t> samples(20011);
-        for (std::uint32_t& sample : samples)
-            sample = static_cast<std::uint32_t>(random() % 64 == 0 ? random() : random() % (bins + 5));
-        const up::integer_bins integers{3, bins};
-        ASSERT_EQ((counted_on_gpu(samples, integers, bins)), (counted_on_cpu(samples, integers, bins)))
-            << bins << " bins";
+        for (const std::size_t count : {300, 20011}) {
+            host_array<std::uint32_t> samples(count);
+            for (std::uint32_t& sample : samples)
+                sample = static_cast<std::uint32_t>(random() % 64 == 0 ? random() : random() % (bins + 5));
+            const up::integer_bins integers{3, bins};
+            ASSERT_EQ((counted_on_gpu(samples, integers, bins)), (counted_on_cpu(samples, integers, bins)))
+                << count << " samples, " << bins << " bins";
+        }
     }
 }
 

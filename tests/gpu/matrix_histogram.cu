@@ -20,6 +20,8 @@ TEST(gpu_matrix_histogram, tables_of_every_size)
     const matrix_in_memory<up::cuda, std::uint16_t> memory(random, {90, 190, 3, 1});
     for (const std::size_t bins : {50, 5000, 70000, 120000})
         expect_one_histogram<up::cuda>(memory.view(), memory.host_view(), up::integer_bins{-7, bins}, bins);
+    const matrix_in_memory<up::cuda, std::uint8_t> bytes(random, {90, 190, 3, 1});
+    expect_one_histogram<up::cuda>(bytes.view(), bytes.host_view(), up::integer_bins{-7, 5000}, 5000);
 }
 
 // Edges that are in shared memory where there is room for them, beside tables that need all of it.

@@ -29,7 +29,8 @@ encode_kernels encode_kernels_of(upsweep_dtype dtype)
 
 const word_kernels* word_kernels_of(std::size_t bytes)
 {
-    static constexpr word_kernels of_u32{decode_runs_of<std::uint32_t>, select_of<std::uint32_t>};
+    static constexpr word_kernels of_u32{decode_runs_of<std::uint32_t>, select_of<std::uint32_t>,
+                                         partition_of<std::uint32_t>};
     return bytes == 4 ? &of_u32 : nullptr;
 }
 

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <type_traits>
 
+#include <upsweep/cpu/block_moments.hpp>
 #include <upsweep/cpu/half.hpp>
 #include <upsweep/cpu/vector.hpp>
 #include <upsweep/op.hpp>
@@ -140,6 +141,10 @@ inline Acc block_total(In in, const Op& op)
         return block_total<Count, Acc>(block_elements<Count, In>(in).first, op);
     } else if constexpr (detail::is_exact<Op, Acc>) {
         return fold_columns<Count, Acc>(in, op);
+    } else if constexpr (std::same_as<Op, mean_and_variance> && !std::same_as<std::iter_value_t<In>, Acc>) {
+        using number = decltype(Acc{}.mean());
+        std::array<number, Count> buffer;
+        return total_moments<Count>(load_block<Count>(in, buffer.data()));
     } else {
         std::array<Acc, Count> buffer;
         std::array<Acc, Count / 2> totals;

@@ -41,6 +41,7 @@ encode_kernels encode_kernels_of(upsweep_dtype dtype);
 struct word_kernels {
     void (*decode)(const cuda& target, const elements& values, const elements& lengths, const elements& out);
     std::uint64_t (*select)(const cuda& target, const elements& in, const elements& flags, const elements& out);
+    std::uint64_t (*partition)(const cuda& target, const elements& in, const elements& flags, const elements& out);
 };
 const word_kernels* word_kernels_of(std::size_t bytes);
 
@@ -85,6 +86,8 @@ template <class Word>
 void decode_runs_of(const cuda& target, const elements& values, const elements& lengths, const elements& out);
 template <class Word>
 std::uint64_t select_of(const cuda& target, const elements& in, const elements& flags, const elements& out);
+template <class Word>
+std::uint64_t partition_of(const cuda& target, const elements& in, const elements& flags, const elements& out);
 template <class T, class Bins>
 void count_lines_of(const cuda& target, const counted_layout& lines, const Bins& bins);
 template <class T, class Bins>

@@ -38,6 +38,16 @@ std::uint64_t select_of(const cuda& target, const elements& in, const elements& 
     });
 }
 
+template <class Word>
+std::uint64_t partition_of(const cuda& target, const elements& in, const elements& flags, const elements& out)
+{
+    if (in.count == 0)
+        return 0;
+    return found_by(target, "partition", [&](std::uint64_t* selected) {
+        upsweep::partition(target, as_input<Word>(in), as_input<std::uint8_t>(flags), as_output<Word>(out), selected);
+    });
+}
+
 } // namespace upsweep::runtime::gpu
 
 #define UPSWEEP_ENCODE_RUNS_OF(T)                                                                                      \
@@ -48,3 +58,6 @@ std::uint64_t select_of(const cuda& target, const elements& in, const elements& 
                                                               const elements&);                                        \
     template std::uint64_t upsweep::runtime::gpu::select_of<Word>(const upsweep::cuda&, const elements&,               \
                                                                   const elements&, const elements&)
+#define UPSWEEP_PARTITION_WORDS(Word)                                                                                  \
+    template std::uint64_t upsweep::runtime::gpu::partition_of<Word>(const upsweep::cuda&, const elements&,            \
+                                                                     const elements&, const elements&)

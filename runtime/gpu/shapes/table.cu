@@ -14,7 +14,7 @@ inline constexpr key_kernels of_keys{reduce_by_key_of<Key, Word>, scan_by_key_of
 template <class Word>
 inline constexpr segment_kernels of_segments{reduce_segments_of<Word>, scan_segments_of<Word>};
 template <class Word>
-inline constexpr word_kernels of_words{decode_runs_of<Word>, select_of<Word>};
+inline constexpr word_kernels of_words{decode_runs_of<Word>, select_of<Word>, partition_of<Word>};
 template <class T, class Bins>
 inline constexpr histogram_kernels<Bins> of_samples{count_lines_of<T, Bins>, count_segments_of<T, Bins>};
 

@@ -30,8 +30,11 @@ template <class Acc, class Source, class Op>
 struct reduce_shape {
     static constexpr int warps = 8;
     static constexpr int threads = warps * lanes;
-    static constexpr int blocks = 4; // of a multiprocessor: all four have 128 KiB on their way
-    static constexpr int rows = 8;
+    // Four blocks of a multiprocessor have 128 KiB on their way. Large accumulators need the registers of two: with the others'
+    // shape, moments of f32 took twice as long.
+    static constexpr bool is_large = sizeof(Acc) > 16;
+    static constexpr int blocks = is_large ? 2 : 4;
+    static constexpr int rows = is_large ? 4 : 8;
     static constexpr int elements = vector_elements<sizeof(std::iter_value_t<Source>)>; // of a lane, in a row
     static constexpr int row = elements * lanes;
     static constexpr int warp_tile = row * rows;

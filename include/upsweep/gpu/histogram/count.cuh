@@ -99,16 +99,24 @@ __device__ void count_samples(const Table& table, const Function& bin_of,
     });
 }
 
-// Adds what a block has counted to the totals. Each block adds to every total once, even if only zero, and so the last
-// one knows that it is the last, and puts the total: no block waits for another. Counts of values are first added up in
-// the block's table of bins, which has been cleared. All threads of a block call this, after a barrier.
+// Adds the counters of a block's table to the totals, each of them once, even if it is zero: so the last block knows that it
+// is the last, and puts the total. A block that is alone has the totals.
+template <class Table, class Result>
+__device__ void add_table_once(const Table& table, bin_index counters, const Result& result, const grid_totals& grid)
+{
+    if (gridDim.x == 1) [[unlikely]]
+        return for_each_total(table, counters, [&](bin_index k, std::uint32_t counted) { result.put(k, counted); });
+    for_each_total(table, counters, [&](bin_index k, std::uint32_t counted) {
+        grid.add_once(spread(k), counted, gridDim.x, [&](std::uint64_t total) { result.put(k, total); });
+    });
+}
+
+// Makes the tables of all blocks the result, without one block waiting for another. Counts of values are first added up in the
+// block's table of bins, which has been cleared. All threads of a block call this, after a barrier.
 template <class Sample, class Table, class Function, class Result>
 __device__ void merge_once(const Table& table, const Function& bin_of, const table_size<Sample>& size,
                            const Result& result, const grid_totals& grid)
 {
-    const auto add = [&](bin_index k, std::uint32_t counted) {
-        grid.add_once(spread(k), counted, gridDim.x, [&](std::uint64_t total) { result.put(k, total); });
-    };
     if constexpr (sample_keys<Sample>::by_value) {
         const swizzled_table of_bins{table.counters + Table::words(size.keys)};
         for (bin_index key = threadIdx.x; key < size.keys; key += blockDim.x)
@@ -116,9 +124,9 @@ __device__ void merge_once(const Table& table, const Function& bin_of, const tab
                 atomicAdd(of_bins.counters + swizzled_table::place(bin_of(sample_keys<Sample>::sample_of(key))),
                           counted);
         __syncthreads();
-        for_each_total(of_bins, size.all_bins, add);
+        add_table_once(of_bins, size.all_bins, result, grid);
     } else {
-        for_each_total(table, size.all_bins, add);
+        add_table_once(table, size.all_bins, result, grid);
     }
 }
 
@@ -128,6 +136,9 @@ template <class Sample, class Table, class Function, class Result>
 __device__ void merge_and_wait(const Table& table, const Function& bin_of, const table_size<Sample>& size,
                                const Result& result, const grid_totals& grid)
 {
+    if (!sample_keys<Sample>::by_value && gridDim.x == 1) [[unlikely]]
+        return for_each_total(table, size.all_bins,
+                              [&](bin_index k, std::uint32_t counted) { result.put(k, counted); });
     for_each_total(table, size.keys, [&](bin_index k, std::uint32_t counted) {
         if (counted == 0)
             return;

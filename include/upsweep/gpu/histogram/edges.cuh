@@ -91,10 +91,13 @@ struct edge_bins {
     std::size_t bins;
     cell_map<C> cells;
     bool has_room; // whether a block can spare shared memory for a copy, where this is for any number of bins
+    // Whether a thread has so many samples to find that filling the table pays. For few, a binary search among all edges is faster.
+    bool fills_table = has_table;
 
     edge_bins(const edges& of, threshold_list& list) : edge_bins(of, thresholds_of(of), list) {}
 
     constexpr std::size_t shared_bytes() const { return cell_bytes + (is_copied() ? (bins + 1) * sizeof(C) : 0); }
+    void expect(std::uint64_t samples_of_thread) { fills_table = has_table && samples_of_thread > most_to_search; }
     void place(const std::uint64_t* words) { thresholds = reinterpret_cast<const C*>(words + first_word); }
 
     struct alignas(2 * sizeof(C)) cell {
@@ -117,12 +120,11 @@ struct edge_bins {
             const C x = convert<C>(sample);
             if (!is_inside(x))
                 return out_of_range_bin(x, lo, hi, bins);
-            if constexpr (has_table) {
+            if (has_table && table != nullptr) {
                 const cell here = table[cells(x)];
                 return here.edge <= x ? search(x, here.before + 1, here.more) : here.before;
-            } else {
-                return search(x, 0, bins - 1);
             }
+            return search(x, 0, bins - 1);
         }
 
         // Finds the bins of a lane's vector at once. Most cells have one edge at most, so that the second loop, which
@@ -131,15 +133,23 @@ struct edge_bins {
         requires has_table __device__ void find(const lane_vector<T, Count>& samples, bin_index (&found)[Count]) const
         {
             bin_index more[Count];
-            bool all_found = true;
+            bool all_found = table != nullptr;
+            if (table == nullptr) {
 #pragma unroll
-            for (int j = 0; j < Count; ++j) {
-                const C x = convert<C>(samples[j]);
-                const cell here = table[cells(x)]; // some cell, not used, where x is out of range
-                const bool is_above = here.edge <= x;
-                found[j] = here.before + (is_above ? 1U : 0U);
-                more[j] = is_above ? here.more : 0;
-                all_found &= is_inside(x) & (more[j] == 0);
+                for (int j = 0; j < Count; ++j) {
+                    found[j] = 0;
+                    more[j] = bins - 1;
+                }
+            } else {
+#pragma unroll
+                for (int j = 0; j < Count; ++j) {
+                    const C x = convert<C>(samples[j]);
+                    const cell here = table[cells(x)]; // some cell, not used, where x is out of range
+                    const bool is_above = here.edge <= x;
+                    found[j] = here.before + (is_above ? 1U : 0U);
+                    more[j] = is_above ? here.more : 0;
+                    all_found &= is_inside(x) & (more[j] == 0);
+                }
             }
             if (all_found)
                 return;
@@ -168,7 +178,7 @@ struct edge_bins {
                 copies[k] = thresholds[k];
             f.thresholds = copies;
         }
-        if constexpr (has_table) {
+        if (has_table && fills_table) {
             auto* const table = static_cast<cell*>(shared);
             __syncthreads();
             for (std::uint32_t i = threadIdx.x; i < cell_map<C>::most; i += blockDim.x) {
@@ -187,6 +197,7 @@ struct edge_bins {
 private:
     constexpr bool is_copied() const { return has_table || (Range == bin_range::any && has_room); }
 
+    static constexpr std::uint64_t most_to_search = 8;
     static constexpr std::size_t cell_bytes = has_table ? cell_map<C>::most * sizeof(cell) : 0;
 
     // The last bin is closed: its threshold is the largest number at or below the edge.

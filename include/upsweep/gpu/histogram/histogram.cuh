@@ -91,7 +91,10 @@ void block_histogram(const cuda& target, const Source& in, std::uint64_t count, 
 {
     using shape = block_histogram_shape;
     const std::size_t words = words_of(finder) + size.template words<Table>();
-    const grid_shape grid{.blocks = useful_blocks<shape::rows<Source>>(in, target.workspace().multiprocessors(), count),
+    // A block that is alone need not wait for others, which takes longer than to count a few samples.
+    const bool alone = !size.adds_once() && count <= std::uint64_t{16} * shape::threads;
+    const int most_blocks = alone ? 1 : target.workspace().multiprocessors();
+    const grid_shape grid{.blocks = useful_blocks<shape::rows<Source>>(in, most_blocks, count),
                           .threads = shape::threads,
                           .shared_bytes = words * sizeof(std::uint32_t),
                           .cluster = 1,
@@ -220,8 +223,13 @@ private:
                            const Result& result)
     {
         gpu::check_place(target, "histogram", in, count);
-        gpu::with_bin_finder<std::iter_value_t<Source>>(
-            target, bins, [&](const auto& finder) { gpu::histogram(target, in, count, finder, result); });
+        gpu::with_bin_finder<std::iter_value_t<Source>>(target, bins, [&](auto finder) {
+            if constexpr (requires { finder.expect(count); }) {
+                const auto blocks = static_cast<std::uint64_t>(target.workspace().multiprocessors());
+                finder.expect(count / (blocks * gpu::block_histogram_shape::threads));
+            }
+            gpu::histogram(target, in, count, finder, result);
+        });
     }
 };
 
