@@ -85,16 +85,25 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         merge_and_wait(table, bin_of, size, result, grid);
 }
 
+// Whether a bin finder searches bins among edges, unless it expects so many samples that it fills a table first.
+template <class Finder>
+inline constexpr bool searches_bins = requires(Finder finder)
+{
+    finder.expect(1);
+};
+
 template <class Table, class Source, class Finder, class Size, class Result>
 void block_histogram(const cuda& target, const Source& in, std::uint64_t count, const Finder& finder, const Size& size,
                      const Result& result)
 {
     using shape = block_histogram_shape;
     const std::size_t words = words_of(finder) + size.template words<Table>();
-    // A block that is alone need not wait for others, which takes longer than to count a few samples.
-    const bool alone = !size.adds_once() && count <= std::uint64_t{16} * shape::threads;
-    const int most_blocks = alone ? 1 : target.workspace().multiprocessors();
-    const grid_shape grid{.blocks = useful_blocks<shape::rows<Source>>(in, most_blocks, count),
+    // A block that is alone need not bring many counters together with those of others, which takes longer than to find the bins of
+    // a few samples, but not than to search them.
+    constexpr std::uint64_t few_of_thread = searches_bins<Finder> ? 4 : 16;
+    const auto blocks_of = [&](int most) { return useful_blocks<shape::rows<Source>>(in, most, count); };
+    const bool alone = size.all_bins > shape::threads && count <= few_of_thread * shape::threads && blocks_of(1) == 1;
+    const grid_shape grid{.blocks = alone ? 1 : blocks_of(target.workspace().multiprocessors()),
                           .threads = shape::threads,
                           .shared_bytes = words * sizeof(std::uint32_t),
                           .cluster = 1,
@@ -224,7 +233,7 @@ private:
     {
         gpu::check_place(target, "histogram", in, count);
         gpu::with_bin_finder<std::iter_value_t<Source>>(target, bins, [&](auto finder) {
-            if constexpr (requires { finder.expect(count); }) {
+            if constexpr (gpu::searches_bins<decltype(finder)>) {
                 const auto blocks = static_cast<std::uint64_t>(target.workspace().multiprocessors());
                 finder.expect(count / (blocks * gpu::block_histogram_shape::threads));
             }

@@ -34,13 +34,13 @@ struct few_elements {
     }
 };
 
-// One block, if it can have all elements: then it need not exchange what it has found with others.
+// At most so many blocks, unless these cannot have all elements.
 template <int Rows, class Source>
 unsigned useful_blocks(const few_elements<Source>&, int most, std::uint64_t count)
 {
     constexpr unsigned row = few_elements<Source>::row;
-    return count <= row * Rows ? 1
-                               : std::min((static_cast<unsigned>(count) + row - 1) / row, static_cast<unsigned>(most));
+    const unsigned rows = std::max((static_cast<unsigned>(count) + row - 1) / row, 1U);
+    return std::max(std::min(rows, static_cast<unsigned>(most)), (rows + Rows - 1) / Rows);
 }
 
 // A row of the grid is a vector for each thread of all blocks; a thread reads one in each row.
