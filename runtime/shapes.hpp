@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -147,13 +146,6 @@ const cpu& host_of(const char* call, const execution& where);
 bool lie_on_gpu(const char* call, const execution& where, std::initializer_list<elements> arrays);
 // Refuses a call that the GPU has no kernel for.
 void must_be_done(const char* call, bool is_done, const char* what_there_is);
-// What a GPU does, or the same refusal.
-template <class T>
-T must_be_given(const char* call, const std::optional<T>& found, const char* what_there_is)
-{
-    must_be_done(call, found.has_value(), what_there_is);
-    return *found;
-}
 // Refuses an output with gaps, of which only the GPU knows how many elements it writes.
 void check_has_no_gaps(const char* call, const elements& out);
 
