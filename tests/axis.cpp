@@ -1,6 +1,9 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 
 #include "axis_cases.hpp"
 
@@ -32,12 +35,89 @@ void expect_columns(std::size_t rows, std::size_t columns, const Op& op)
 TEST(columns, close_together)
 {
     for (const std::size_t rows : {31, 32, 33, 64, 97, 8000})
-        for (const std::size_t columns : {63, 64, 65, 100, 130})
+        for (const std::size_t columns : {2, 3, 4, 5, 7, 8, 9, 63, 64, 65, 100, 130})
             expect_columns<float>(rows, columns, plus{});
+    for (const std::size_t columns : {2, 3, 4, 5})
+        expect_columns<std::int16_t>(300001, columns, minimum{});
     for (const std::size_t columns : {32, 45, 100})
         expect_columns<double>(1000, columns, maximum{});
     for (const std::size_t columns : {33, 50, 100})
         expect_columns<wrapping_map>(200, columns, wrapping_composition);
+}
+
+// Scans of columns whose results are so large that they are written around the caches: rows that are whole lines of memory and others, with gaps
+// between them and without, from any address on.
+struct large_columns {
+    std::size_t columns;
+    std::size_t gap;   // elements between rows of results
+    std::size_t first; // element of an array at which the results begin
+};
+template <class T, class Op>
+void expect_large_scans(const large_columns& s, scan_kind kind, const Op& op)
+{
+    const std::size_t rows = (std::size_t{33} << 20) / sizeof(T) / s.columns + 1;
+    const std::size_t row = s.columns + s.gap;
+    auto random = generator();
+    const host_array<T> values = random_array<T>(random, rows * s.columns);
+    const view<const T, 2> in(values.span().data(), {rows, s.columns});
+    host_array<T> results(s.first + rows * row);
+    for (const cpu& target : {cpu{1}, cpu{2}, cpu{3}}) {
+        const T poison = random_array<T>(random, 1)[0];
+        std::ranges::fill(results.span(), poison);
+        const view<T, 2> out(results.span().data() + s.first, {rows, s.columns}, {static_cast<std::ptrdiff_t>(row), 1});
+        if (kind == scan_kind::inclusive)
+            inclusive_scan(target, in, axis{0}, out, op);
+        else
+            exclusive_scan(target, in, axis{0}, out, op);
+        for (std::size_t c = 0; c < s.columns; ++c) {
+            host_array<T> column(rows), expected(rows), got(rows);
+            for (std::size_t r = 0; r < rows; ++r) {
+                column[r] = in(r, c);
+                got[r] = out(r, c);
+            }
+            if (kind == scan_kind::inclusive)
+                inclusive_scan(cpu{1}, std::as_const(column).span(), expected.span(), op);
+            else
+                exclusive_scan(cpu{1}, std::as_const(column).span(), expected.span(), op);
+            ASSERT_TRUE(bits_equal(got, expected)) << rows << " x " << s.columns << ", column " << c;
+        }
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            const bool is_beside = i < s.first || (i - s.first) % row >= s.columns;
+            ASSERT_TRUE(!is_beside || same_bits(results[i], poison)) << "written beside the results";
+        }
+    }
+}
+TEST(columns, of_large_results)
+{
+    for (const large_columns& s : {large_columns{2, 0, 1},
+                                   {3, 0, 0},
+                                   {5, 0, 3},
+                                   {9, 0, 0},
+                                   {100, 0, 1},
+                                   {500, 524, 0},
+                                   {1024, 0, 0},
+                                   {1001, 0, 5}})
+        expect_large_scans<float>(s, s.columns % 2 == 0 ? scan_kind::inclusive : scan_kind::exclusive, plus{});
+    expect_large_scans<double>({7, 0, 0}, scan_kind::inclusive, maximum{});
+    expect_large_scans<std::int16_t>({20, 0, 1}, scan_kind::exclusive, plus{});
+}
+
+// Rows of which a block has several, whole blocks and what is left.
+TEST(rows, of_powers_of_two)
+{
+    auto random = generator();
+    for (const std::size_t length : {2, 4, 8, 16, 32, 64, 128, 256, 512})
+        for (const std::size_t rows : {1, 7, 300, 5000}) {
+            const host_array<float> values = random_array<float>(random, rows * length);
+            host_array<float> expected(rows), sums(rows);
+            for (std::size_t r = 0; r < rows; ++r)
+                expected[r] = literal_fold(values.span().subspan(r * length, length), plus{});
+            for (const cpu& target : {cpu{1}, cpu{3}}) {
+                reduce(target, view<const float, 2>(values.span().data(), {rows, length}), axis{1},
+                       view<float, 1>(sums.span()), plus{});
+                ASSERT_TRUE(bits_equal(sums, expected)) << rows << " x " << length;
+            }
+        }
 }
 
 } // namespace upsweep::test

@@ -320,18 +320,23 @@ nb::object argument(const char* call, decltype(&upsweep_argmin_axis) library::*f
             return argument_on_gpu(call, find, on_gpu, axis, keeps_dimensions, out);
     const operand in(call, x);
     const std::uint64_t axes = axes_argument(call, axis, in.rank());
-    const reduced_shape shape(in.at(), axes, keeps_dimensions);
-    const results to(call, shape.rank, shape.extents, {in.dtype(), UPSWEEP_I64, UPSWEEP_I64}, out);
+    const fold_types types{in.dtype(), UPSWEEP_I64, UPSWEEP_I64};
     const lines from(in, axes);
+    const auto search = [&](const upsweep_array& at) {
+        const gil_released others(in.count());
+        return (lib().*find)(nullptr, &from.at().array, from.axis(), &at);
+    };
+    if (std::popcount(axes) == in.rank()) {
+        value position;
+        check(search(position.array(UPSWEEP_I64)));
+        return finish_value(call, in, position, types, keeps_dimensions ? in.rank() : 0, out);
+    }
+    const reduced_shape shape(in.at(), axes, keeps_dimensions);
+    const results to(call, shape.rank, shape.extents, types, out);
     layout at;
     describe_results(to.array(), UPSWEEP_I64, axes, keeps_dimensions, at);
-    const auto search = [&] {
-        const gil_released others(in.count());
-        return (lib().*find)(nullptr, &from.at().array, from.axis(), &at.array);
-    };
-    check(search());
-    nb::object result = to.finish(in);
-    return out.is_none() && shape.rank == 0 && in.is_of_numpy() ? scalar_of(result) : result;
+    check(search(at.array));
+    return to.finish(in);
 }
 
 // --- scan -------------------------------------------------------------------------------------------------------------------

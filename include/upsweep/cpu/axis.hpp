@@ -12,10 +12,15 @@
 #include <vector>
 
 #include <upsweep/cpu/grain_totals.hpp>
+#include <upsweep/cpu/interleaved_lines.hpp>
 #include <upsweep/cpu/lanes.hpp>
+#include <upsweep/cpu/line_call.hpp>
+#include <upsweep/cpu/lines_in_lanes.hpp>
 #include <upsweep/cpu/parallel.hpp>
 #include <upsweep/cpu/reduce.hpp>
 #include <upsweep/cpu/scan.hpp>
+#include <upsweep/cpu/separate_lines.hpp>
+#include <upsweep/cpu/short_rows.hpp>
 #include <upsweep/cpu/short_segment.hpp>
 #include <upsweep/cpu/store.hpp>
 #include <upsweep/engine.hpp>
@@ -30,12 +35,6 @@
 // of neighbouring lines. Where there are fewer groups than keep all threads busy, the lines are cut into pieces, aligned
 // blocks of them, which is what an array is cut into for the same reason.
 namespace upsweep::cpu_engine {
-
-// Where a group folds or scans: elements first to first + count - 1 of each of its lines.
-struct line_piece {
-    std::size_t first;
-    std::size_t count;
-};
 
 // How the lines are cut.
 struct line_cuts {
@@ -71,300 +70,22 @@ inline line_cuts cut_lines(const cpu& target, std::size_t lines, std::size_t len
     return cuts;
 }
 
-// Calls f with the beginning of a line.
-template <class T, std::size_t Rank, class F>
-void with_line(const view<T, Rank>& in, std::size_t line, F f)
+// The same for a scan of lines in lockstep, which folds pieces before it scans them: where that leaves a thread 1 KiB of a row, lines are not
+// cut.
+inline line_cuts cut_scanned_lines(const cpu& target, std::size_t lines, std::size_t length, std::size_t unit,
+                                   std::size_t most_lines, std::size_t elements_a_piece)
 {
-    T* const first = &in[line];
-    if (in.stride(0) == 1)
-        f(first);
-    else
-        f(view<T, 1>(first, {in.extent(0)}, {in.stride(0)}).begin());
+    line_cuts cuts = cut_lines(target, lines, length, unit, most_lines, elements_a_piece);
+    const auto threads = static_cast<std::size_t>(thread_count(target));
+    const std::size_t least_lines = 4 * unit;
+    if (cuts.pieces != 0 && lines / threads >= least_lines) {
+        const std::size_t wide = std::max(lines / (4 * threads), std::min(2 * least_lines, (lines - 1) / threads + 1));
+        cuts.lines_a_group = (wide + unit - 1) / unit * unit;
+        cuts.groups = (lines - 1) / cuts.lines_a_group + 1;
+        cuts.pieces = 0;
+    }
+    return cuts;
 }
-
-// One value a line. A vector of bool would not have them side by side.
-template <class T>
-using row_of_values = std::unique_ptr<T[]>;
-
-// Writes the first elements of neighbouring lines.
-template <class Out, std::size_t Rank>
-void write_row(const view<Out, Rank>& out, std::size_t first, std::size_t count, const Out* elements)
-{
-    (out.begin() + static_cast<std::ptrdiff_t>(first)).write(count, elements);
-}
-
-// What all groups need to know of a call.
-template <class Acc, class T, class Out, std::size_t Rank, class Op>
-struct line_call {
-    const detail::lines<const T, Out, Rank>& lines;
-    const Op& op;
-    scan_options<Acc> options; // of a scan
-    Out first;                 // result of an exclusive scan, which no fold gives
-};
-
-// Lines that are folded one after the other.
-template <class Acc, class T, class Out, std::size_t Rank, class Op>
-class separate_lines {
-public:
-    using call = line_call<Acc, T, Out, Rank, Op>;
-
-    // `before`: the folds of what lies before the elements that will be folded, if anything does.
-    separate_lines(const call& of, std::size_t first, std::size_t count, std::size_t, const Acc* before = nullptr)
-        : call_(of), first_(first), before_(std::make_unique<Acc[]>(count))
-    {
-        stacks_.reserve(count); // which would be copied as a whole
-        for (std::size_t k = 0; k < count; ++k)
-            stacks_.emplace_back(of.op);
-        std::fill_n(before_.get(), count, of.op.template identity<Acc>());
-        if (before != nullptr)
-            std::copy_n(before, count, before_.get());
-    }
-
-    void fold(const line_piece& piece)
-    {
-        for (std::size_t k = 0; k < stacks_.size(); ++k)
-            with_line(call_.lines.in, first_ + k, [&](auto line) {
-                fold_serially(stacks_[k], line + static_cast<std::ptrdiff_t>(piece.first), piece.count, call_.op);
-            });
-    }
-    void push(const Acc* totals, int level)
-    {
-        for (std::size_t k = 0; k < stacks_.size(); ++k)
-            stacks_[k].push(totals[k], level);
-    }
-    void write_folds(Acc* to) const
-    {
-        for (std::size_t k = 0; k < stacks_.size(); ++k)
-            to[k] = stacks_[k].fold_after(before_[k]);
-    }
-
-    // `end`: the folds after the piece, where the stacks do not know them.
-    void scan(const line_piece& piece, const Acc* end)
-    {
-        const auto offset = static_cast<std::ptrdiff_t>(piece.first);
-        for (std::size_t k = 0; k < stacks_.size(); ++k)
-            with_line(call_.lines.in, first_ + k, [&](auto in) {
-                with_line(call_.lines.out, first_ + k, [&](auto out) {
-                    using scan_of_line = serial_scan<Acc, Op, decltype(in), decltype(out)>;
-                    scan_of_line(stacks_[k], before_[k], end != nullptr ? end + k : nullptr, call_.op,
-                                 call_.options)(in + offset, out + offset, piece.count, {});
-                    if (piece.first == 0 && call_.options.kind == scan_kind::exclusive)
-                        *out = call_.first;
-                });
-            });
-    }
-
-private:
-    call call_;
-    std::size_t first_;
-    std::vector<fold_stack<Acc, Op>> stacks_;
-    row_of_values<Acc> before_;
-};
-
-// Lines that are folded in lockstep. Scans: that are scanned, too.
-template <class Acc, class T, class Out, std::size_t Rank, class Op, bool Scans>
-class lines_in_lanes {
-public:
-    using call = line_call<Acc, T, Out, Rank, Op>;
-
-    lines_in_lanes(const call& of, std::size_t first, std::size_t count, std::size_t length,
-                   const Acc* before = nullptr)
-        : call_(of), first_(first), count_(count),
-          reader_(of.lines.in, static_cast<const void*>(of.lines.in.data()) != of.lines.out.data()),
-          writer_(of.lines.out), units_(units_of(of.lines, first, count)),
-          stack_(units_.back().slot + units_.back().lanes, length, of.op)
-    {
-        if (before != nullptr)
-            for (const unit& u : units_)
-                std::copy_n(before + u.in.line - first_, u.in.lines, stack_.folds_before() + u.slot);
-    }
-
-    void fold(const line_piece& piece)
-    {
-        std::size_t done = 0;
-        if constexpr (!Scans && std::same_as<T, Acc>)
-            done = fold_close_rows(piece);
-        for_each_block({piece.first + done, piece.count - done}, [&](auto rows, std::size_t row) {
-            constexpr std::size_t size = decltype(rows)::value;
-            for (const unit& u : units_)
-                push<size>(u, reader_.template read<size>(u.in, u.lanes, row, buffer_));
-        });
-    }
-    void push(const Acc* totals, int level)
-    {
-        for (const unit& u : units_) {
-            lane_row<Acc> row;
-            std::fill_n(row.begin(), u.lanes, totals[u.in.line - first_]);
-            std::copy_n(totals + u.in.line - first_, u.in.lines, row.begin());
-            stack_.push(u.slot, u.lanes, row, level);
-        }
-        stack_.advance(level);
-    }
-    void write_folds(Acc* to) const
-    {
-        const Acc* const folds = stack_.folds();
-        for (const unit& u : units_)
-            std::copy_n(folds + u.slot, u.in.lines, to + u.in.line - first_);
-    }
-
-    void scan(const line_piece& piece, const Acc* end)
-    {
-        for_each_block(piece, [&](auto rows, std::size_t row) {
-            constexpr std::size_t size = decltype(rows)::value;
-            const bool is_last = row + size == piece.first + piece.count && end != nullptr;
-            for (const unit& u : units_)
-                scan_unit<size>(u, row, is_last ? end + u.in.line - first_ : nullptr);
-        });
-        if (piece.first == 0 && call_.options.kind == scan_kind::exclusive) {
-            const auto first = std::make_unique<Out[]>(count_);
-            std::fill_n(first.get(), count_, call_.first);
-            write_row(call_.lines.out, first_, count_, first.get());
-        }
-    }
-
-private:
-    struct unit {
-        line_unit<const T> in;
-        line_unit<Out> out;
-        std::size_t lanes; // its lines, and as many more as make whole groups of lanes
-        std::size_t slot;  // the first of its lanes in the stack
-    };
-    static std::vector<unit> units_of(const detail::lines<const T, Out, Rank>& lines, std::size_t first,
-                                      std::size_t count)
-    {
-        constexpr std::size_t lanes_of_group = lane_group<Op, Acc>::lanes;
-        std::vector<unit> units;
-        for (std::size_t done = 0, slot = 0; done < count; slot = units.back().slot + units.back().lanes) {
-            const auto in = unit_of_lines(lines.in, first + done, std::min(unit_lanes<Acc>, count - done));
-            const auto out = unit_of_lines(lines.out, first + done, in.lines);
-            const std::size_t lanes = (in.lines + lanes_of_group - 1) / lanes_of_group * lanes_of_group;
-            units.push_back({in, out, lanes, slot});
-            done += in.lines;
-        }
-        return units;
-    }
-
-    // Calls f(rows, first) for the aligned blocks of a piece, eight rows each, or fewer at the end of the lines.
-    template <class F>
-    void for_each_block(const line_piece& piece, F f)
-    {
-        std::size_t row = piece.first;
-        const std::size_t end = row + piece.count;
-        const auto take = [&](auto rows) {
-            f(rows, row);
-            stack_.advance(level_of<decltype(rows)::value>);
-            row += rows;
-        };
-        while (row + rows_at_once <= end)
-            take(std::integral_constant<std::size_t, rows_at_once>{});
-        if (row + 4 <= end)
-            take(std::integral_constant<std::size_t, 4>{});
-        if (row + 2 <= end)
-            take(std::integral_constant<std::size_t, 2>{});
-        if (row < end)
-            take(std::integral_constant<std::size_t, 1>{});
-    }
-
-    // Folds blocks of many rows, where these lie close together and are read where they lie. Returns how many rows there are in them.
-    std::size_t fold_close_rows(const line_piece& piece)
-    {
-        constexpr std::size_t size = close_rows_at_once;
-        const bool are_enough_lanes = units_.back().slot + units_.back().lanes >= unit_lanes<Acc>;
-        if (!are_enough_lanes || !reader_.are_close() || stack_.count() % size != 0)
-            return 0;
-        std::size_t done = 0;
-        const auto are_in_place = [&](std::size_t end) {
-            return std::ranges::all_of(units_, [&](const unit& u) { return reader_.is_in_place(u.in, u.lanes, end); });
-        };
-        for (; done + size <= piece.count && are_in_place(piece.first + done + size); done += size) {
-            for (const unit& u : units_) {
-                lane_row<Acc> totals;
-                fold_many_rows<size>(reader_.in_place(u.in, piece.first + done), u.lanes, totals, call_.op);
-                stack_.push(u.slot, u.lanes, totals, level_of<size>);
-            }
-            stack_.advance(level_of<size>);
-        }
-        return done;
-    }
-
-    template <std::size_t Rows>
-    void push(const unit& u, const lane_rows<Acc>& rows)
-    {
-        lane_row<Acc> totals;
-        fold_rows<Rows>(rows, u.lanes, totals, call_.op);
-        stack_.push(u.slot, u.lanes, totals, level_of<Rows>);
-    }
-
-    template <std::size_t Rows>
-    void scan_unit(const unit& u, std::size_t row, const Acc* end)
-    {
-        const lane_rows<Acc> rows = reader_.template read<Rows>(u.in, u.lanes, row, buffer_);
-        const Acc* const before = stack_.folds() + u.slot;
-        push<Rows>(u, rows);
-        lane_row<Acc> ends;
-        const Acc* after = stack_.folds_after(level_of<Rows>) + u.slot;
-        if (end != nullptr) {
-            std::fill_n(ends.begin(), u.lanes, *end);
-            std::copy_n(end, u.in.lines, ends.begin());
-            after = ends.data();
-        }
-        if constexpr (std::same_as<Acc, Out>)
-            if (u.out.first != nullptr && u.out.stride == 1 && u.out.lines == u.lanes && call_.options.init == nullptr)
-                return scan_to_output<Rows>(u, row, rows, before, after);
-        scan_aside<Rows>(u, row, rows, before, after);
-    }
-
-    template <std::size_t Rows>
-    void scan_to_output(const unit& u, std::size_t row, const lane_rows<Acc>& rows, const Acc* before, const Acc* after)
-    {
-        const std::ptrdiff_t step = call_.lines.out.stride(0);
-        Acc* const to = u.out.first + static_cast<std::ptrdiff_t>(row) * step;
-        const auto row_bytes = static_cast<std::uintptr_t>(step) * sizeof(Acc);
-        constexpr std::size_t line = 64; // of memory: one that is streamed in parts takes longer than an ordinary store
-        const bool is_aligned =
-            (reinterpret_cast<std::uintptr_t>(to) | row_bytes | (u.lanes * sizeof(Acc))) % line == 0;
-        if (is_aligned && call_.options.store == store_kind::streamed)
-            scan_to<Rows, store_kind::streamed>(u, rows, before, after, to, step);
-        else
-            scan_to<Rows, store_kind::cached>(u, rows, before, after, to, step);
-    }
-    // Results that have to be combined with an initial value, converted, or put where lines do not lie side by side.
-    template <std::size_t Rows>
-    void scan_aside(const unit& u, std::size_t row, const lane_rows<Acc>& rows, const Acc* before, const Acc* after)
-    {
-        std::array<lane_row<Acc>, Rows> results;
-        scan_to<Rows, store_kind::cached>(u, rows, before, after, results[0].data(), unit_lanes<Acc>);
-        if (const Acc* const init = call_.options.init)
-            for (lane_row<Acc>& some : results)
-                for (std::size_t lane = 0; lane < u.in.lines; ++lane)
-                    some[lane] = as_result<Acc, Op>(call_.op(*init, some[lane]));
-        if (u.out.lines == u.in.lines)
-            return writer_.template write<Rows>(u.out, row, results[0].data());
-        for (std::size_t r = 0; r < Rows; ++r)
-            store_results(results[r].data(),
-                          call_.lines.out.begin() +
-                              static_cast<std::ptrdiff_t>((row + r) * reader_.lines() + u.in.line),
-                          u.in.lines);
-    }
-    template <std::size_t Rows, store_kind Store>
-    void scan_to(const unit& u, const lane_rows<Acc>& rows, const Acc* before, const Acc* after, Acc* to,
-                 std::ptrdiff_t step) const
-    {
-        if (call_.options.kind == scan_kind::inclusive)
-            scan_rows<Rows, scan_kind::inclusive, Store>(rows, u.lanes, before, after, to, step, call_.op);
-        else
-            scan_rows<Rows, scan_kind::exclusive, Store>(rows, u.lanes, before, after, to, step, call_.op);
-    }
-
-    call call_;
-    std::size_t first_;
-    std::size_t count_;
-    lane_reader<Acc, T, Rank> reader_;
-    lane_writer<Acc, Out, Rank> writer_;
-    std::vector<unit> units_;
-    lane_stack<Acc, Op, Scans> stack_;
-    typename lane_reader<Acc, T, Rank>::buffer buffer_;
-};
 
 // Reduces groups of lines on all threads: the pieces first, if there are any, and then what is left of the lines.
 template <class Group, class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
@@ -504,65 +225,6 @@ void scan_groups(const cpu& target, const line_call<Acc, T, Out, Rank, Op>& call
         scan_group(k);
 }
 
-// Whether lines lie one behind the other without gaps, as the rows of a matrix do, and are short.
-template <class T, std::size_t Rank>
-bool are_short_rows(const view<T, Rank>& in)
-{
-    auto next = static_cast<std::ptrdiff_t>(in.extent(0)); // how far a line lies behind the one before
-    bool are_rows = in.stride(0) == 1 && in.extent(0) <= most_without_branches;
-    for (std::size_t k = Rank; --k > 0; next *= static_cast<std::ptrdiff_t>(in.extent(k)))
-        are_rows = are_rows && (in.extent(k) == 1 || in.stride(k) == next);
-    return are_rows;
-}
-
-template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
-void reduce_short_rows(const cpu& target, const detail::lines<const T, Out, Rank>& lines, const Op& op,
-                       const Finish& finish)
-{
-    const std::size_t length = lines.length();
-    constexpr std::size_t rows = 256;
-    for_each_stretch(target, lines.count(), 16 * rows, [&](std::size_t first, std::size_t count) {
-        std::array<Out, rows> results;
-        for (const std::size_t end = first + count; first < end; first += rows) {
-            const std::size_t some = std::min(rows, end - first);
-            for (std::size_t k = 0; k < some; ++k)
-                finish(fold_of_segment<Acc>(lines.in.data() + (first + k) * length, length, op), results[k]);
-            write_row(lines.out, first, some, results.data());
-        }
-    });
-}
-
-// Each row is scanned as a block, and the results of some are put together before they are written: what a block has behind its row
-// is replaced there by the next row.
-template <scan_kind Kind, class Acc, class T, class Out, class Op>
-void scan_short_rows(const cpu& target, const T* in, Out* out, std::size_t rows, std::size_t length, const Op& op,
-                     store_kind store)
-{
-    constexpr std::size_t most = most_without_branches;
-    constexpr std::size_t elements = 4096; // of which results lie in the first-level cache
-    using buffer = std::array<Out, elements + most>;
-    const std::size_t rows_at_once = elements / length;
-    const auto scan_some = [&](const T* from, Out* to, std::size_t count, buffer& results) {
-        std::size_t i = 0;
-        for (; i + most <= count; i += length)
-            scan_as_block<Kind, Acc>(from + i, results.data() + i, length, op);
-        std::array<T, 3 * most> last{}; // behind which there is nothing to read
-        std::copy(from + i, from + count, last.begin());
-        for (const std::size_t begin = i; i < count; i += length)
-            scan_as_block<Kind, Acc>(static_cast<const T*>(last.data()) + (i - begin), results.data() + i, length, op);
-        if (store == store_kind::streamed)
-            stream_bytes(results.data(), to, count * sizeof(Out));
-        else
-            std::copy_n(results.data(), count, to);
-    };
-    for_each_stretch(target, rows, 16 * rows_at_once, [&](std::size_t first, std::size_t count) {
-        buffer results;
-        for (const std::size_t end = first + count; first < end; first += rows_at_once)
-            scan_some(in + first * length, out + first * length, std::min(rows_at_once, end - first) * length, results);
-        stream_fence();
-    });
-}
-
 // Whether lines are folded one after the other: they are one, or few, or their elements lie closer together than they do, and are enough for
 // a block.
 template <class T, std::size_t Rank>
@@ -584,12 +246,16 @@ void with_groups(const cpu& target, const line_call<Acc, T, Out, Rank, Op>& call
     const std::size_t lines = call.lines.count();
     const std::size_t length = call.lines.length();
     constexpr std::size_t elements = piece_bytes / sizeof(Acc);
-    if (goes_line_by_line(call.lines.in, unit_lanes<Acc> / 8, few_elements))
+    if (are_interleaved(call.lines.in) && (!Scans || are_interleaved(call.lines.out)) && length >= few_elements)
+        f(std::type_identity<interleaved_lines<Acc, T, Out, Rank, Op>>{},
+          cut_lines(target, lines, length, lines, lines, elements));
+    else if (goes_line_by_line(call.lines.in, 1, few_elements))
         f(std::type_identity<separate_lines<Acc, T, Out, Rank, Op>>{},
           cut_lines(target, lines, length, 1, std::max<std::size_t>(1, elements / length), elements));
     else
         f(std::type_identity<lines_in_lanes<Acc, T, Out, Rank, Op, Scans>>{},
-          cut_lines(target, lines, length, unit_lanes<Acc>, 16 * unit_lanes<Acc>, elements));
+          (Scans ? cut_scanned_lines : cut_lines)(target, lines, length, unit_lanes<Acc>, 16 * unit_lanes<Acc>,
+                                                  elements));
 }
 
 } // namespace upsweep::cpu_engine
@@ -609,7 +275,10 @@ struct engine<cpu, verb::reduce_lines> {
             return;
         }
         if constexpr (cpu_engine::reads_beyond<Acc, const T*, Op>)
-            if (of.length() > 1 && cpu_engine::are_short_rows(of.in))
+            if (of.length() > 1 && cpu_engine::are_rows(of.in) && cpu_engine::are_parts_of_blocks<Acc, Op>(of.length()))
+                return cpu_engine::reduce_parts_of_blocks<Acc>(target, of, op, finish);
+        if constexpr (cpu_engine::reads_beyond<Acc, const T*, Op>)
+            if (of.length() > 1 && of.length() <= cpu_engine::most_without_branches && cpu_engine::are_rows(of.in))
                 return cpu_engine::reduce_short_rows<Acc>(target, of, op, finish);
         const cpu_engine::line_call<Acc, T, Out, Rank, Op> call{of, op, {}, Out{}};
         constexpr std::size_t few_elements = 64;
@@ -629,8 +298,9 @@ struct engine<cpu, verb::scan_lines> {
         const bool is_large = of.out.size() * sizeof(Out) >= cpu_engine::stream_threshold && !is_in_place;
         const auto store = is_large ? cpu_engine::store_kind::streamed : cpu_engine::store_kind::cached;
         if constexpr (cpu_engine::reads_beyond<Acc, const T*, Op>)
-            if (init == nullptr && of.length() >= (sizeof(Acc) <= 2 ? 16 : 64) && cpu_engine::are_short_rows(of.in) &&
-                cpu_engine::are_short_rows(of.out)) // shorter ones are scanned faster side by side
+            if (init == nullptr && of.length() >= (sizeof(Acc) <= 2 ? 16 : 64) &&
+                of.length() <= cpu_engine::most_without_branches && cpu_engine::are_rows(of.in) &&
+                cpu_engine::are_rows(of.out)) // shorter ones are scanned faster side by side
                 return cpu_engine::scan_short_rows<Kind, Acc>(target, of.in.data(), of.out.data(), of.count(),
                                                               of.length(), op, store);
         const Out first = as_result<Out, Op>(init != nullptr ? *init : fold_of_nothing<Acc>(op));

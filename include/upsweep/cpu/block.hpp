@@ -76,6 +76,53 @@ inline const Acc* load_block(In in, Acc* __restrict buffer)
     }
 }
 
+// Asks for memory that is to be read soon, a few lines at a time between other work, so that the memory is kept busy
+// while a core computes on what it has in its cache. Processors ask for lines ahead of those that are read by themselves, but some not far enough: two
+// cores of a Xeon add up floats at 70 % of the speed at which they read them without this, and at 95 % with it.
+class read_ahead {
+public:
+    read_ahead() = default;
+    template <class T>
+    explicit read_ahead(const T* from) : at_(reinterpret_cast<const char*>(from)), element_bytes_(sizeof(T))
+    {
+    }
+
+    // Asks for the next elements.
+    template <std::size_t Elements>
+    void advance()
+    {
+        if (at_ == nullptr)
+            return;
+        const std::size_t bytes = Elements * element_bytes_;
+        for (std::size_t byte = 0; byte < bytes; byte += 64)
+            __builtin_prefetch(at_ + byte, 0, 2); // to be read, into the second-level cache
+        at_ += bytes;
+    }
+
+    // Does not ask for them.
+    template <std::size_t Elements>
+    void skip()
+    {
+        if (at_ != nullptr)
+            at_ += Elements * element_bytes_;
+    }
+
+private:
+    const char* at_ = nullptr;
+    std::size_t element_bytes_ = 0;
+};
+
+// The memory that lies 8 KiB behind what is read now, if that is an array.
+template <class In>
+read_ahead further_on([[maybe_unused]] In in)
+{
+    constexpr std::size_t distance = 8192;
+    if constexpr (std::is_pointer_v<In>)
+        return read_ahead(in + distance / sizeof(std::iter_value_t<In>));
+    else
+        return {};
+}
+
 // Whether the bottom levels of Count elements fill squares of vectors.
 template <std::size_t Count, class Acc, class Op>
 inline constexpr bool has_squares = [] {
@@ -93,15 +140,27 @@ inline void fold_pairs(const Acc* __restrict in, Acc* __restrict out, const Op& 
         out[j] = op(in[2 * j], in[2 * j + 1]);
 }
 
+// Several levels at a time, in registers: out[j] is the total of as many elements as a square has rows.
+template <std::size_t Count, class Op, class Acc>
+inline void fold_squares(const Acc* in, Acc* out, read_ahead& ahead)
+{
+    using rows = square<Acc>;
+    read_ahead lines = ahead; // a copy, in registers
+    for (std::size_t i = 0; i < Count; i += rows::elements) {
+        lines.advance<rows::elements>();
+        store_vector<Acc>(rows::template totals<Op>(in + i), out + i / rows::side);
+    }
+    ahead = lines;
+}
+
 template <std::size_t Count, class Acc, class Op>
-inline Acc fold_levels(const Acc* in, Acc* out, Acc* other, const Op& op)
+inline Acc fold_levels(const Acc* in, Acc* out, Acc* other, const Op& op, read_ahead ahead = {})
 {
     if constexpr (Count == 1) {
         return in[0];
     } else if constexpr (has_squares<Count, Acc, Op>) {
         using rows = square<Acc>;
-        for (std::size_t i = 0; i < Count; i += rows::elements)
-            store_vector<Acc>(rows::template totals<Op>(in + i), out + i / rows::side);
+        fold_squares<Count, Op>(in, out, ahead);
         return fold_levels<Count / rows::side>(static_cast<const Acc*>(out), other, out, op);
     } else {
         fold_pairs<Count>(in, out, op);
@@ -152,32 +211,22 @@ inline Acc block_total(In in, const Op& op)
     }
 }
 
-// Asks for memory that is to be read soon, a few lines at a time between other work, so that the memory is kept busy
-// while a core computes on what it has in its cache.
-class read_ahead {
-public:
-    read_ahead() = default;
-    template <class T>
-    explicit read_ahead(const T* from) : at_(reinterpret_cast<const char*>(from)), element_bytes_(sizeof(T))
-    {
+// The same, and asks for as many elements. Integers of a word are folded as fast as lines come, whoever asks for them.
+template <std::size_t Count, class Acc, class In, class Op>
+inline Acc block_total(In in, const Op& op, read_ahead& ahead)
+{
+    constexpr bool is_same = std::is_pointer_v<In> && std::same_as<std::iter_value_t<In>, Acc>;
+    if constexpr (is_same && !detail::is_exact<Op, Acc> && has_squares<Count, Acc, Op>) {
+        std::array<Acc, Count / 2> totals, others;
+        const Acc total = fold_levels<Count>(in, totals.data(), others.data(), op, ahead);
+        ahead.skip<Count>();
+        return total;
+    } else {
+        if constexpr (!(is_same && has_vector_columns<Count, Acc, Op>))
+            ahead.advance<Count>();
+        return block_total<Count, Acc>(in, op);
     }
-
-    // Asks for the next elements.
-    template <std::size_t Elements>
-    void advance()
-    {
-        if (at_ == nullptr)
-            return;
-        const std::size_t bytes = Elements * element_bytes_;
-        for (std::size_t byte = 0; byte < bytes; byte += 64)
-            __builtin_prefetch(at_ + byte, 0, 2); // to be read, into the second-level cache
-        at_ += bytes;
-    }
-
-private:
-    const char* at_ = nullptr;
-    std::size_t element_bytes_ = 0;
-};
+}
 
 // Whether blocks of Count small integers are scanned vector by vector.
 template <std::size_t Count, class Acc, class Op>
@@ -202,30 +251,31 @@ inline bool any_nan([[maybe_unused]] const Acc* values)
 // The scan of one block in two sweeps. up_sweep returns the block's total; down_sweep<Kind, Store>, given the folds of
 // all elements before the block and up to its end, writes the folds before each element, or after each, to `out`. Each
 // level of the tree hands the totals of its blocks to the level above and gets back the folds before them: a left child
-// has its parent's fold, a right child has that (+) the total of its left sibling. `ahead` advances by the elements
-// of the block. down_sweep returns false if no result is NaN that the operator has made.
+// has its parent's fold, a right child has that (+) the total of its left sibling. In the up-sweep, `ahead` advances by the
+// elements of the block: lines that are asked for in the down-sweep compete with streamed results for the buffers of a core.
+// down_sweep returns false if no result is NaN that the operator has made.
 template <std::size_t Count, class Acc, class Op>
 class block_scan {
 public:
     static constexpr bool can_stream = false;
 
-    Acc up_sweep(const Acc* __restrict in, const Op& op)
+    Acc up_sweep(const Acc* __restrict in, const Op& op, read_ahead& ahead)
     {
+        ahead.advance<Count>();
         for (std::size_t j = 0; j < Count / 2; ++j) {
             const Acc left = in[2 * j];
             const Acc right = in[2 * j + 1];
             lefts_[j] = left;
             pairs_[j] = op(left, right);
         }
-        return above_.up_sweep(pairs_.data(), op);
+        read_ahead nothing;
+        return above_.up_sweep(pairs_.data(), op, nothing);
     }
 
     template <scan_kind Kind, store_kind Store>
-    bool down_sweep(const Acc& before, const Acc& end, Acc* __restrict out, const Op& op, read_ahead& ahead)
+    bool down_sweep(const Acc& before, const Acc& end, Acc* __restrict out, const Op& op)
     {
-        read_ahead nothing;
-        above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, pairs_.data(), op, nothing);
-        ahead.advance<Count>();
+        above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, pairs_.data(), op);
         pairs_[Count / 2] = end;
         for (std::size_t j = 0; j < Count / 2; ++j) {
             const Acc left = pairs_[j];
@@ -247,10 +297,10 @@ class block_scan<1, Acc, Op> {
 public:
     static constexpr bool can_stream = false;
 
-    Acc up_sweep(const Acc* in, const Op&) { return in[0]; }
+    Acc up_sweep(const Acc* in, const Op&, read_ahead&) { return in[0]; }
 
     template <scan_kind Kind, store_kind Store>
-    bool down_sweep(const Acc& before, const Acc& end, Acc* out, const Op&, read_ahead&)
+    bool down_sweep(const Acc& before, const Acc& end, Acc* out, const Op&)
     {
         out[0] = Kind == scan_kind::inclusive ? end : before;
         return any_nan<1, Op>(out);
@@ -266,32 +316,28 @@ class block_scan<Count, Acc, Op> {
 public:
     static constexpr bool can_stream = true;
 
-    Acc up_sweep(const Acc* in, const Op& op)
+    Acc up_sweep(const Acc* in, const Op& op, read_ahead& ahead)
     {
         in_ = in;
-        for (std::size_t i = 0; i < Count; i += tile::elements)
-            store_vector<Acc>(tile::template totals<Op>(in + i), rows_.data() + i / tile::side);
-        return above_.up_sweep(rows_.data(), op);
+        fold_squares<Count, Op>(in, rows_.data(), ahead);
+        read_ahead nothing;
+        return above_.up_sweep(rows_.data(), op, nothing);
     }
 
     template <scan_kind Kind, store_kind Store>
-    bool down_sweep(const Acc& before, const Acc& end, Acc* out, const Op& op, read_ahead& ahead)
+    bool down_sweep(const Acc& before, const Acc& end, Acc* out, const Op& op)
     {
-        read_ahead nothing;
-        above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, rows_.data(), op, nothing);
+        above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, rows_.data(), op);
         rows_[Count / tile::side] = end;
-        read_ahead lines = ahead; // a copy, in registers: ordinary stores between streamed ones would wait for them
         constexpr bool adds = detail::makes_nan<Op, Acc>;
         vector_t<Acc> sum{}; // of all results: NaN if one of them is, or if infinities of both signs are
         for (std::size_t i = 0; i < Count; i += tile::elements) {
             const Acc* folds = rows_.data() + i / tile::side;
-            lines.advance<tile::elements>();
             const auto some =
                 tile::template scan<Op, Kind, Store, adds>(in_ + i, load_vector(folds), folds[tile::side], out + i);
             if constexpr (adds)
                 sum += some;
         }
-        ahead = lines;
         std::array<Acc, tile::side> sums;
         store_vector<Acc>(sum, sums.data());
         return any_nan<tile::side, Op>(sums.data());
@@ -313,25 +359,23 @@ class block_scan<Count, Acc, Op> {
 public:
     static constexpr bool can_stream = true;
 
-    Acc up_sweep(const Acc* in, const Op& op)
+    Acc up_sweep(const Acc* in, const Op& op, read_ahead& ahead)
     {
         in_ = in;
+        ahead.advance<Count>();
         return fold_columns<Count, Acc>(in, op);
     }
 
     template <scan_kind Kind, store_kind Store>
-    bool down_sweep(const Acc& before, const Acc&, Acc* out, const Op&, read_ahead& ahead)
+    bool down_sweep(const Acc& before, const Acc&, Acc* out, const Op&)
     {
-        read_ahead lines = ahead;
         auto fold = scans::everywhere(before); // of all before the vector, in each lane
         for (std::size_t i = 0; i < Count; i += scans::lanes) {
-            lines.advance<scans::lanes>();
             const auto within = scans::inclusive(scans::load(in_ + i));
             const auto after = apply<Op, Acc>(fold, within);
             scans::template store<Store>(Kind == scan_kind::inclusive ? after : scans::behind(fold, after), out + i);
             fold = apply<Op, Acc>(fold, scans::last_everywhere(within));
         }
-        ahead = lines;
         return false;
     }
 

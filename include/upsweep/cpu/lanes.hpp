@@ -162,16 +162,29 @@ void scan_rows(const lane_rows<Acc>& rows, std::size_t lanes, const Acc* before,
                std::ptrdiff_t out_step, const Op& op)
 {
     using group = lane_group<Op, Acc>;
-    for (std::size_t lane = 0; lane < lanes; lane += group::lanes) {
-        const auto elements = load_group<Op, Acc, Rows>(rows, lane);
-        group_elements<Op, Acc, Rows> folds;
-        group_folds<0, Rows, Acc>(elements, group::load(before + lane), op, folds);
-        const auto last = group::load(end + lane);
-        for (std::size_t r = 0; r < Rows; ++r) {
-            const auto result = Kind == scan_kind::exclusive ? folds[r] : r + 1 < Rows ? folds[r + 1] : last;
-            group::template store<Store>(with_named_nan<Op, Acc>(result),
-                                         out + static_cast<std::ptrdiff_t>(r) * out_step + lane);
+    // Lines of memory are streamed as a whole: a processor that has parts of many lines to write sends each part by itself.
+    constexpr std::size_t line = 64;
+    constexpr std::size_t group_bytes = group::lanes * sizeof(Acc);
+    constexpr std::size_t groups = Store == store_kind::streamed && line % group_bytes == 0 ? line / group_bytes : 1;
+    // From the last lanes on: what is written behind the end of a row is replaced where the next row lies there.
+    for (std::size_t lane = lanes; lane > 0;) {
+        lane -= groups * group::lanes;
+        std::array<group_elements<Op, Acc, Rows>, groups> results;
+        for (std::size_t g = 0; g < groups; ++g) {
+            const std::size_t first = lane + g * group::lanes;
+            const auto elements = load_group<Op, Acc, Rows>(rows, first);
+            group_elements<Op, Acc, Rows> folds;
+            group_folds<0, Rows, Acc>(elements, group::load(before + first), op, folds);
+            const auto last = group::load(end + first);
+            for (std::size_t r = 0; r < Rows; ++r)
+                results[g][r] = with_named_nan<Op, Acc>(Kind == scan_kind::exclusive ? folds[r]
+                                                        : r + 1 < Rows               ? folds[r + 1]
+                                                                                     : last);
         }
+        for (std::size_t r = 0; r < Rows; ++r)
+            for (std::size_t g = 0; g < groups; ++g)
+                group::template store<Store>(results[g][r],
+                                             out + static_cast<std::ptrdiff_t>(r) * out_step + lane + g * group::lanes);
     }
 }
 
@@ -263,7 +276,7 @@ line_unit<T> unit_of_lines(const view<T, Rank>& in, std::size_t line, std::size_
 {
     constexpr std::size_t few = 8;
     const std::size_t run = in.extent(Rank - 1);
-    if (run < few)
+    if (run < few && run != in.size() / in.extent(0))
         return {line, most, nullptr, 0};
     return {line, std::min(most, run - line % run), &in[line], in.stride(Rank - 1)};
 }

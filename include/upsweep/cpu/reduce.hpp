@@ -25,9 +25,10 @@ inline constexpr std::size_t grain_size = std::max(block_size<Acc>, std::bit_flo
 template <std::size_t Size>
 inline constexpr int level_of = std::countr_zero(Size);
 
-// Folds `count` elements onto the stack on the calling thread, by the largest blocks that the alignment allows.
+// Folds `count` elements onto the stack on the calling thread, by the largest blocks that the alignment allows. `ahead`: what is asked for
+// meanwhile, as much as is folded by whole blocks.
 template <class Acc, class Op, class In>
-void fold_serially(fold_stack<Acc, Op>& stack, In in, std::size_t count, const Op& op)
+void fold_serially(fold_stack<Acc, Op>& stack, In in, std::size_t count, const Op& op, read_ahead ahead = {})
 {
     constexpr std::size_t large = block_size<Acc>;
     constexpr std::size_t small = small_block_size<Acc>;
@@ -37,10 +38,10 @@ void fold_serially(fold_stack<Acc, Op>& stack, In in, std::size_t count, const O
     for (std::size_t i = 0; i < count;) {
         const std::size_t left = count - i;
         if (left >= large && stack.count() % large == 0) {
-            stack.push(block_total<large, Acc>(in + i, op), level_of<large>);
+            stack.push(block_total<large, Acc>(in + i, op, ahead), level_of<large>);
             i += large;
         } else if (left >= medium && stack.count() % medium == 0) {
-            stack.push(block_total<medium, Acc>(in + i, op), level_of<medium>);
+            stack.push(block_total<medium, Acc>(in + i, op, ahead), level_of<medium>);
             i += medium;
         } else if (left >= small && stack.count() % small == 0) {
             stack.push(block_total<small, Acc>(in + i, op), level_of<small>);
@@ -59,7 +60,7 @@ template <class Acc, class Op, class In>
 Acc grain_total(In in, const Op& op)
 {
     fold_stack<Acc, Op> stack(op);
-    fold_serially(stack, in, grain_size<Acc>, op);
+    fold_serially(stack, in, grain_size<Acc>, op, further_on(in));
     return stack.fold();
 }
 
@@ -76,7 +77,7 @@ void fold_onto(const cpu& target, fold_stack<Acc, Op>& stack, In in, std::size_t
     const std::size_t head = std::min<std::size_t>(count, (grain - stack.count() % grain) % grain);
     const std::size_t grains = (count - head) / grain;
     if (grains < 2 || thread_count(target) == 1) {
-        fold_serially(stack, in, count, op);
+        fold_serially(stack, in, count, op, grains < 2 ? read_ahead() : further_on(in));
         return;
     }
 

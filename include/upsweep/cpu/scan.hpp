@@ -29,6 +29,7 @@ struct scan_options {
     scan_kind kind = scan_kind::inclusive;
     store_kind store = store_kind::cached;
     const Acc* init = nullptr; // put before the first element; null: nothing
+    bool is_last = false;      // nothing follows, so that the stack need not know the elements
 };
 
 // Writes the results of the next `count` elements and folds them onto the stack, on the calling thread. `before` is the
@@ -70,7 +71,7 @@ private:
     UPSWEEP_ALWAYS_INLINE std::size_t scan_block(In in, Out out, std::size_t left)
     {
         block_scan<Size, Acc, Op> block;
-        stack_.push(block.up_sweep(load_block<Size>(in, elements_.data()), op_), level_of<Size>);
+        stack_.push(block.up_sweep(load_block<Size>(in, elements_.data()), op_, ahead_), level_of<Size>);
         const Acc end = left == Size && end_ != nullptr ? *end_ : stack_.fold_after(before_);
 
         const bool streams = Size == block_size<Acc> && options_.store == store_kind::streamed;
@@ -98,14 +99,14 @@ private:
         load_elements(in, count, elements.data());
         std::fill(elements.begin() + static_cast<std::ptrdiff_t>(count), elements.end(), op_.template identity<Acc>());
         block_scan<size, Acc, Op> block;
-        block.up_sweep(elements.data(), op_);
-        fold_serially(stack_, static_cast<const Acc*>(elements.data()), count, op_);
-        const Acc end = end_ != nullptr ? *end_ : stack_.fold_after(before_);
+        block.up_sweep(elements.data(), op_, ahead_);
+        if (!options_.is_last)
+            fold_serially(stack_, static_cast<const Acc*>(elements.data()), count, op_);
         std::array<Acc, size> results;
+        const Acc end =
+            op_.template identity<Acc>(); // whatever the fold after the block is, no result has so many elements
         const bool has_nan = down_sweep<size, store_kind::cached>(block, end, results.data());
-        if (options_.kind == scan_kind::inclusive)
-            results[count - 1] = end;
-        if (has_nan || detail::is_nan_of<Op>(end) || options_.init != nullptr)
+        if (has_nan || detail::is_nan_of<Op>(results[count - 1]) || options_.init != nullptr)
             name_results(std::span(results).first(count));
         if constexpr (is_direct<Acc, Out>) {
             if (options_.store == store_kind::streamed)
@@ -115,7 +116,6 @@ private:
         } else {
             store_results(results.data(), out, count);
         }
-        fold_ = end;
     }
 
     static void load_elements(In in, std::size_t count, Acc* to)
@@ -169,8 +169,8 @@ private:
     bool down_sweep(block_scan<Size, Acc, Op>& block, const Acc& end, Acc* out)
     {
         if (options_.kind == scan_kind::inclusive)
-            return block.template down_sweep<scan_kind::inclusive, Store>(fold_, end, out, op_, ahead_);
-        return block.template down_sweep<scan_kind::exclusive, Store>(fold_, end, out, op_, ahead_);
+            return block.template down_sweep<scan_kind::inclusive, Store>(fold_, end, out, op_);
+        return block.template down_sweep<scan_kind::exclusive, Store>(fold_, end, out, op_);
     }
 
     fold_stack<Acc, Op>& stack_;
@@ -183,12 +183,19 @@ private:
     std::array<Acc, block_size<Acc>> elements_; // of the block, where they have to be converted
 };
 
+// What a thread asks for that scans from memory to memory.
+template <class Acc, class In>
+read_ahead ahead_of(In in, const scan_options<Acc>& options)
+{
+    return options.store == store_kind::streamed ? further_on(in) : read_ahead();
+}
+
 template <class Acc, class Op, class In, class Out>
 void scan_serially(fold_stack<Acc, Op>& stack, In in, Out out, std::size_t count, const Op& op,
                    const scan_options<Acc>& options)
 {
     const Acc before = op.template identity<Acc>();
-    serial_scan<Acc, Op, In, Out>(stack, before, nullptr, op, options)(in, out, count, {});
+    serial_scan<Acc, Op, In, Out>(stack, before, nullptr, op, options)(in, out, count, ahead_of<Acc>(in, options));
 }
 
 // One thread of a scan of grains. It takes the grains in the order of their numbers, folds each, which brings it into its cache,
@@ -297,17 +304,18 @@ void scan_onto(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, st
     stream_fence();
 }
 
-// Writes the results of a piece of an array, the first one or the next, and folds its elements onto the stack.
+// Writes the results of a piece of an array, the first one, the next or the last, and folds its elements onto the stack if it is not the last.
 template <class Acc, class Op, class In, class Out>
 void scan_piece(const cpu& target, fold_stack<Acc, Op>& stack, In in, Out out, std::size_t count, const Op& op,
-                scan_kind kind, const Acc* init)
+                scan_kind kind, const Acc* init, bool is_last = false)
 {
     using result = std::iter_value_t<Out>;
     if (count == 0)
         return;
     const bool is_first = stack.count() == 0;
     const bool is_large = count * sizeof(result) >= stream_threshold && !detail::same_elements(in, out);
-    scan_onto(target, stack, in, out, count, op, {kind, is_large ? store_kind::streamed : store_kind::cached, init});
+    scan_onto(target, stack, in, out, count, op,
+              {kind, is_large ? store_kind::streamed : store_kind::cached, init, is_last});
     if (is_first && kind == scan_kind::exclusive)
         *out = as_result<result, Op>(init != nullptr ? *init : fold_of_nothing<Acc>(op));
 }
@@ -322,7 +330,7 @@ struct engine<cpu, verb::scan> {
     static void scan(const cpu& target, In in, Out out, std::size_t count, const Op& op, const Acc* init)
     {
         fold_stack<Acc, Op> stack(op);
-        cpu_engine::scan_piece(target, stack, in, out, count, op, Kind, init);
+        cpu_engine::scan_piece(target, stack, in, out, count, op, Kind, init, true);
     }
 };
 

@@ -136,7 +136,7 @@ struct engine<cpu, verb::scan_segments> {
             if (tasks.length(k) < cpu_engine::few_elements)
                 return cpu_engine::scan_short_segment<Kind, Acc>(in + first, out + first, tasks.length(k), op, init);
             fold_stack<Acc, Op> stack(op);
-            cpu_engine::scan_piece(threads, stack, in + first, out + first, tasks.length(k), op, Kind, init);
+            cpu_engine::scan_piece(threads, stack, in + first, out + first, tasks.length(k), op, Kind, init, true);
         };
         const auto scan_some = [&](std::size_t begin, std::size_t end) {
             const bool are_guessed = tasks.length(begin) <= 2 && tasks.look_equal(begin, end);

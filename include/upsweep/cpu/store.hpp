@@ -24,6 +24,26 @@ inline constexpr std::size_t stream_threshold = std::size_t{32} << 20;
 template <class Acc, class Out>
 inline constexpr bool is_direct = (std::contiguous_iterator<Out> && std::same_as<std::iter_value_t<Out>, Acc>);
 
+#ifdef __SSE2__
+// Writes a line of memory around the caches.
+UPSWEEP_ALWAYS_INLINE inline void stream_line(const std::byte* from, std::byte* to)
+{
+#ifdef __AVX__
+    using vector = __m256i;
+    vector parts[2];
+    std::memcpy(&parts, from, sizeof parts);
+    for (int k = 0; k < 2; ++k)
+        _mm256_stream_si256(reinterpret_cast<vector*>(to) + k, parts[k]);
+#else
+    using vector = __m128i;
+    vector parts[4];
+    std::memcpy(&parts, from, sizeof parts);
+    for (int k = 0; k < 4; ++k)
+        _mm_stream_si128(reinterpret_cast<vector*>(to) + k, parts[k]);
+#endif
+}
+#endif
+
 // Writes bytes around the caches, to any address: lines of the destination that are not written as a whole go through them.
 inline void stream_bytes(const void* from, void* to, std::size_t bytes)
 {
@@ -35,9 +55,7 @@ inline void stream_bytes(const void* from, void* to, std::size_t bytes)
     std::memcpy(target, source, head);
     std::size_t done = head;
     for (; bytes - done >= line; done += line)
-        for (std::size_t unit = 0; unit < line; unit += sizeof(__m128i))
-            _mm_stream_si128(reinterpret_cast<__m128i*>(target + done + unit),
-                             _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + done + unit)));
+        stream_line(source + done, target + done);
     std::memcpy(target + done, source + done, bytes - done);
 #else
     std::memcpy(to, from, bytes);

@@ -57,6 +57,11 @@ UPSWEEP_ALWAYS_INLINE inline void store_vector(vector_t<T> v, T* to)
 {
 #ifdef __SSE2__
     if constexpr (Store == store_kind::streamed) {
+#ifdef __AVX__
+        if (reinterpret_cast<std::uintptr_t>(to) % sizeof v ==
+            0) // which is so for all vectors of an array, or for none
+            return _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)v);
+#endif
         __m128i units[sizeof v / 16];
         std::memcpy(&units, &v, sizeof v);
         for (std::size_t k = 0; k < std::size(units); ++k)
