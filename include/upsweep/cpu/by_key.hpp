@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <span>
 #include <string>
@@ -78,8 +80,10 @@ run_heads heads_in(In in, std::size_t begin, std::size_t end)
 {
     run_heads heads;
     std::size_t end_of_last = 0; // of the last block with a head
+    read_ahead ahead = further_on(in + static_cast<std::iter_difference_t<In>>(begin));
     for (std::size_t i = begin; i < end; i += keys_a_block) {
         const std::size_t stop = std::min(end, i + keys_a_block);
+        ahead.advance<keys_a_block>();
         const std::size_t count = count_heads(in, i, stop);
         heads.count += count;
         end_of_last = count != 0 ? stop : end_of_last;
@@ -179,18 +183,48 @@ run_heads for_each_run(const cpu& target, In in, std::size_t count, Begin begin)
     });
 }
 
-// Where each run begins, and the end of the last one: segments of the values.
-template <class In>
-std::vector<std::uint64_t> offsets_of_runs(const cpu& target, In keys, std::size_t count)
+// Calls begun(number, heads) for the runs that begin in a piece of the array, the first of which has that number, and ended(number, bounds) for those
+// that end there: run `number` + k has the elements from bounds[k] to bounds[k + 1] - 1. Runs too long for one thread, and the last one, are told
+// afterwards, by long_one(number, begin, end). Returns the heads of all.
+template <class In, class Begun, class Ended, class LongOne>
+run_heads for_each_ended_run(const cpu& target, In in, std::size_t count, Begun begun, Ended ended, LongOne long_one)
 {
+    struct long_run {
+        std::size_t number, begin, end;
+    };
+    constexpr std::size_t too_long = std::size_t{1} << 18;
+    std::vector<long_run> long_ones;
+    std::mutex holds_long_ones;
     const run_heads all =
-        for_each_piece_of_runs(target, keys, count, [](const run_heads&, std::size_t, std::size_t) {});
-    std::vector<std::uint64_t> offsets(all.count + 1);
-    for_each_run(target, keys, count, [&](const run_heads& before, std::span<const std::size_t> found) {
-        std::ranges::copy(found, offsets.begin() + static_cast<std::ptrdiff_t>(before.count));
-    });
-    offsets.back() = count;
-    return offsets;
+        for_each_piece_of_runs(target, in, count, [&](const run_heads& before, std::size_t first, std::size_t end) {
+            const auto memory = std::make_unique_for_overwrite<std::size_t[]>(end - first + 1);
+            memory[0] = before.last;
+            std::size_t heads = 0;
+            heads_of_block block;
+            for (std::size_t i = first; i < end; i += keys_a_block) {
+                const auto found = find_heads(in, i, std::min(end, i + keys_a_block), block);
+                std::ranges::copy(found, memory.get() + 1 + heads);
+                heads += found.size();
+            }
+            begun(before.count, std::span<const std::size_t>(memory.get() + 1, heads));
+            std::span<const std::size_t> bounds(memory.get(), heads + 1);
+            std::size_t number = before.count - 1; // of the run that enters the piece
+            if (before.count == 0 || bounds[1] - bounds[0] >= too_long) {
+                if (before.count != 0) {
+                    const std::lock_guard lock(holds_long_ones);
+                    long_ones.push_back({number, bounds[0], bounds[1]});
+                }
+                bounds = bounds.subspan(1);
+                ++number;
+            }
+            if (bounds.size() > 1)
+                ended(number, bounds);
+        });
+    if (all.count != 0)
+        long_ones.push_back({all.count - 1, all.last, count});
+    for (const long_run& run : long_ones)
+        long_one(run.number, run.begin, run.end);
+    return all;
 }
 
 } // namespace upsweep::cpu_engine
@@ -269,27 +303,54 @@ struct engine<cpu, verb::runs> {
     static void reduce(const cpu& target, Keys keys, Values values, std::size_t count, KeysOut keys_out, Totals totals,
                        std::size_t room, Runs* runs, const Op& op)
     {
-        const std::vector<std::uint64_t> offsets = cpu_engine::offsets_of_runs(target, keys, count);
-        const std::size_t found = offsets.size() - 1;
-        if (found > room)
-            refuse_runs("reduce_by_key", found, room);
-        constexpr std::size_t keys_a_task = 4096;
-        cpu_engine::for_each_stretch(target, found, keys_a_task, [&](std::size_t first, std::size_t some) {
-            for (std::size_t k = first; k < first + some; ++k)
-                keys_out[static_cast<std::iter_difference_t<KeysOut>>(k)] =
-                    keys[static_cast<std::iter_difference_t<Keys>>(offsets[k])];
-        });
-        engine<cpu, verb::reduce_segments>::template fold<Acc>(target, values, count, std::span(offsets), totals, op);
-        *runs = static_cast<Runs>(found);
+        using result = std::iter_value_t<Totals>;
+        const auto put = [&](std::size_t run, const Acc& fold) {
+            if (run < room)
+                totals[static_cast<std::iter_difference_t<Totals>>(run)] = as_result<result, Op>(fold);
+        };
+        const auto put_keys = [&](std::size_t first, std::span<const std::size_t> heads) {
+            const std::size_t fit = std::min(heads.size(), room - std::min(room, first));
+            for (std::size_t k = 0; k < fit; ++k)
+                keys_out[static_cast<std::iter_difference_t<KeysOut>>(first + k)] =
+                    keys[static_cast<std::iter_difference_t<Keys>>(heads[k])];
+        };
+        const auto fold_some = [&](std::size_t first, std::span<const std::size_t> bounds) {
+            const std::size_t ended = bounds.size() - 1;
+            if (bounds.back() - bounds.front() == ended) { // all have one element
+                for (std::size_t k = 0; k < ended; ++k)
+                    put(first + k, cpu_engine::load<Acc>(values, bounds.front() + k));
+                return;
+            }
+            cpu_engine::fold_segments<Acc>(values, count, cpu_engine::segment_tasks(bounds), 0, ended, op,
+                                           [&](std::size_t k, const Acc& fold) { put(first + k, fold); });
+        };
+        const auto heads = cpu_engine::for_each_ended_run(
+            target, keys, count, put_keys, fold_some, [&](std::size_t run, std::size_t begin, std::size_t end) {
+                fold_stack<Acc, Op> stack(op);
+                cpu_engine::fold_onto(target, stack, values + static_cast<std::iter_difference_t<Values>>(begin),
+                                      end - begin, op);
+                put(run, stack.fold());
+            });
+        if (heads.count > room)
+            refuse_runs("reduce_by_key", heads.count, room);
+        *runs = static_cast<Runs>(heads.count);
     }
 
     template <scan_kind Kind, class Acc, class Keys, class Values, class Out, class Op>
     static void scan(const cpu& target, Keys keys, Values values, std::size_t count, Out out, const Op& op,
                      const Acc* init)
     {
-        const std::vector<std::uint64_t> offsets = cpu_engine::offsets_of_runs(target, keys, count);
-        engine<cpu, verb::scan_segments>::template scan<Kind, Acc>(target, values, count, std::span(offsets), out, op,
-                                                                   init);
+        const auto scan_some = [&](std::size_t, std::span<const std::size_t> bounds) {
+            cpu_engine::scan_segments<Kind, Acc>(values, cpu_engine::segment_tasks(bounds), 0, bounds.size() - 1, out,
+                                                 op, init);
+        };
+        cpu_engine::for_each_ended_run(
+            target, keys, count, [](std::size_t, std::span<const std::size_t>) {}, scan_some,
+            [&](std::size_t, std::size_t begin, std::size_t end) {
+                cpu_engine::scan_segment<Kind, Acc>(target, values + static_cast<std::iter_difference_t<Values>>(begin),
+                                                    out + static_cast<std::iter_difference_t<Out>>(begin), end - begin,
+                                                    op, init);
+            });
     }
 };
 

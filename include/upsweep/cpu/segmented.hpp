@@ -88,6 +88,53 @@ private:
     std::span<const Offset> offsets_;
 };
 
+// Folds segments begin to end - 1, of an array of `count` elements, on the calling thread, and calls put(segment, fold).
+template <class Acc, class In, class Offset, class Op, class Put>
+void fold_segments(In in, std::size_t count, const segment_tasks<Offset>& tasks, std::size_t begin, std::size_t end,
+                   const Op& op, Put put)
+{
+    const auto at = [&](std::size_t segment) { return in + static_cast<std::ptrdiff_t>(tasks.first(segment)); };
+    if constexpr (reads_beyond<Acc, In, Op>)
+        if (!tasks.look_equal(begin, end)) {
+            const bool are_tiny = tasks.first(end) - tasks.first(begin) < 7 * (end - begin);
+            for (std::size_t k = begin; k < end; ++k)
+                put(k, fold_of_random_segment<Acc>(at(k), tasks.length(k), count - tasks.first(k), are_tiny, op));
+            return;
+        }
+    for (std::size_t k = begin; k < end; ++k)
+        put(k, fold_of_segment<Acc>(at(k), tasks.length(k), op));
+}
+
+// Scans the elements of a segment.
+template <scan_kind Kind, class Acc, class In, class Out, class Op>
+void scan_segment(const cpu& target, In in, Out out, std::size_t count, const Op& op, const Acc* init)
+{
+    if (count < few_elements)
+        return scan_short_segment<Kind, Acc>(in, out, count, op, init);
+    fold_stack<Acc, Op> stack(op);
+    scan_piece(target, stack, in, out, count, op, Kind, init, true);
+}
+
+// Scans segments begin to end - 1 on the calling thread.
+template <scan_kind Kind, class Acc, class In, class Offset, class Out, class Op>
+void scan_segments(In in, const segment_tasks<Offset>& tasks, std::size_t begin, std::size_t end, Out out, const Op& op,
+                   const Acc* init)
+{
+    const bool are_guessed = tasks.length(begin) <= 2 && tasks.look_equal(begin, end);
+    for (std::size_t k = begin; k < end; ++k) {
+        const auto first = static_cast<std::ptrdiff_t>(tasks.first(k));
+        if constexpr (reads_beyond<Acc, In, Op> && std::is_pointer_v<Out>) {
+            constexpr std::size_t most = most_without_branches;
+            const bool has_room = tasks.first(k) + most <= tasks.first(end); // in what this call writes
+            if (has_room && tasks.length(k) <= most && !are_guessed && init == nullptr) {
+                scan_as_block<Kind, Acc>(in + first, out + first, tasks.length(k), op);
+                continue;
+            }
+        }
+        scan_segment<Kind, Acc>(cpu{1}, in + first, out + first, tasks.length(k), op, init);
+    }
+}
+
 } // namespace upsweep::cpu_engine
 
 namespace upsweep::detail {
@@ -100,25 +147,15 @@ struct engine<cpu, verb::reduce_segments> {
     {
         using result = std::iter_value_t<Out>;
         const cpu_engine::segment_tasks<Offset> tasks(offsets);
-        const auto at = [&](std::size_t segment) { return in + static_cast<std::ptrdiff_t>(tasks.first(segment)); };
         const auto put = [&](std::size_t segment, const Acc& fold) {
             out[static_cast<std::iter_difference_t<Out>>(segment)] = as_result<result, Op>(fold);
         };
         const auto fold_some = [&](std::size_t begin, std::size_t end) {
-            if constexpr (cpu_engine::reads_beyond<Acc, In, Op>)
-                if (!tasks.look_equal(begin, end)) {
-                    const bool are_tiny = tasks.first(end) - tasks.first(begin) < 7 * (end - begin);
-                    for (std::size_t k = begin; k < end; ++k)
-                        put(k, cpu_engine::fold_of_random_segment<Acc>(at(k), tasks.length(k), count - tasks.first(k),
-                                                                       are_tiny, op));
-                    return;
-                }
-            for (std::size_t k = begin; k < end; ++k)
-                put(k, cpu_engine::fold_of_segment<Acc>(at(k), tasks.length(k), op));
+            cpu_engine::fold_segments<Acc>(in, count, tasks, begin, end, op, put);
         };
         tasks.for_each_task(target, fold_some, [&](std::size_t k) {
             fold_stack<Acc, Op> stack(op);
-            cpu_engine::fold_onto(target, stack, at(k), tasks.length(k), op);
+            cpu_engine::fold_onto(target, stack, in + static_cast<std::ptrdiff_t>(tasks.first(k)), tasks.length(k), op);
             put(k, stack.fold());
         });
     }
@@ -131,29 +168,13 @@ struct engine<cpu, verb::scan_segments> {
                      const Acc* init)
     {
         const cpu_engine::segment_tasks<Offset> tasks(offsets);
-        const auto scan_by = [&](const cpu& threads, std::size_t k) {
-            const auto first = static_cast<std::ptrdiff_t>(tasks.first(k));
-            if (tasks.length(k) < cpu_engine::few_elements)
-                return cpu_engine::scan_short_segment<Kind, Acc>(in + first, out + first, tasks.length(k), op, init);
-            fold_stack<Acc, Op> stack(op);
-            cpu_engine::scan_piece(threads, stack, in + first, out + first, tasks.length(k), op, Kind, init, true);
-        };
         const auto scan_some = [&](std::size_t begin, std::size_t end) {
-            const bool are_guessed = tasks.length(begin) <= 2 && tasks.look_equal(begin, end);
-            for (std::size_t k = begin; k < end; ++k) {
-                if constexpr (cpu_engine::reads_beyond<Acc, In, Op> && std::is_pointer_v<Out>) {
-                    constexpr std::size_t most = cpu_engine::most_without_branches;
-                    const std::size_t first = tasks.first(k);
-                    const bool has_room = first + most <= tasks.first(end); // in what this task writes
-                    if (has_room && tasks.length(k) <= most && !are_guessed && init == nullptr) {
-                        cpu_engine::scan_as_block<Kind, Acc>(in + first, out + first, tasks.length(k), op);
-                        continue;
-                    }
-                }
-                scan_by(cpu{1}, k);
-            }
+            cpu_engine::scan_segments<Kind, Acc>(in, tasks, begin, end, out, op, init);
         };
-        tasks.for_each_task(target, scan_some, [&](std::size_t k) { scan_by(target, k); });
+        tasks.for_each_task(target, scan_some, [&](std::size_t k) {
+            const auto first = static_cast<std::ptrdiff_t>(tasks.first(k));
+            cpu_engine::scan_segment<Kind, Acc>(target, in + first, out + first, tasks.length(k), op, init);
+        });
     }
 };
 
