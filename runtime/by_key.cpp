@@ -5,12 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include <upsweep/by_key.hpp>
 #include <upsweep/runtime.h>
@@ -47,14 +47,6 @@ auto with_key_type(upsweep_dtype dtype, F f)
     }
 }
 
-// Where each run begins, and the end of the last one.
-std::vector<std::uint64_t> offsets_of_runs(const cpu& host, upsweep_dtype dtype, const void* keys, std::uint64_t count)
-{
-    return with_key_type(dtype, [&]<class Key>(std::type_identity<Key>) {
-        return cpu_engine::offsets_of_runs(host, static_cast<const Key*>(keys), count);
-    });
-}
-
 std::uint64_t count_runs(const cpu& host, upsweep_dtype dtype, const void* keys, std::uint64_t count)
 {
     return with_key_type(dtype, [&]<class Key>(std::type_identity<Key>) {
@@ -63,6 +55,30 @@ std::uint64_t count_runs(const cpu& host, upsweep_dtype dtype, const void* keys,
             .count;
     });
 }
+
+// Where each run begins, and the end of the last one: segments of the values.
+class run_offsets {
+public:
+    run_offsets(const cpu& host, upsweep_dtype dtype, const void* keys, std::uint64_t count)
+        : runs_(count_runs(host, dtype, keys, count)),
+          offsets_(std::make_unique_for_overwrite<std::uint64_t[]>(runs_ + 1))
+    {
+        with_key_type(dtype, [&]<class Key>(std::type_identity<Key>) {
+            (void)cpu_engine::for_each_run(
+                host, static_cast<const Key*>(keys), count,
+                [&](const cpu_engine::run_heads& before, std::span<const std::size_t> found) {
+                    std::ranges::copy(found, &offsets_[before.count]);
+                });
+        });
+        offsets_[runs_] = count;
+    }
+
+    std::span<const std::uint64_t> get() const { return {offsets_.get(), runs_ + 1}; }
+
+private:
+    std::uint64_t runs_;
+    std::unique_ptr<std::uint64_t[]> offsets_; // a vector would write them twice
+};
 
 // Returns the number of runs, which there is room for.
 std::uint64_t encode(const cpu& host, upsweep_dtype dtype, const void* in, std::uint64_t count, void* values,
@@ -239,13 +255,13 @@ upsweep_status upsweep_reduce_by_key(upsweep_context* context, upsweep_op op, co
         }
 
         const side_by_side all(host, of_keys);
-        const auto offsets = offsets_of_runs(host, of_keys.dtype, all.data(), of_keys.count);
-        const std::uint64_t found = offsets.size() - 1;
+        const run_offsets offsets(host, of_keys.dtype, all.data(), of_keys.count);
+        const std::uint64_t found = offsets.get().size() - 1;
         if (found > room)
             detail::refuse_runs(call, found, room);
         if (found != 0) {
-            reduce_segments(host, op, of_values, offsets, to_totals);
-            write_first_keys(host, of_keys, all.data(), offsets, to_keys);
+            reduce_segments(host, op, of_values, offsets.get(), to_totals);
+            write_first_keys(host, of_keys, all.data(), offsets.get(), to_keys);
         }
         *runs = found;
     });
@@ -276,8 +292,8 @@ upsweep_status upsweep_scan_by_key(upsweep_context* context, upsweep_op op, bool
             return scan_on_gpu(call, *where.gpu, op, {of_keys, of_values}, to, {kind, first.get()});
         }
         const side_by_side all(host, of_keys);
-        const auto offsets = offsets_of_runs(host, of_keys.dtype, all.data(), of_keys.count);
-        scan_segments(host, op, of_values, offsets, to, {kind, init});
+        const run_offsets offsets(host, of_keys.dtype, all.data(), of_keys.count);
+        scan_segments(host, op, of_values, offsets.get(), to, {kind, init});
     });
 }
 

@@ -100,13 +100,17 @@ private:
 template <class Op, class Acc, class In>
 argument<Acc> find_serially(In in, std::size_t begin, std::size_t end)
 {
+    read_ahead ahead =
+        end - begin >= grain_size<Acc> ? further_on(in + static_cast<std::ptrdiff_t>(begin)) : read_ahead();
     constexpr std::size_t large = block_size<Acc>;
     block_search<Op, Acc, In> search(in);
     constexpr std::size_t small = search.small;
     constexpr std::size_t medium = std::min(large, 8 * small);
     std::size_t i = begin;
-    for (; end - i >= large; i += large)
+    for (; end - i >= large; i += large) {
+        ahead.advance<large>();
         search.template take<large>(i);
+    }
     for (; end - i >= medium; i += medium)
         search.template take<medium>(i);
     for (; end - i >= small; i += small)

@@ -80,6 +80,11 @@ private:
 
 inline void run_for_each_index(const cpu& target, std::size_t count, index_work work)
 {
+    if (count <= 1) { // which asks neither the system nor the scheduler
+        if (count == 1)
+            work(0);
+        return;
+    }
     if (!has_scheduler()) {
         for_each_index_on_plain_threads(thread_count(target), count, work);
         return;

@@ -65,6 +65,8 @@ struct table_size {
     bin_index all_bins; // the bins and the out-of-range bins
 
     UPSWEEP_HOST_DEVICE constexpr bool adds_once() const { return all_bins <= most_to_add_once; }
+    // Whether a block has counters of bins in its table, so that it has the totals if it is alone.
+    UPSWEEP_HOST_DEVICE constexpr bool has_bins() const { return !sample_keys<Sample>::by_value || adds_once(); }
     template <class Table>
     UPSWEEP_HOST_DEVICE constexpr std::size_t words() const
     {

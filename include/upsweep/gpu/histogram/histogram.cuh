@@ -102,7 +102,8 @@ void block_histogram(const cuda& target, const Source& in, std::uint64_t count, 
     // a few samples, but not than to search them.
     constexpr std::uint64_t few_of_thread = searches_bins<Finder> ? 4 : 16;
     const auto blocks_of = [&](int most) { return useful_blocks<shape::rows<Source>>(in, most, count); };
-    const bool alone = size.all_bins > shape::threads && count <= few_of_thread * shape::threads && blocks_of(1) == 1;
+    const bool alone = size.has_bins() && size.all_bins > shape::threads && count <= few_of_thread * shape::threads &&
+                       blocks_of(1) == 1;
     const grid_shape grid{.blocks = alone ? 1 : blocks_of(target.workspace().multiprocessors()),
                           .threads = shape::threads,
                           .shared_bytes = words * sizeof(std::uint32_t),
