@@ -299,7 +299,7 @@ struct engine<cpu, verb::scan_lines> {
         const auto store = is_large ? cpu_engine::store_kind::streamed : cpu_engine::store_kind::cached;
         if constexpr (cpu_engine::reads_beyond<Acc, const T*, Op>)
             if (init == nullptr && of.length() >= (sizeof(Acc) <= 2 ? 16 : 64) &&
-                of.length() <= cpu_engine::most_without_branches && cpu_engine::are_rows(of.in) &&
+                of.length() <= cpu_engine::most_of_short_row && cpu_engine::are_rows(of.in) &&
                 cpu_engine::are_rows(of.out)) // shorter ones are scanned faster side by side
                 return cpu_engine::scan_short_rows<Kind, Acc>(target, of.in.data(), of.out.data(), of.count(),
                                                               of.length(), op, store);

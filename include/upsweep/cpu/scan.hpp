@@ -49,6 +49,7 @@ public:
     {
         ahead_ = ahead;
         constexpr std::size_t large = block_size<Acc>;
+        constexpr std::size_t medium = 256;
         constexpr std::size_t small = small_block_size<Acc>;
 
         fold_ = stack_.fold_after(before_);
@@ -57,8 +58,12 @@ public:
             const bool begins = stack_.count() % large == 0;
             const bool whole = left >= large && begins;
             const bool part = left >= small && stack_.count() % small == 0;
-            if (begins && left < large && left > 4 * small)
-                return scan_part(in + i, out + i, left);
+            if (begins && left < large && left > 4 * small) {
+                if constexpr (large > medium)
+                    if (left <= medium)
+                        return scan_part<medium>(in + i, out + i, left);
+                return scan_part<large>(in + i, out + i, left);
+            }
             i += whole  ? scan_block<large>(in + i, out + i, left)
                  : part ? scan_block<small>(in + i, out + i, left)
                         : scan_block<1>(in + i, out + i, left);
@@ -92,20 +97,20 @@ private:
 
     // The elements at the end are scanned as a block that is filled up with identities, which no result of theirs
     // depends on: one block takes less time than many small ones.
+    template <std::size_t Size>
     void scan_part(In in, Out out, std::size_t count)
     {
-        constexpr std::size_t size = block_size<Acc>;
-        std::array<Acc, size> elements;
+        std::array<Acc, Size> elements;
         load_elements(in, count, elements.data());
         std::fill(elements.begin() + static_cast<std::ptrdiff_t>(count), elements.end(), op_.template identity<Acc>());
-        block_scan<size, Acc, Op> block;
+        block_scan<Size, Acc, Op> block;
         block.up_sweep(elements.data(), op_, ahead_);
         if (!options_.is_last)
             fold_serially(stack_, static_cast<const Acc*>(elements.data()), count, op_);
-        std::array<Acc, size> results;
+        std::array<Acc, Size> results;
         const Acc end =
             op_.template identity<Acc>(); // whatever the fold after the block is, no result has so many elements
-        const bool has_nan = down_sweep<size, store_kind::cached>(block, end, results.data());
+        const bool has_nan = down_sweep<Size, store_kind::cached>(block, end, results.data());
         if (has_nan || detail::is_nan_of<Op>(results[count - 1]) || options_.init != nullptr)
             name_results(std::span(results).first(count));
         if constexpr (is_direct<Acc, Out>) {

@@ -9,8 +9,10 @@
 #include <upsweep/cpu/block.hpp>
 #include <upsweep/cpu/line_call.hpp>
 #include <upsweep/cpu/parallel.hpp>
+#include <upsweep/cpu/scan.hpp>
 #include <upsweep/cpu/short_segment.hpp>
 #include <upsweep/cpu/store.hpp>
+#include <upsweep/fold_order.hpp>
 #include <upsweep/lines.hpp>
 #include <upsweep/op.hpp>
 #include <upsweep/view.hpp>
@@ -100,17 +102,19 @@ void reduce_short_rows(const cpu& target, const detail::lines<const T, Out, Rank
     });
 }
 
-// Each row is scanned as a block, and the results of some are put together before they are written: what a block has behind its row
-// is replaced there by the next row.
+inline constexpr std::size_t most_of_short_row = 2048;
+
+// Rows are scanned, those of few elements as a block each, and the results of some are put together before they are written: what a block has behind
+// its row is replaced there by the next row.
 template <scan_kind Kind, class Acc, class T, class Out, class Op>
 void scan_short_rows(const cpu& target, const T* in, Out* out, std::size_t rows, std::size_t length, const Op& op,
                      store_kind store)
 {
     constexpr std::size_t most = most_without_branches;
-    constexpr std::size_t elements = 4096; // of which results lie in the first-level cache
+    constexpr std::size_t elements = 2 * most_of_short_row; // of which results lie in the first-level cache
     using buffer = std::array<Out, elements + most>;
     const std::size_t rows_at_once = elements / length;
-    const auto scan_some = [&](const T* from, Out* to, std::size_t count, buffer& results) {
+    const auto scan_as_blocks = [&](const T* from, std::size_t count, buffer& results) {
         std::size_t i = 0;
         for (; i + most <= count; i += length)
             scan_as_block<Kind, Acc>(from + i, results.data() + i, length, op);
@@ -118,15 +122,32 @@ void scan_short_rows(const cpu& target, const T* in, Out* out, std::size_t rows,
         std::copy(from + i, from + count, last.begin());
         for (const std::size_t begin = i; i < count; i += length)
             scan_as_block<Kind, Acc>(static_cast<const T*>(last.data()) + (i - begin), results.data() + i, length, op);
-        if (store == store_kind::streamed)
-            stream_bytes(results.data(), to, count * sizeof(Out));
-        else
-            std::copy_n(results.data(), count, to);
+    };
+    const auto scan_one_by_one = [&](const T* from, std::size_t count, buffer& results) {
+        const Acc nothing = op.template identity<Acc>();
+        const scan_options<Acc> options{Kind, store_kind::cached, nullptr, true};
+        for (std::size_t i = 0; i < count; i += length) {
+            fold_stack<Acc, Op> stack(op);
+            serial_scan<Acc, Op, const T*, Out*>(stack, nothing, nullptr, op, options)(
+                from + i, results.data() + i, length,
+                store == store_kind::streamed ? further_on(from + i) : read_ahead());
+            if (Kind == scan_kind::exclusive)
+                results[i] = as_result<Out, Op>(fold_of_nothing<Acc>(op));
+        }
     };
     for_each_stretch(target, rows, 16 * rows_at_once, [&](std::size_t first, std::size_t count) {
         buffer results;
-        for (const std::size_t end = first + count; first < end; first += rows_at_once)
-            scan_some(in + first * length, out + first * length, std::min(rows_at_once, end - first) * length, results);
+        for (const std::size_t end = first + count; first < end; first += rows_at_once) {
+            const std::size_t some = std::min(rows_at_once, end - first) * length;
+            if (length <= most)
+                scan_as_blocks(in + first * length, some, results);
+            else
+                scan_one_by_one(in + first * length, some, results);
+            if (store == store_kind::streamed)
+                stream_bytes(results.data(), out + first * length, some * sizeof(Out));
+            else
+                std::copy_n(results.data(), some, out + first * length);
+        }
         stream_fence();
     });
 }
