@@ -30,6 +30,12 @@ inline constexpr std::size_t unit_lanes = std::max<std::size_t>(1, std::bit_floo
 inline constexpr std::size_t rows_at_once = 8;
 inline constexpr std::size_t close_rows_at_once = 32;
 
+// Where a group folds or scans: elements first to first + count - 1 of each of its lines.
+struct line_piece {
+    std::size_t first;
+    std::size_t count;
+};
+
 template <class Acc>
 using lane_row = std::array<Acc, unit_lanes<Acc>>;
 
