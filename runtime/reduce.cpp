@@ -220,7 +220,7 @@ upsweep_status upsweep_variance(upsweep_context* context, const upsweep_array* i
         const folded_input whole(call, where, from);
         const bool is_result_on_gpu = where.lies_on_gpu(call, to);
         if (whole.is_on_gpu())
-            return gpu::variance(*where.gpu, correction, whole.get(), to.data, is_result_on_gpu);
+            return gpu::write_variance(*where.gpu, correction, whole.get(), to.data, is_result_on_gpu);
         const auto reducer = variance_engine_for(from.dtype).reducer(correction, where.host);
         whole.feed(*reducer);
         double value = 0;

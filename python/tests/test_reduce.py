@@ -144,9 +144,9 @@ def test_var(dtype, size):
         got = us.var(x, correction=correction)
         assert same_bits(got, np.where(np.isnan(rounded), result.type(np.nan), rounded)[0])
         if correction < size:
-            near = np.var(x.astype(np.longdouble), ddof=correction)
             rtol = 1e-3 if result == np.float16 else 1e-6 if result == np.float32 else 1e-12
-            with np.errstate(over="ignore"):
+            with np.errstate(all="ignore"):
+                near = np.var(x.astype(np.longdouble), ddof=correction)
                 np.testing.assert_allclose(got, near.astype(result), rtol=rtol, atol=0)
     if size != 0:
         kept = us.var(x.reshape(1, -1, 1), keepdims=True)
@@ -164,7 +164,7 @@ def test_var_of_special_values():
         assert np.isnan(us.var(np.ones(1, dtype), correction=1)) and us.var(np.arange(3, dtype=dtype), correction=3) == np.inf
     # Far from zero.
     x = 1e8 + np.random.default_rng().standard_normal(300_000)
-    np.testing.assert_allclose(us.var(x), np.var((x - 1e8).astype(np.longdouble)).astype(np.float64), rtol=1e-13)
+    np.testing.assert_allclose(us.var(x), np.var((x - 1e8).astype(np.longdouble)).astype(np.float64), rtol=1e-8)
     with pytest.raises(TypeError):
         us.var(np.zeros(3, complex))
 

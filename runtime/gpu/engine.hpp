@@ -104,6 +104,6 @@ bool count_by_type(const counter_request& request, const edges& bins, const elem
 
 // Writes the variance of elements in memory of the GPU, of the type that variance_dtype_of tells, to memory of the GPU, in order of the
 // stream, or to memory of the host, for which the call waits.
-void variance(const device& gpu, double correction, const elements& in, void* result, bool is_on_gpu);
+void write_variance(const device& gpu, double correction, const elements& in, void* result, bool is_on_gpu);
 
 } // namespace upsweep::runtime::gpu
