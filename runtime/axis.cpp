@@ -20,6 +20,7 @@
 #include "gpu/shape_fold.hpp"
 #include "gpu/shapes.hpp"
 #include "shapes.hpp"
+#include "variance.hpp"
 
 using namespace upsweep;
 using namespace upsweep::runtime;
@@ -232,6 +233,26 @@ void reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, cons
     to.write_back();
 }
 
+// Writes variances on the GPU: of floating-point numbers where they lie, if there is a kernel for that, or else of a copy, in which integers
+// are f64.
+void variances_on_gpu(const char* call, const gpu::device& gpu, const arrays& of, std::size_t axis,
+                      const std::vector<std::ptrdiff_t>& out_strides, double correction)
+{
+    const upsweep_dtype folded = of.out.dtype;
+    if (of.in_dimensions.extents[axis] == 0)
+        return fill_on_gpu(gpu, {folded, folded, UPSWEEP_PLUS, folded}, of.out, true);
+    const line_layout there = lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1);
+    if (gpu::variances_of_lines(gpu, of.in.dtype, there, correction))
+        return;
+    const gpu::converted from(gpu, of.in, folded);
+    const gpu::converted_results to(gpu, of.out, folded);
+    const dimensions lines = without_gaps(of.in_dimensions);
+    const auto strides = strides_of_reduction(call, lines, axis, without_axis(lines, axis));
+    gpu::variances_of_lines(
+        gpu, folded, lines_of(call, lines, axis, place_of(from.get()), strides, place_of(to.get()), 1), correction);
+    to.write_back();
+}
+
 upsweep_dtype unsigned_word(std::size_t bytes)
 {
     return static_cast<upsweep_dtype>(UPSWEEP_U8 + std::countr_zero(bytes));
@@ -363,6 +384,28 @@ upsweep_status upsweep_mean_axis(upsweep_context* context, const upsweep_array* 
             return reduce_on_gpu(call, *where.gpu, UPSWEEP_PLUS, all, along, strides, true);
         const line_layout lines = lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1);
         make_shape_reducer(UPSWEEP_PLUS, all.in.dtype)->mean_of_lines(where.host, lines);
+    });
+}
+
+upsweep_status upsweep_variance_axis(upsweep_context* context, const upsweep_array* in, int32_t axis, double correction,
+                                     const upsweep_array* out)
+{
+    constexpr const char* call = "variance_axis";
+    return guarded([&] {
+        const arrays all(call, in, out);
+        check_same_dtype(call, all.out, variance_dtype_of(all.in.dtype));
+        const std::size_t along = checked_axis(call, axis, all.in_dimensions.rank());
+        const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
+        if (all.out.count == 0)
+            return;
+        check_results(call, all.in, all.out);
+        if (is_on_gpu)
+            return variances_on_gpu(call, *where.gpu, all, along, strides, correction);
+        const line_layout lines = lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1);
+        variance_engine_for(all.in.dtype).of_lines(where.host, lines, correction);
     });
 }
 

@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +15,7 @@
 
 #include "call.hpp"
 #include "fold.hpp"
+#include "variance.hpp"
 
 using namespace upsweep;
 using namespace upsweep::runtime;
@@ -126,6 +128,14 @@ const dtype_engine& engine(upsweep_dtype dtype)
     });
 }
 
+// Truths are the bytes 0 and 1.
+const variance_engine& variance_engine_for(upsweep_dtype dtype)
+{
+    return with_type(dtype, []<class T>(std::type_identity<T>) -> const variance_engine& {
+        return variance_engine_of<std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>>();
+    });
+}
+
 void check_same_dtype(const char* call, const elements& in, upsweep_dtype dtype)
 {
     if (in.dtype != dtype)
@@ -196,6 +206,32 @@ upsweep_status upsweep_reduce(upsweep_context* context, upsweep_op op, const ups
     });
 }
 
+upsweep_status upsweep_variance(upsweep_context* context, const upsweep_array* in, double correction,
+                                const upsweep_array* result)
+{
+    constexpr const char* call = "variance";
+    return guarded([&] {
+        const elements from = checked_elements(call, "the input", in);
+        const elements to = checked_elements(call, "the result", result);
+        check_same_dtype(call, to, variance_dtype_of(from.dtype));
+        require(to.count == 1, call, "the result has not one element", "pass an array of one element");
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const folded_input whole(call, where, from);
+        const bool is_result_on_gpu = where.lies_on_gpu(call, to);
+        if (whole.is_on_gpu())
+            return gpu::write_variance(*where.gpu, correction, whole.get(), to.data, is_result_on_gpu);
+        const auto reducer = variance_engine_for(from.dtype).reducer(correction, where.host);
+        whole.feed(*reducer);
+        double value = 0;
+        reducer->result(&value);
+        if (is_result_on_gpu)
+            gpu::write(*where.gpu, to.data, &value, to.bytes());
+        else
+            std::memcpy(to.data, &value, to.bytes());
+    });
+}
+
 upsweep_status upsweep_reducer_create(upsweep_context* context, upsweep_op op, upsweep_dtype dtype,
                                       upsweep_reducer** reducer)
 {
@@ -204,6 +240,16 @@ upsweep_status upsweep_reducer_create(upsweep_context* context, upsweep_op op, u
         const execution where = execution_of(context);
         const in_use taken(where);
         *reducer = new upsweep_reducer{where, dtype, make_reducer_for(where, op, dtype)};
+    });
+}
+
+upsweep_status upsweep_reducer_create_variance(upsweep_dtype dtype, double correction, upsweep_reducer** reducer)
+{
+    return guarded([&] {
+        require(reducer != nullptr, "variance", "the reducer is a null pointer", "pass a pointer to a pointer");
+        check_dtype("variance", dtype);
+        const execution where = execution_of(nullptr);
+        *reducer = new upsweep_reducer{where, dtype, variance_engine_for(dtype).reducer(correction, where.host)};
     });
 }
 

@@ -146,6 +146,27 @@ private:
     T squares_{};
 };
 
+namespace detail {
+
+// Moments of a number of elements that is known when a program is compiled.
+template <class T, std::uint64_t Count>
+struct moments_of {
+    T mean;
+    T squares;
+
+    UPSWEEP_HOST_DEVICE explicit(false) constexpr operator moments<T>() const { return {Count, mean, squares}; }
+};
+template <class T>
+struct moments_of<T, 1> {
+    T mean;
+
+    moments_of() = default;
+    UPSWEEP_HOST_DEVICE explicit(false) constexpr moments_of(T element) : mean(element) {}
+    UPSWEEP_HOST_DEVICE explicit(false) constexpr operator moments<T>() const { return mean; }
+};
+
+} // namespace detail
+
 // Mean and variance in one pass (Chan, Golub and LeVeque 1983; of one element at a time, Welford 1962). Numbers of all types are reduced to
 // moments<double>.
 struct mean_and_variance {
@@ -162,6 +183,27 @@ struct mean_and_variance {
         const T distance = b.mean() - a.mean();
         const T between = distance * distance * (static_cast<T>(a.count()) * share);
         return {count, a.mean() + distance * share, (a.sum_of_squares() + b.sum_of_squares()) + between};
+    }
+    // The same of equally many elements, which takes no counts and no branches.
+    template <class T, std::uint64_t Count>
+    UPSWEEP_HOST_DEVICE constexpr detail::moments_of<T, 2 * Count>
+    operator()(const detail::moments_of<T, Count>& a, const detail::moments_of<T, Count>& b) const
+    {
+        return joined(a, b, false);
+    }
+    // b (+) a where `swapped`: the squares need not know which comes first.
+    template <class T, std::uint64_t Count>
+    UPSWEEP_HOST_DEVICE static constexpr detail::moments_of<T, 2 * Count>
+    joined(const detail::moments_of<T, Count>& a, const detail::moments_of<T, Count>& b, bool swapped)
+    {
+        const T first = swapped ? b.mean : a.mean;
+        const T distance = (swapped ? a.mean : b.mean) - first;
+        const T between = distance * distance * (static_cast<T>(Count) * T(0.5));
+        const T mean = first + distance * T(0.5);
+        if constexpr (Count == 1)
+            return {mean, between};
+        else
+            return {mean, (a.squares + b.squares) + between};
     }
     template <class M>
     requires std::default_initializable<M> UPSWEEP_HOST_DEVICE static constexpr M identity() { return M{}; }
@@ -316,6 +358,16 @@ template <class T>
     requires(std::is_arithmetic_v<T> || sub_word_float<T>)
 struct accumulator<mean_and_variance, T> {
     using type = moments<double>;
+};
+
+template <std::derived_from<mean_and_variance> Op, class T>
+struct element_of_block<Op, moments<T>> {
+    using type = moments_of<T, 1>;
+};
+
+template <class T, std::uint64_t Count>
+struct joined<moments_of<T, Count>> {
+    using type = moments_of<T, 2 * Count>;
 };
 
 } // namespace detail

@@ -320,6 +320,21 @@ struct scan_accumulator<monoid<F, A, Order>, Out> {
     using type = A;
 };
 
+// As what an engine folds the elements of a block where each operand is the total of as many elements as the other: Acc, or a type
+// whose values tell by their type how many elements they are of, where an operator has less to do so.
+template <class Op, class Acc>
+struct element_of_block {
+    using type = Acc;
+};
+
+// The type of what two such operands make.
+template <class T>
+struct joined {
+    using type = T;
+};
+template <class T>
+using joined_t = typename joined<T>::type;
+
 // Whether every order of the operands gives the same bits, so that an engine may take the one it likes best.
 template <class Op, class T>
 inline constexpr bool is_exact = (std::integral<T> && is_builtin<Op>);
@@ -365,6 +380,20 @@ UPSWEEP_HOST_DEVICE constexpr Result as_result(const Acc& fold)
             return detail::quiet_nan<Result>();
     return convert<Result>(fold);
 }
+
+namespace detail {
+
+// The result of a reduction: what the operator makes of the fold, where it has a function for that, or else the fold.
+template <class Result, class Op, class Acc>
+UPSWEEP_HOST_DEVICE constexpr Result result_by(const Op& op, const Acc& fold)
+{
+    if constexpr (requires { op.template result<Result>(fold); })
+        return op.template result<Result>(fold);
+    else
+        return as_result<Result, Op>(fold);
+}
+
+} // namespace detail
 
 // The type in which elements of type T are reduced: 64-bit integers for sums and products of integers, float for f16
 // and bf16, bool for the logical operators, the monoid's own type for a monoid of the user, else T.

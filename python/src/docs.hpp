@@ -193,6 +193,36 @@ Examples
 3.0
 )"};
 
+inline constexpr function var{
+    "def var(x: numpy.typing.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, correction: float = 0.0, "
+    "keepdims: bool = False) -> typing.Any",
+    R"(Variance of all elements, or along axes.
+
+The sum of the squares of the distances from the mean, divided by the number of elements less `correction`. One pass, in which
+means and sums of squares of float64 are merged (Chan, Golub and LeVeque 1983), in the canonical order.
+
+Parameters
+----------
+x : array
+axis : int or tuple of ints, optional
+correction : float
+    What is subtracted from the number of elements: 1 for the variance of what the elements are a sample of. Where none are
+    left the variance is NaN, or infinite.
+keepdims : bool
+    Keep the axes, with extent 1.
+
+Returns
+-------
+scalar or array
+    Of the type of floating-point elements (float16 and bfloat16: by way of float32), float64 for integers.
+
+Examples
+--------
+>>> import numpy as np, upsweep as us
+>>> float(us.var(np.array([1.0, 2.0, 3.0, 6.0])))
+3.5
+)"};
+
 inline constexpr function cumulative_sum{
     "def cumulative_sum(x: numpy.typing.ArrayLike, /, *, axis: int | None = None, dtype: "
     "numpy.typing.DTypeLike | None = None, include_initial: bool = False, out: numpy.ndarray | None = "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -214,10 +215,10 @@ void describe_results(PyArrayObject* array, upsweep_dtype dtype, std::uint64_t a
             to.append(all.shape[k], all.strides[k]);
 }
 
-enum class folding { reduce, mean };
-
-nb::object fold_axes(const char* call, folding what, upsweep_op op, const operand& in, const fold_types& types,
-                     std::uint64_t axes, bool keeps_dimensions, nb::handle out, nb::handle identity)
+// Calls fold(lines, axis of the lines, results) for a fold along axes.
+template <class Fold>
+nb::object fold_axes(const char* call, const operand& in, const fold_types& types, std::uint64_t axes,
+                     bool keeps_dimensions, nb::handle out, nb::handle identity, Fold fold)
 {
     const reduced_shape shape(in.at(), axes, keeps_dimensions);
     const results to(call, shape.rank, shape.extents, types, out);
@@ -230,12 +231,11 @@ nb::object fold_axes(const char* call, folding what, upsweep_op op, const operan
     const lines from(in, axes);
     layout at;
     describe_results(to.array(), types.folded, axes, keeps_dimensions, at);
-    const auto fold = [&] {
+    const auto fold_all = [&] {
         const gil_released others(in.count());
-        return what == folding::mean ? lib().mean_axis(nullptr, &from.at().array, from.axis(), &at.array)
-                                     : lib().reduce_axis(nullptr, op, &from.at().array, from.axis(), &at.array);
+        return fold(&from.at().array, from.axis(), &at.array);
     };
-    check(fold());
+    check(fold_all());
     return to.finish(in);
 }
 
@@ -257,7 +257,10 @@ nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis
     in.convert(types.elements);
     const std::uint64_t axes = axes_argument(call, axis, in.rank());
     if (std::popcount(axes) != in.rank())
-        return fold_axes(call, folding::reduce, op, in, types, axes, keeps_dimensions, out, identity);
+        return fold_axes(call, in, types, axes, keeps_dimensions, out, identity,
+                         [op](const upsweep_array* lines, int along, const upsweep_array* results) {
+                             return lib().reduce_axis(nullptr, op, lines, along, results);
+                         });
 
     value total;
     if (in.count() == 0 && !identity.is_none()) {
@@ -287,7 +290,10 @@ nb::object mean(nb::handle x, nb::handle axis, bool keeps_dimensions, nb::handle
     const fold_types types = types_of_mean(in.dtype());
     const std::uint64_t axes = axes_argument("mean", axis, in.rank());
     if (std::popcount(axes) != in.rank())
-        return fold_axes("mean", folding::mean, UPSWEEP_PLUS, in, types, axes, keeps_dimensions, out, nb::none());
+        return fold_axes("mean", in, types, axes, keeps_dimensions, out, nb::none(),
+                         [](const upsweep_array* lines, int along, const upsweep_array* results) {
+                             return lib().mean_axis(nullptr, lines, along, results);
+                         });
 
     value total;
     const upsweep_dtype sum = reduce_dtype(UPSWEEP_PLUS, in.dtype());
@@ -307,6 +313,69 @@ nb::object mean(nb::handle x, nb::handle axis, bool keeps_dimensions, nb::handle
     }
     return finish_value("mean", in, total, types, keeps_dimensions ? in.rank() : 0, out);
 }
+
+nb::object var(nb::handle x, nb::handle axis, double correction, bool keeps_dimensions)
+{
+    if (!is_of_numpy(x)) [[unlikely]]
+        if (gpu_array on_gpu; on_gpu.open("var", x))
+            return var_on_gpu(on_gpu, axis, correction, keeps_dimensions);
+    if (axis.is_none() && !keeps_dimensions && comes_in_chunks(x))
+        return of_chunks("var")(x, correction);
+    operand in("var", x);
+    const fold_types types = types_of_mean(in.dtype());
+    const std::uint64_t axes = axes_argument("var", axis, in.rank());
+    if (std::popcount(axes) != in.rank())
+        return fold_axes("var", in, types, axes, keeps_dimensions, nb::none(), nb::none(),
+                         [correction](const upsweep_array* lines, int along, const upsweep_array* results) {
+                             return lib().variance_axis(nullptr, lines, along, correction, results);
+                         });
+    value variance;
+    const upsweep_array result = variance.array(types.folded);
+    const auto fold = [&] {
+        const gil_released others(in.count());
+        return lib().variance(nullptr, &in.at().array, correction, &result);
+    };
+    check(fold());
+    return finish_value("var", in, variance, types, keeps_dimensions ? in.rank() : 0, nb::none());
+}
+
+// The variance of an array that comes in chunks.
+class variance_of_chunks {
+public:
+    variance_of_chunks(nb::handle dtype, double correction)
+    {
+        const auto elements = dtype_argument("var", dtype);
+        types_ = types_of_mean(*elements);
+        upsweep_reducer* created = nullptr;
+        check(lib().reducer_create_variance(*elements, correction, &created));
+        fold_.reset(created);
+    }
+
+    // Chunks are fed one after the other.
+    void feed(nb::handle x)
+    {
+        const operand in("var", x);
+        const auto fold = [&] {
+            const gil_released others(in.count());
+            return lib().reducer_feed(fold_.get(), &in.at().array);
+        };
+        check(fold());
+    }
+    nb::object value() const
+    {
+        import_numpy();
+        const nb::object result = new_array(0, nullptr, types_.folded);
+        check(lib().reducer_result(fold_.get(), PyArray_DATA(as_array(result))));
+        return scalar_of(types_.result == types_.folded ? result : copy_as(as_array(result), types_.result));
+    }
+
+private:
+    struct destroy {
+        void operator()(upsweep_reducer* of) const { lib().reducer_destroy(of); }
+    };
+    fold_types types_{};
+    std::unique_ptr<upsweep_reducer, destroy> fold_;
+};
 
 // --- argmin and argmax --------------------------------------------------------------------------------------------------------
 
@@ -489,6 +558,12 @@ void bind_folds(nb::module_& m)
         },
         nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("keepdims") = false,
         nb::arg("out") = nb::none(), nb::sig(docs::mean.signature), docs::mean.text);
+    m.def("var", var, nb::arg(), nb::kw_only(), nb::arg("axis") = nb::none(), nb::arg("correction") = 0.0,
+          nb::arg("keepdims") = false, nb::sig(docs::var.signature), docs::var.text);
+    nb::class_<variance_of_chunks>(m, "variance_of_chunks", "The variance of an array that comes in chunks.")
+        .def(nb::init<nb::handle, double>(), nb::arg("dtype"), nb::arg("correction"))
+        .def("feed", &variance_of_chunks::feed, nb::arg("x"), "Fold the next chunk.")
+        .def("value", &variance_of_chunks::value, nb::sig("def value(self) -> typing.Any"), "The variance so far.");
     m.def(
         "argmin",
         [](nb::handle x, nb::handle axis, bool keepdims, nb::handle out) {

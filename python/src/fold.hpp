@@ -108,6 +108,7 @@ nb::object reduce_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::han
 nb::object argument_on_gpu(const char* call, decltype(&upsweep_argmin_axis) library::*find, gpu_array& in,
                            nb::handle axis, bool keeps_dimensions, nb::handle out);
 nb::object mean_on_gpu(gpu_array& in, nb::handle axis, bool keeps_dimensions, nb::handle out);
+nb::object var_on_gpu(gpu_array& in, nb::handle axis, double correction, bool keeps_dimensions);
 nb::object scan_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handle axis,
                        std::optional<upsweep_dtype> dtype, nb::handle out, const scan_options& how);
 // Waits for the least and the greatest sample where no range is given.

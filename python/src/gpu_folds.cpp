@@ -183,6 +183,29 @@ nb::object mean_on_gpu(gpu_array& in, nb::handle axis, bool keeps_dimensions, nb
     return to.finish();
 }
 
+nb::object var_on_gpu(gpu_array& in, nb::handle axis, double correction, bool keeps_dimensions)
+{
+    constexpr const char* call = "var";
+    const fold_types types = types_of_mean(in.dtype());
+    const std::uint64_t axes = axes_argument(call, axis, in.rank());
+    const reduced_shape shape(in.at(), axes, keeps_dimensions);
+    gpu_output to(call, in, shape.rank, shape.extents, types.result, nb::none());
+    const folded_output folded(call, in, types.folded, to.at());
+    if (std::popcount(axes) == in.rank()) {
+        const upsweep_array result = value_at(folded.at(), types.folded);
+        on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
+            return library.variance(context, &in.at().array, correction, &result);
+        });
+    } else if (to.at().count() != 0) {
+        const gpu_lines all(call, in, axes, keeps_dimensions, folded.at());
+        on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
+            return library.variance_axis(context, &all.lines.array, all.axis(), correction, &all.results.array);
+        });
+    }
+    folded.finish();
+    return to.finish();
+}
+
 nb::object scan_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handle axis_given,
                        std::optional<upsweep_dtype> dtype, nb::handle out, const scan_options& how)
 {

@@ -95,6 +95,7 @@ void find_all(const finder& find, library& to)
     find(to.op_name, "upsweep_op_name");
     find(to.reduce_dtype, "upsweep_reduce_dtype");
     find(to.reduce, "upsweep_reduce");
+    find(to.variance, "upsweep_variance");
     find(to.scan, "upsweep_scan");
     find(to.histogram_even, "upsweep_histogram_even");
     find(to.histogram_edges, "upsweep_histogram_edges");
@@ -102,6 +103,7 @@ void find_all(const finder& find, library& to)
     find(to.weighted_histogram_edges, "upsweep_weighted_histogram_edges");
     find(to.reduce_axis, "upsweep_reduce_axis");
     find(to.mean_axis, "upsweep_mean_axis");
+    find(to.variance_axis, "upsweep_variance_axis");
     find(to.scan_axis, "upsweep_scan_axis");
     find(to.integral_image, "upsweep_integral_image");
     find(to.histogram_axis_even, "upsweep_histogram_axis_even");
@@ -121,6 +123,10 @@ void find_all(const finder& find, library& to)
     find(to.select, "upsweep_select");
     find(to.partition, "upsweep_partition");
     find(to.joint_histogram_edges, "upsweep_joint_histogram_edges");
+    find(to.reducer_create_variance, "upsweep_reducer_create_variance");
+    find(to.reducer_feed, "upsweep_reducer_feed");
+    find(to.reducer_result, "upsweep_reducer_result");
+    find(to.reducer_destroy, "upsweep_reducer_destroy");
     find(to.partial_create, "upsweep_partial_create");
     find(to.partial_feed, "upsweep_partial_feed");
     find(to.partial_merge, "upsweep_partial_merge");

@@ -22,6 +22,7 @@ struct library {
     decltype(&upsweep_op_name) op_name;
     decltype(&upsweep_reduce_dtype) reduce_dtype;
     decltype(&upsweep_reduce) reduce;
+    decltype(&upsweep_variance) variance;
     decltype(&upsweep_scan) scan;
     decltype(&upsweep_histogram_even) histogram_even;
     decltype(&upsweep_histogram_edges) histogram_edges;
@@ -33,6 +34,7 @@ struct library {
     decltype(&upsweep_segmented_histogram_edges) segmented_histogram_edges;
     decltype(&upsweep_reduce_axis) reduce_axis;
     decltype(&upsweep_mean_axis) mean_axis;
+    decltype(&upsweep_variance_axis) variance_axis;
     decltype(&upsweep_scan_axis) scan_axis;
     decltype(&upsweep_integral_image) integral_image;
     decltype(&upsweep_segmented_reduce) segmented_reduce;
@@ -48,6 +50,10 @@ struct library {
     decltype(&upsweep_select) select;
     decltype(&upsweep_partition) partition;
     decltype(&upsweep_joint_histogram_edges) joint_histogram_edges;
+    decltype(&upsweep_reducer_create_variance) reducer_create_variance;
+    decltype(&upsweep_reducer_feed) reducer_feed;
+    decltype(&upsweep_reducer_result) reducer_result;
+    decltype(&upsweep_reducer_destroy) reducer_destroy;
     decltype(&upsweep_partial_create) partial_create;
     decltype(&upsweep_partial_feed) partial_feed;
     decltype(&upsweep_partial_merge) partial_merge;

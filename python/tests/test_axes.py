@@ -1,6 +1,7 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """Every line along an axis has the bits of the plain call on its elements alone."""
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -60,6 +61,25 @@ def test_of_every_type(dtype):
                                              np.moveaxis(x, axis, -1).shape), -1, axis)
             assert same_bits(call(x, axis=axis), want)
         assert same_bits(call(x, axis=axis), call(np.asfortranarray(x), axis=axis))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_variances_of_lines(dtype):
+    """Those of each line alone, along every axis and several, of any strides."""
+    for shape in ((40, 300), (300, 7), (3, 5000), (5000, 3), (6, 7, 8), (2, 70, 65), (4, 0, 3), (1, 1, 9)):
+        x = random(shape, dtype)
+        for view in (x, x[::-1], x[..., ::-2], x.T, np.broadcast_to(x[:1], x.shape), np.asfortranarray(x)):
+            for axis in (*range(view.ndim), (0, -1), ()):
+                axes = tuple(k % view.ndim for k in (axis if isinstance(axis, tuple) else (axis,)))
+                rest = tuple(k for k in range(view.ndim) if k not in axes)
+                of_line = math.prod(view.shape[k] for k in axes)
+                lines = view.transpose(*rest, *axes).reshape(*(view.shape[k] for k in rest), of_line)
+                want = np.empty(lines.shape[:-1], us.var(x).dtype)
+                for at in np.ndindex(want.shape):
+                    want[at] = us.var(lines[at], correction=1)
+                assert same_bits(us.var(view, axis=axis, correction=1), want[()]), (shape, axis)
+                kept = us.var(view, axis=axis, correction=1, keepdims=True)
+                assert kept.shape == tuple(1 if k in axes else n for k, n in enumerate(view.shape)) and kept.tobytes() == want.tobytes()
 
 
 def test_as_numpy():

@@ -20,6 +20,7 @@ def check_folds(opened, x):
     for name in ("sum", "prod", "mean", "var", "any", "all", "min", "max"):
         with np.errstate(all="ignore"):
             assert same_bits(getattr(us, name)(opened), getattr(us, name)(x)), name
+    assert same_bits(us.var(opened, correction=1), us.var(x, correction=1))
     assert same_bits(us.reduce(opened, "logical_or"), us.reduce(x, np.logical_or))
     assert us.partial(opened, "plus") == us.partial(x, "plus")
     assert us.partial(opened, "plus", start=5) == us.partial(x, "plus", start=5)

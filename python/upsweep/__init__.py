@@ -10,7 +10,7 @@ import sys
 from upsweep import _core
 from upsweep._core import (all, any, argmax, argmin, bincount, cummax, cummin, cumulative_prod, cumulative_sum, histogram,
                            integral_image, logcumsumexp, max, mean, min, partial, partition, prod, reduce, reduce_by_key,
-                           run_length_decode, run_length_encode, scan, scan_by_key, segment_reduce, segment_scan, select, sum, version)
+                           run_length_decode, run_length_encode, scan, scan_by_key, segment_reduce, segment_scan, select, sum, var, version)
 
 # The same as built-in functions, which Python pickles by their names, and jax.jit and torch.compile take.
 globals().update({name: function for name, function in _core._builtins.items() if name in globals()})
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from upsweep._chunked import ChunkedArray, open
     from upsweep._histogram import Histogram, Histograms, JointHistogram, Outside, segment_histogram
     from upsweep._histogramdd import histogramdd
-    from upsweep._made_of_folds import diff, rectangle_sum, var
+    from upsweep._made_of_folds import diff, rectangle_sum
     from upsweep._monoid import monoid
     from upsweep._recurrence import linear_recurrence
     from upsweep._targets import show_targets
@@ -36,7 +36,7 @@ __all__ = ["ChunkedArray", "Histogram", "Histograms", "JointHistogram", "Outside
 # Imported when they are first asked for: they need NumPy, whose import takes longer than all else.
 _LATER = {"ChunkedArray": "_chunked", "Histogram": "_histogram", "Histograms": "_histogram", "JointHistogram": "_histogram", "Outside": "_histogram",
           "diff": "_made_of_folds", "histogramdd": "_histogramdd", "linear_recurrence": "_recurrence", "monoid": "_monoid", "open": "_chunked",
-          "rectangle_sum": "_made_of_folds", "segment_histogram": "_histogram", "show_targets": "_targets", "var": "_made_of_folds"}
+          "rectangle_sum": "_made_of_folds", "segment_histogram": "_histogram", "show_targets": "_targets"}
 
 
 def __getattr__(name: str) -> object:

@@ -458,19 +458,6 @@ def bincount(x: ChunkedArray, weights: Any, minlength: int) -> np.ndarray:
 
 
 def var(x: ChunkedArray, correction: float) -> Any:
-    x.keep()
-    is_wide = x.dtype == np.float64 or x.dtype.kind in "biu"
-    wide = np.dtype(np.float64 if is_wide else np.float32)
-    mean_fold = MeanFold(x.dtype if is_wide else wide)
-    centre = mean_fold.value(_folded(mean_fold, x, "var: mean of"))
-    fold = Fold("plus", wide)
-    squares = fold.none()
-
-    def take(chunk: np.ndarray, start: int) -> None:
-        distances = chunk.astype(wide) - centre if not is_wide else chunk - centre
-        fold.feed(squares, np.multiply(distances, distances, out=distances), start)
-
-    x.for_each(take, "var")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result = fold.value(squares) / wide.type(max(squares.count - correction, 0))
-    return result if x.dtype.kind in "biu" else result.astype(x.dtype)
+    variance = _core.variance_of_chunks(x.dtype, correction)
+    x.for_each(lambda chunk, _: variance.feed(chunk), "var")
+    return variance.value()

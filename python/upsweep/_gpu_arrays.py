@@ -4,14 +4,12 @@ which stream the library works, and how it makes an array. Types go by the names
 """
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from upsweep import _core
 
 _NAMES = {"bool": "bool", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
           **{f"{sign}{bits}": f"{'u' if sign == 'u' else ''}int{bits}" for sign in "iu" for bits in (8, 16, 32, 64)}}
@@ -245,21 +243,6 @@ def diff_of(x: Any, n: int, axis: int, prepend: Any, append: Any) -> Any:
     ends = {name: functions.asarray(given, x.dtype) if isinstance(given, (int, float)) and not of_torch else given
             for name, given in (("prepend", prepend), ("append", append)) if given is not None}
     return functions.diff(x, n, axis, **ends)
-
-
-def var_of(x: Any, axis: Any, correction: float, keepdims: bool) -> Any:
-    """The variance as _made_of_folds.var has it, with arithmetic by the library of x."""
-    functions = functions_of("var", x)
-    name = str(x.dtype).rpartition(".")[2]
-    is_half = name in ("float16", "bfloat16")
-    wide = converted(x, "f32") if is_half else converted(x, "f64") if name != "float32" and name != "float64" else x
-    means = _core.mean(wide, axis=axis, keepdims=True)
-    count = math.prod(extent for extent, left in zip(wide.shape, means.shape) if extent != left)
-    distances = wide - means
-    squares = _core.sum(distances * distances, axis=axis, keepdims=keepdims)
-    # PyTorch would multiply by the reciprocal of a number.
-    variances = squares / functions.asarray(np.full((), max(count - correction, 0), str(squares.dtype).rpartition(".")[2]))
-    return converted(variances, _OF_NUMPY[name] if name in _OF_NUMPY else "bf16") if is_half else variances
 
 
 def to_numpy(x: Any) -> np.ndarray:

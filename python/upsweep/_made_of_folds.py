@@ -2,63 +2,13 @@
 """What is made of folds and of arithmetic by NumPy."""
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from upsweep import _core
-from upsweep._gpu_arrays import diff_of, functions_of, lies_on_gpu, signed, to_numpy, var_of
+from upsweep._gpu_arrays import diff_of, functions_of, lies_on_gpu, signed, to_numpy
 from upsweep._interchange import adopt
-
-
-def var(x: npt.ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, correction: float = 0.0,
-        keepdims: bool = False) -> Any:
-    """Variance of all elements, or along axes.
-
-    The mean of the squares of the distances from the mean, in two passes: the distances are a temporary array as large as `x`.
-    Both folds have the bits of the canonical order.
-
-    Parameters
-    ----------
-    x : array
-    axis : int or tuple of ints, optional
-    correction : float
-        What is subtracted from the number of elements: 1 for the variance of what the elements are a sample of.
-    keepdims : bool
-        Keep the axes, with extent 1.
-
-    Returns
-    -------
-    scalar or array
-        Of the type of floating-point elements (float16 and bfloat16: computed in float32), float64 for integers.
-
-    Examples
-    --------
-    >>> import numpy as np, upsweep as us
-    >>> float(us.var(np.array([1.0, 2.0, 3.0, 6.0])))
-    3.5
-    """
-    if axis is None and not keepdims and hasattr(type(x), "_comes_in_chunks"):
-        from upsweep._chunked import var as of_chunks
-
-        return of_chunks(x, correction)
-    if lies_on_gpu(x):
-        return var_of(x, axis, correction, keepdims)
-    array, export = adopt("var", x)
-    is_half = array.dtype.itemsize == 2 and array.dtype.kind not in "iu"
-    wide = array.astype(np.float32) if is_half else array
-    means = np.asarray(_core.mean(wide, axis=axis, keepdims=True))
-    count = math.prod(extent for extent, left in zip(wide.shape, means.shape) if extent != left)
-    distances = np.asarray(wide - means)
-    np.multiply(distances, distances, out=distances)
-    squares = _core.sum(distances, axis=axis, keepdims=keepdims)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result = squares / squares.dtype.type(max(count - correction, 0))
-    if is_half:
-        result = result.astype(array.dtype)
-    return result if export is None else export(np.asarray(result))
 
 
 def diff(x: npt.ArrayLike, /, *, axis: int = -1, n: int = 1, prepend: npt.ArrayLike | None = None,

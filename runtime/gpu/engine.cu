@@ -13,6 +13,7 @@
 #include <upsweep/gpu/target/launch.cuh>
 
 #include "../call.hpp"
+#include "../variance.hpp"
 #include "device.cuh"
 #include "elementwise.cuh"
 #include "fold.hpp"
@@ -100,6 +101,18 @@ bool count_by(Count typed_kernels::*kernel, const counter_request& request, cons
     else
         count_for_host(gpu, counts, *out_of_range, count);
     return true;
+}
+
+// Calls fold(to), which writes one value to memory that the GPU reaches: to where the result belongs, if it does, or else the value is copied
+// there.
+template <class Fold>
+void write_value(const cuda& target, const char* call, void* result, std::size_t bytes, bool is_on_gpu, Fold fold)
+{
+    if (is_on_gpu)
+        return fold(result);
+    using any_value = std::uint64_t;
+    const auto value = detail::returned<cuda>::value<any_value>(target, call, [&](any_value* to) { fold(to); });
+    std::memcpy(result, &value, bytes);
 }
 
 // Where elements lie that have gaps, by their position.
@@ -264,15 +277,16 @@ bool reduce_by_type(const reduce_request& request, const elements& in, void* res
     if (reduce == nullptr)
         return false;
     const cuda& target = request.gpu->target;
-    if (is_on_gpu) {
-        reduce(target, request.op, in.data, in.count, result);
-        return true;
-    }
-    using any_value = std::uint64_t;
-    const auto value = detail::returned<cuda>::value<any_value>(
-        target, "reduce", [&](any_value* to) { reduce(target, request.op, in.data, in.count, to); });
-    std::memcpy(result, &value, upsweep_dtype_size(request.out));
+    write_value(target, "reduce", result, upsweep_dtype_size(request.out), is_on_gpu,
+                [&](void* to) { reduce(target, request.op, in.data, in.count, to); });
     return true;
+}
+
+void write_variance(const device& gpu, double correction, const elements& in, void* result, bool is_on_gpu)
+{
+    const variance_kernel kernel = typed_kernels_of(in.dtype)->variance;
+    write_value(gpu.target, "variance", result, upsweep_dtype_size(variance_dtype_of(in.dtype)), is_on_gpu,
+                [&](void* to) { kernel(gpu.target, correction, in.data, in.count, to); });
 }
 
 bool scan_by_type(const scan_request& request, const elements& in, const elements& out)

@@ -84,6 +84,19 @@ bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& li
     return true;
 }
 
+bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layout& lines, double correction)
+{
+    if (!has_few_dimensions(lines))
+        return false;
+    switch (dtype) {
+    case UPSWEEP_F16: return variances_of_lines<f16>(gpu.target, lines, correction), true;
+    case UPSWEEP_BF16: return variances_of_lines<bf16>(gpu.target, lines, correction), true;
+    case UPSWEEP_F32: return variances_of_lines<float>(gpu.target, lines, correction), true;
+    case UPSWEEP_F64: return variances_of_lines<double>(gpu.target, lines, correction), true;
+    default: return false;
+    }
+}
+
 bool find_arguments(const device& gpu, upsweep_op op, upsweep_dtype dtype, const line_layout& lines)
 {
     const cuda& target = gpu.target;

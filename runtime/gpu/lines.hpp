@@ -20,6 +20,9 @@ inline constexpr std::size_t most_line_dimensions = 3;
 bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype, const line_layout& lines, bool means);
 bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& lines);
 
+// Writes the variances of lines of f16, bf16 or f32, to f32, or of f64. Returns false as above, and of other types.
+bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layout& lines, double correction);
+
 // The lines of an array without gaps: how many elements they have, and how far apart these lie.
 struct line_extents {
     std::uint64_t length;

@@ -44,12 +44,14 @@ bool count_by_type(const counter_request&, const edges&, const elements&, std::s
 {
     throw_none();
 }
+void write_variance(const device&, double, const elements&, void*, bool) { throw_none(); }
 bool reduce_lines(const device&, const shape_fold&, upsweep_dtype, const line_layout&, bool) { throw_none(); }
 bool scan_lines(const device&, const shape_fold&, const line_layout&) { throw_none(); }
 void begin_lines(const device&, const shape_fold&, const elements&, const line_extents&, const scan_start&)
 {
     throw_none();
 }
+bool variances_of_lines(const device&, upsweep_dtype, const line_layout&, double) { throw_none(); }
 bool find_arguments(const device&, upsweep_op, upsweep_dtype, const line_layout&) { throw_none(); }
 void reduce_segments(const device&, const shape_fold&, const elements&, const elements&, const elements&)
 {

@@ -180,6 +180,14 @@ UPSWEEP_API upsweep_status upsweep_reduce(upsweep_context* context, upsweep_op o
 UPSWEEP_API upsweep_status upsweep_scan(upsweep_context* context, upsweep_op op, bool exclusive,
                                         const upsweep_array* in, const upsweep_array* out, const void* init);
 
+/* Writes the variance of all elements to the first element of `result`, an array in any memory that has one element: the sum of the squares of
+ * their distances from their mean, divided by their number less `correction`, or by zero where that is negative. 0 is for a population, 1 for
+ * what the elements are a sample of. f32 for f16, bf16 and f32, else f64; NaN of no elements. One pass, in f64 (Chan, Golub and LeVeque 1983),
+ * in the canonical order of means and sums of squares, which docs/fold-order.md has. Elements in memory of the host are folded by the CPU,
+ * also in a context of a GPU. Waits for the GPU unless the result lies in its memory. */
+UPSWEEP_API upsweep_status upsweep_variance(upsweep_context* context, const upsweep_array* in, double correction,
+                                            const upsweep_array* result);
+
 /* How many samples are in no bin: below the first one, above the last one, or NaN. */
 typedef struct upsweep_outside {
     uint64_t below;
@@ -239,6 +247,9 @@ UPSWEEP_API upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep
  * integers. NaN where the axis has no elements. */
 UPSWEEP_API upsweep_status upsweep_mean_axis(upsweep_context* context, const upsweep_array* in, int32_t axis,
                                              const upsweep_array* out);
+/* The variance along an axis, as upsweep_variance has it of each line, with the same bits. NaN where the axis has no elements. */
+UPSWEEP_API upsweep_status upsweep_variance_axis(upsweep_context* context, const upsweep_array* in, int32_t axis,
+                                                 double correction, const upsweep_array* out);
 /* Writes where the least or the greatest element along an axis is, counted from 0, as i64: the lowest index among equal ones.
  * NaN comes before all else, and -0 is less than +0, as for minimum and maximum. UPSWEEP_INVALID_ARGUMENT where the axis has no
  * elements. Those of types other than bool, u8, i32, i64, u64, f32 and f64 are copied. */
@@ -360,6 +371,10 @@ UPSWEEP_API upsweep_status upsweep_joint_histogram_edges(upsweep_context* contex
 typedef struct upsweep_reducer upsweep_reducer;
 UPSWEEP_API upsweep_status upsweep_reducer_create(upsweep_context* context, upsweep_op op, upsweep_dtype dtype,
                                                   upsweep_reducer** reducer);
+/* The same for the variance, whose result has the type and the bits of upsweep_variance. Pieces lie in memory of the host: others give
+ * UPSWEEP_UNREACHABLE. */
+UPSWEEP_API upsweep_status upsweep_reducer_create_variance(upsweep_dtype dtype, double correction,
+                                                           upsweep_reducer** reducer);
 UPSWEEP_API upsweep_status upsweep_reducer_feed(upsweep_reducer* reducer, const upsweep_array* in);
 /* The fold of everything fed so far, a value in memory of the host; more may be fed afterwards. */
 UPSWEEP_API upsweep_status upsweep_reducer_result(const upsweep_reducer* reducer, void* result);

@@ -168,6 +168,7 @@ def lines_and_runs(libs, rng):
         behind = line(out.pointer + 256, u64, 4)
         for name, status in (
                 ("reduce_axis", c.reduce_axis(context, 0, grid, 1, column)), ("mean_axis", c.mean_axis(context, grid, 1, column)),
+                ("variance_axis", c.variance_axis(context, grid, 1, 0.0, column)),
                 ("scan_axis", c.scan_axis(context, 0, False, grid, 1, whole, None)), ("integral_image", c.integral_image(context, grid, whole)),
                 ("segmented_reduce", c.segmented_reduce(context, 0, four, bounds, totals)),
                 ("segmented_scan", c.segmented_scan(context, 0, False, four, bounds, column, None)),
@@ -357,6 +358,8 @@ def check_lines_there(lib, rng, simulated, source, axis, out_layout):
     context, rest = lib.context(cuda(1))[1], source.shape[:axis] + source.shape[axis + 1:]
     calls = (("reduce_axis", rest, lambda on, x, to: lib.c.reduce_axis(on, OP_NUMBERS["plus"], x, axis, to)),
              ("mean_axis", rest, lambda on, x, to: lib.c.mean_axis(on, x, axis, to)),
+             ("variance_axis", rest, lambda on, x, to: lib.c.variance_axis(on, x, axis, 1.0, to)),
+             ("variance", (), lambda on, x, to: lib.c.variance(on, x, 0.0, to)),
              ("scan_axis", source.shape, lambda on, x, to: lib.c.scan_axis(on, OP_NUMBERS["plus"], False, x, axis, to, None)))
     for name, shape, call in calls:
         what, there = f"{lib.isa} {name} {axis} of {source.what}", There(simulated, source)

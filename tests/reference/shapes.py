@@ -16,6 +16,7 @@ from arrays import LAYOUTS, OF_OUTPUTS, Laid, converted, random_shape, some_cont
 from bits import EVERY_FOLD, inputs_of, same_bits
 from checks import case, refused, require, run
 from fold_order import FLOATS, STORAGE, convert, identity, reduce, reduce_dtype, scan
+from verb_order import variances
 from library import (CUDA, DEVICE, DTYPES, INVALID_ARGUMENT, OK, OP_NUMBERS, OVERLAP, UNREACHABLE, UNSUPPORTED, Array, Guarded,
                      cpu, line)
 
@@ -92,6 +93,38 @@ def check_mean(lib, rng, source, axis):
         expected = sums.astype(kind) / kind(source.shape[axis])
         expected = np.where(np.isnan(expected), kind(np.nan), expected)
     compare(out, expected, what)
+
+
+@case()
+def check_variance(lib, rng, source, axis):
+    context, name = some_context(lib, rng)
+    dtype, correction = "f32" if source.dtype in FLOATS and source.dtype != "f64" else "f64", float(rng.choice([0, 1, 2.5, 1000]))
+    kind, wide = STORAGE[dtype], np.array(convert(source.view(), source.dtype, "f64"))
+
+    def expected(x):
+        with np.errstate(all="ignore"):
+            of_columns = variances(x, correction).astype(kind)
+        return np.where(np.isnan(of_columns), kind(np.nan), of_columns)
+
+    out = Laid(rng, dtype, [*source.shape[:axis], *source.shape[axis + 1:]], some_layout(rng), is_output=True)
+    what = f"{lib.isa} variance_axis of {source.what}, axis {axis}, correction {correction}, to {out.what}, {name}"
+    require(lib.c.variance_axis(context, source.describe(), axis, correction, out.describe()) == OK, f"{what}: {lib.message()}")
+    compare(out, along(axis, expected, wide), what)
+
+    # All elements, at once and in pieces.
+    of_all, what = expected(wide.reshape(-1, 1)), f"{lib.isa} variance of {source.what}, correction {correction}, {name}"
+    result = Laid(rng, dtype, (), "c", is_output=True)
+    require(lib.c.variance(context, source.describe(), correction, result.describe()) == OK, f"{what}: {lib.message()}")
+    compare(result, of_all, what)
+    require(source.unchanged(), f"{what}: wrote to its input")
+    reducer, values, total = ctypes.c_void_p(), source.values(), np.empty(1, kind)
+    require(lib.c.reducer_create_variance(DTYPES[source.dtype], correction, ctypes.byref(reducer)) == OK, lib.message())
+    for piece in np.split(values, np.sort(rng.integers(0, len(values) + 1, 3))):
+        laid = Laid(rng, source.dtype, piece.shape, "c", values=piece)
+        require(lib.c.reducer_feed(reducer, laid.describe()) == OK, f"{what} in pieces: {lib.message()}")
+    require(lib.c.reducer_result(reducer, total.ctypes.data) == OK, f"{what} in pieces: {lib.message()}")
+    same_bits(total, of_all, dtype, f"{what} in pieces")
+    lib.c.reducer_destroy(reducer)
 
 
 class Scanned:
@@ -174,6 +207,16 @@ def means(libs, rng):
             for axis in range(len(shape)):
                 for lib in libs:
                     check_mean(lib, rng, source, axis)
+
+
+def variances_of_lines(libs, rng):
+    """Of every type, of rows and columns, few and many, of no elements, one, NaN and infinity."""
+    for dtype in STORAGE:
+        for shape in ((0, 3), (1, 4), random_shape(rng, 3, 2000), (2000,), (5, 999), (70, 40), (3, 5000), (3000, 6)):
+            source = of_values(rng, "plus", dtype, shape, some_layout(rng, LAYOUTS))
+            for axis in range(len(shape)):
+                for lib in libs:
+                    check_variance(lib, rng, source, axis)
 
 
 @case()
@@ -405,6 +448,10 @@ def refusals(libs, rng):
                 "two sums a row": (lambda: c.reduce_axis(context, 0, grid, 1, at(out, f32, (4, 2))), INVALID_ARGUMENT, ("extents",)),
                 "sums of too few dimensions": (lambda: c.reduce_axis(context, 0, at(some, f32, (2, 2, 2)), 1, at(out, f32, (4,))),
                                                INVALID_ARGUMENT, ("extents",)),
+                "variances of another type": (lambda: c.variance_axis(context, grid, 1, 0.0, at(out, DTYPES["f64"], (4,))),
+                                              INVALID_ARGUMENT, ("f64", "f32")),
+                "variances elsewhere": (lambda: c.variance_axis(context, grid, 1, 0.0, row), INVALID_ARGUMENT, ("extents",)),
+                "two variances": (lambda: c.variance(context, grid, 0.0, at(out, f32, (2,))), INVALID_ARGUMENT, ("one element",)),
                 "means elsewhere": (lambda: c.mean_axis(context, grid, 1, row), INVALID_ARGUMENT, ("extents",)),
                 "a scan transposed": (lambda: c.scan_axis(context, 0, False, grid, 0, at(out, f32, (6, 4)), None), INVALID_ARGUMENT,
                                       ("extents",)),
@@ -508,7 +555,7 @@ def refusals(libs, rng):
                 require(c.reduce_axis(context, 0, wide, 3, at(sums, f32, (2,) * 7)) == OK, f"8 dimensions: {lib.message()}")
 
 
-CHECKS = (axes, large_axes, empty_axes, means, images, segments, checks_of_offsets, by_key, run_lengths, refusals)
+CHECKS = (axes, large_axes, empty_axes, means, variances_of_lines, images, segments, checks_of_offsets, by_key, run_lengths, refusals)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 
 An element that is made of several numbers is a row of an array, so that fold_order.folds folds arrays of them as they are.
 """
+import math
+
 import numpy as np
 
 from fold_order import block_totals, folds, log_sum_exp  # noqa: F401: one of the operators of verbs.py
@@ -95,6 +97,25 @@ def merged_moments(a, b):
     distance = b[:, 1] - a[:, 1]
     return np.stack([count, a[:, 1] + distance * share,
                      (a[:, 2] + b[:, 2]) + distance * distance * (a[:, 0] * share)], 1)
+
+
+def variances(x, correction):
+    """Of columns of float64, folded in the canonical order."""
+    n, start, fold = len(x), 0, None
+    with np.errstate(all="ignore"):
+        for k in reversed(range(n.bit_length())):
+            if not n >> k & 1:
+                continue
+            mean, squares = x[start:start + 2**k], np.zeros((2**k, *x.shape[1:]))
+            for level in range(k):
+                distance = mean[1::2] - mean[::2]
+                mean, squares = (mean[::2] + distance * 0.5,
+                                 (squares[::2] + squares[1::2]) + distance * distance * (2.0**level * 0.5))
+            block = np.stack([np.full(x.shape[1:], 2.0**k), mean[0], squares[0]], -1).reshape(-1, 3)
+            fold = block if fold is None else merged_moments(fold, block)
+            start += 2**k
+        squares = np.zeros(math.prod(x.shape[1:])) if fold is None else fold[:, 2]
+        return (squares / np.float64(max(n - correction, 0.0))).reshape(x.shape[1:])
 
 
 def max_plus(first, then):

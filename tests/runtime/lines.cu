@@ -1,11 +1,12 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// In the simulator sums, scans, logarithms of sums and positions of minima of f32, and all other operators on integers of 32 bits, stand for all folds along an
+// In the simulator sums, variances, scans, logarithms of sums and positions of minima of f32, and all other operators on integers of 32 bits, stand for all folds along an
 // axis.
 #include <cstdint>
 #include <type_traits>
 
 #include <gpu/lines/arguments.cuh>
+#include <gpu/lines/variances.cuh>
 
 UPSWEEP_SUM_LINES(float);
 UPSWEEP_SCAN_SUMS_OF_LINES(float);
@@ -13,6 +14,7 @@ UPSWEEP_LINES_BY_ANY(std::uint32_t);
 UPSWEEP_LOG_SUM_EXP_OF_LINES(float);
 UPSWEEP_RUNNING_LOG_SUM_EXP_OF_LINES(float);
 UPSWEEP_ARGUMENTS_OF_LINES(float);
+UPSWEEP_VARIANCES_OF_LINES(float);
 
 namespace upsweep::runtime::gpu {
 
@@ -76,6 +78,16 @@ UPSWEEP_LEFT_OUT(double)
     {                                                                                                                  \
         throw_left_out();                                                                                              \
     }
+UPSWEEP_LEFT_OUT(double)
+#undef UPSWEEP_LEFT_OUT
+#define UPSWEEP_LEFT_OUT(T)                                                                                            \
+    template <>                                                                                                        \
+    void variances_of_lines<T>(const cuda&, const line_layout&, double)                                                \
+    {                                                                                                                  \
+        throw_left_out();                                                                                              \
+    }
+UPSWEEP_LEFT_OUT(f16)
+UPSWEEP_LEFT_OUT(bf16)
 UPSWEEP_LEFT_OUT(double)
 #undef UPSWEEP_LEFT_OUT
 #define UPSWEEP_LEFT_OUT(T)                                                                                            \

@@ -6,6 +6,7 @@
 
 #include <gpu/typed/reduce.cuh>
 #include <gpu/typed/scan.cuh>
+#include <gpu/typed/variance.cuh>
 
 UPSWEEP_REDUCE_TYPED(std::int16_t);
 UPSWEEP_REDUCE_TYPED(float);
@@ -14,6 +15,8 @@ UPSWEEP_REDUCE_TRUTH(std::uint16_t);
 UPSWEEP_REDUCE_TRUTH(float);
 UPSWEEP_SCAN_TYPED(std::int16_t);
 UPSWEEP_SCAN_TYPED(float);
+UPSWEEP_VARIANCE_TYPED(std::int16_t);
+UPSWEEP_VARIANCE_TYPED(float);
 
 namespace upsweep::runtime::gpu {
 
@@ -24,9 +27,10 @@ const typed_kernels* typed_kernels_of(upsweep_dtype dtype)
                                           reduce_truth<std::uint16_t>,
                                           scan_typed<std::int16_t>,
                                           nullptr,
-                                          nullptr};
-    static constexpr typed_kernels of_f32{reduce_typed<float>, nullptr, reduce_truth<float>,
-                                          scan_typed<float>,   nullptr, nullptr};
+                                          nullptr,
+                                          variance_typed<std::int16_t>};
+    static constexpr typed_kernels of_f32{
+        reduce_typed<float>, nullptr, reduce_truth<float>, scan_typed<float>, nullptr, nullptr, variance_typed<float>};
     return dtype == UPSWEEP_I16 ? &of_i16 : dtype == UPSWEEP_F32 ? &of_f32 : nullptr;
 }
 

@@ -16,6 +16,7 @@
 #include <upsweep/cpu/lanes.hpp>
 #include <upsweep/cpu/line_call.hpp>
 #include <upsweep/cpu/lines_in_lanes.hpp>
+#include <upsweep/cpu/moments_in_lanes.hpp>
 #include <upsweep/cpu/parallel.hpp>
 #include <upsweep/cpu/reduce.hpp>
 #include <upsweep/cpu/scan.hpp>
@@ -238,6 +239,19 @@ bool goes_line_by_line(const view<const T, Rank>& in, std::size_t few_lines, std
 
 inline constexpr std::size_t piece_bytes = std::size_t{1} << 18; // which the second-level cache holds
 
+// The groups that are folded in lockstep, and the lanes of a unit of theirs.
+template <bool Scans, class Acc, class T, class Out, std::size_t Rank, class Op>
+struct groups_in_lanes {
+    using type = lines_in_lanes<Acc, T, Out, Rank, Op, Scans>;
+    static constexpr std::size_t unit = unit_lanes<Acc>;
+};
+template <class N, class T, class Out, std::size_t Rank>
+    requires(!std::same_as<T, moments<N>>)
+struct groups_in_lanes<false, moments<N>, T, Out, Rank, mean_and_variance> {
+    using type = moments_in_lanes<N, T, line_call<moments<N>, T, Out, Rank, mean_and_variance>>;
+    static constexpr std::size_t unit = unit_lanes<N>;
+};
+
 // Calls f(group, cuts), where `group` has the type of the groups in which the lines are folded: one after the other unless they have
 // few elements.
 template <bool Scans, class Acc, class T, class Out, std::size_t Rank, class Op, class F>
@@ -246,6 +260,7 @@ void with_groups(const cpu& target, const line_call<Acc, T, Out, Rank, Op>& call
     const std::size_t lines = call.lines.count();
     const std::size_t length = call.lines.length();
     constexpr std::size_t elements = piece_bytes / sizeof(Acc);
+    using groups = groups_in_lanes<Scans, Acc, T, Out, Rank, Op>;
     if (are_interleaved(call.lines.in) && (!Scans || are_interleaved(call.lines.out)) && length >= few_elements)
         f(std::type_identity<interleaved_lines<Acc, T, Out, Rank, Op>>{},
           cut_lines(target, lines, length, lines, lines, elements));
@@ -253,9 +268,8 @@ void with_groups(const cpu& target, const line_call<Acc, T, Out, Rank, Op>& call
         f(std::type_identity<separate_lines<Acc, T, Out, Rank, Op>>{},
           cut_lines(target, lines, length, 1, std::max<std::size_t>(1, elements / length), elements));
     else
-        f(std::type_identity<lines_in_lanes<Acc, T, Out, Rank, Op, Scans>>{},
-          (Scans ? cut_scanned_lines : cut_lines)(target, lines, length, unit_lanes<Acc>, 16 * unit_lanes<Acc>,
-                                                  elements));
+        f(std::type_identity<typename groups::type>{},
+          (Scans ? cut_scanned_lines : cut_lines)(target, lines, length, groups::unit, 16 * groups::unit, elements));
 }
 
 } // namespace upsweep::cpu_engine

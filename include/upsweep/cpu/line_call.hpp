@@ -19,6 +19,7 @@ struct line_piece {
 // What all groups need to know of a call.
 template <class Acc, class T, class Out, std::size_t Rank, class Op>
 struct line_call {
+    static constexpr std::size_t rank = Rank;
     const detail::lines<const T, Out, Rank>& lines;
     const Op& op;
     scan_options<Acc> options; // of a scan

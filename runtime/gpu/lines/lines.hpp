@@ -23,6 +23,9 @@ void reduce_lines_by_any(const cuda& target, const shape_fold& fold, const line_
 // Writes reductions by log_sum_exp, of f32 or f64.
 template <class T>
 void log_sum_exp_of_lines(const cuda& target, const line_layout& lines);
+// Writes variances, of f16, bf16, f32 or f64.
+template <class T>
+void variances_of_lines(const cuda& target, const line_layout& lines, double correction);
 // Writes inclusive scans by plus, of unsigned integers and of all floating-point numbers, and by another operator.
 template <class T>
 void scan_sums_of_lines(const cuda& target, const line_layout& lines);

@@ -22,6 +22,10 @@ using reduce_kernel = void (*)(const cuda& target, upsweep_op op, const void* in
 using scan_kernel = void (*)(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out,
                              std::size_t count, const void* init);
 
+// Writes the variance of `count` elements, f32 or f64 as variance_dtype_of tells, to memory that the GPU reaches.
+using variance_kernel = void (*)(const cuda& target, double correction, const void* in, std::size_t count,
+                                 void* result);
+
 struct typed_kernels {
     reduce_kernel reduce;       // by plus, multiplies, minimum and maximum
     reduce_kernel reduce_bits;  // may be null
@@ -32,6 +36,7 @@ struct typed_kernels {
                        std::span<std::uint64_t> counts, outside* out_of_range);
     void (*count_edges)(const cuda& target, const edges& bins, const void* in, std::size_t count,
                         std::span<std::uint64_t> counts, outside* out_of_range);
+    variance_kernel variance;
     scan_kernel scan_log_sum_exp = nullptr;
 };
 
@@ -72,6 +77,8 @@ void reduce_bits(const cuda& target, upsweep_op op, const void* in, std::size_t 
 // Of integers as unsigned words, too.
 template <class T>
 void reduce_truth(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
+template <class T>
+void variance_typed(const cuda& target, double correction, const void* in, std::size_t count, void* result);
 template <class T>
 void scan_typed(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out, std::size_t count,
                 const void* init);

@@ -17,14 +17,14 @@ constexpr typed_kernels make_kernels()
 {
     if constexpr (std::integral<T>) {
         using word = std::make_unsigned_t<T>;
-        return {reduce_typed<T>, reduce_bits<word>,         reduce_truth<word>,
-                scan_typed<T>,   count_typed<T, even_bins>, count_typed<T, edges>};
+        return {reduce_typed<T>,           reduce_bits<word>,     reduce_truth<word>, scan_typed<T>,
+                count_typed<T, even_bins>, count_typed<T, edges>, variance_typed<T>};
     } else {
         scan_kernel of_logarithms = nullptr;
         if constexpr (std::same_as<T, float>)
             of_logarithms = scan_log_sum_exp<T>;
-        return {reduce_typed<T>,       nullptr,      reduce_truth<T>, scan_typed<T>, count_typed<T, even_bins>,
-                count_typed<T, edges>, of_logarithms};
+        return {reduce_typed<T>,       nullptr,           reduce_truth<T>, scan_typed<T>, count_typed<T, even_bins>,
+                count_typed<T, edges>, variance_typed<T>, of_logarithms};
     }
 }
 template <class T>
@@ -33,7 +33,8 @@ inline constexpr typed_kernels kernels = make_kernels<T>();
 // Reductions of truths are those of the bytes 0 and 1.
 template <>
 inline constexpr typed_kernels kernels<bool>{
-    reduce_typed<std::uint8_t>, reduce_bits<std::uint8_t>, reduce_truth<std::uint8_t>, nullptr, nullptr, nullptr};
+    reduce_typed<std::uint8_t>,  reduce_bits<std::uint8_t>, reduce_truth<std::uint8_t>, nullptr, nullptr, nullptr,
+    variance_typed<std::uint8_t>};
 
 } // namespace
 

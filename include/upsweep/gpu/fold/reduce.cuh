@@ -30,9 +30,10 @@ template <class Acc, class Source, class Op>
 struct reduce_shape {
     static constexpr int warps = 8;
     static constexpr int threads = warps * lanes;
-    // Four blocks of a multiprocessor have 128 KiB on their way. Large accumulators need the registers of two: with the others'
-    // shape, moments of f32 took twice as long.
-    static constexpr bool is_large = sizeof(Acc) > 16;
+    // Four blocks of a multiprocessor have 128 KiB on their way. Large accumulators need the registers of two, unless the elements of
+    // a tile are folded as something else: of moments, only block 0 then keeps some in memory.
+    static constexpr bool is_large =
+        sizeof(Acc) > 16 && std::is_same_v<vector_element_t<Op, Acc, std::iter_value_t<Source>>, Acc>;
     static constexpr int blocks = is_large ? 2 : 4;
     static constexpr int rows = is_large ? 4 : 8;
     static constexpr int elements = vector_elements<sizeof(std::iter_value_t<Source>)>; // of a lane, in a row
@@ -82,7 +83,7 @@ __device__ Acc warp_tile_total(Source in, bool aligned, bool of_many, const Op& 
         Acc of_lane[1] = {convert<Acc>(total)};
         return warp_total(of_lane, op);
     } else {
-        Acc totals[Shape::rows];
+        decltype(vector_total<Acc>(vectors[0], op)) totals[Shape::rows];
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
             totals[r] = vector_total<Acc>(vectors[r], op);
@@ -271,7 +272,7 @@ public:
             if (left != 0)
                 total = shared_.after.fold_after(total, left, op_);
             if (lane_id() == 0) {
-                *result = count_ != 0 ? as_result<Result, Op>(total) : as_result<Result, Op>(nothing);
+                *result = detail::result_by<Result>(op_, count_ != 0 ? total : nothing);
                 if (tiles_ != 0)
                     store_relaxed(&header_->epoch, states_.epoch());
             }

@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(Shape::threads)
         before = folds.fold(before, of_block.total, after);
     if (is_any_order<Op, Acc> || count - tile == Shape::tile) {
         if (threadIdx.x == 0)
-            *result = as_result<Result, Op>(after);
+            *result = detail::result_by<Result>(op, after);
         return;
     }
     if constexpr (!is_any_order<Op, Acc>) {
@@ -142,8 +142,8 @@ __global__ void __launch_bounds__(Shape::threads)
         const Acc before_warp = shuffle(of_block.fold_before(before, op), warp_id());
         const unsigned mine = warp_tile + static_cast<unsigned>(lane_id() * rows * elements);
         if (mine <= count && count < mine + rows * elements)
-            *result = as_result<Result, Op>(fold_in_lane(of_lanes.fold_before(before_warp, op), values, totals,
-                                                         static_cast<int>(count - mine), op));
+            *result = detail::result_by<Result>(op, fold_in_lane(of_lanes.fold_before(before_warp, op), values, totals,
+                                                                 static_cast<int>(count - mine), op));
     }
 }
 

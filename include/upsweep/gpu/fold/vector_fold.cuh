@@ -29,12 +29,18 @@ using lane_accumulator_t =
     std::conditional_t<std::is_same_v<Op, plus> && std::is_integral_v<T> && sizeof(T) <= 2,
                        std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>, Acc>;
 
+// The type of an element of a whole vector. Elements that are accumulators already may be totals of any number of elements.
+template <class Op, class Acc, class T>
+using vector_element_t =
+    std::conditional_t<std::is_same_v<T, Acc>, Acc, typename detail::element_of_block<Op, Acc>::type>;
+
 // The total of a vector, in the type in which a lane adds up where any order will do.
 template <class Acc, class T, int Count, class Op>
 __device__ auto vector_total(const lane_vector<T, Count>& vector, const Op& op)
 {
-    using partial = std::conditional_t<is_any_order<Op, Acc>, lane_accumulator_t<Op, Acc, T>, Acc>;
-    if constexpr (!std::is_same_v<partial, Acc> && sizeof(T) == 1) {
+    using partial =
+        std::conditional_t<is_any_order<Op, Acc>, lane_accumulator_t<Op, Acc, T>, vector_element_t<Op, Acc, T>>;
+    if constexpr (is_any_order<Op, Acc> && !std::is_same_v<partial, Acc> && sizeof(T) == 1) {
         return add_bytes(vector.memory, partial{});
     } else if constexpr (std::is_same_v<partial, Acc> && std::is_same_v<T, Acc> && is_packed<Op, Acc> &&
                          sizeof(vector.memory) == sizeof(uint4)) {

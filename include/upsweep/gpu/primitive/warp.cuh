@@ -80,42 +80,55 @@ __device__ void swap_if(bool condition, T& a, T& b)
 // mine (+) theirs, or theirs (+) mine where mine is the right operand. The library's own operators give the same bits
 // either way.
 template <class T, class Op>
-__device__ T combine(const Op& op, T mine, T theirs, bool mine_is_right)
+__device__ detail::joined_t<T> combine(const Op& op, T mine, T theirs, bool mine_is_right)
 {
     if constexpr (detail::is_builtin<Op>)
         return op(mine, theirs);
+    else if constexpr (requires { op.joined(mine, theirs, mine_is_right); })
+        return op.joined(mine, theirs, mine_is_right);
     else
         return swap_if(mine_is_right, mine, theirs), op(mine, theirs);
+}
+
+// The total of the blocks of 2^(End - Level) lanes that differ in bits Level to End - 1 of their numbers. Every one of these lanes gets it.
+template <int Level, int End, class T, class Op>
+__device__ auto total_of_lanes(const T& mine, const Op& op)
+{
+    if constexpr (Level == End)
+        return mine;
+    else
+        return total_of_lanes<Level + 1, End>(
+            combine(op, mine, shuffle_xor(mine, 1 << Level), (lane_id() >> Level & 1) != 0), op);
+}
+
+// The same of so many rows of totals, of which lanes hold those of 2^Level lanes of each.
+template <int Level, int Rows, class T, class Op>
+__device__ auto total_of_rows(const T (&totals)[Rows], const Op& op)
+{
+    if constexpr (Rows > 1) {
+        const bool right = (lane_id() >> Level & 1) != 0;
+        detail::joined_t<T> joined[Rows / 2];
+#pragma unroll
+        for (int r = 0; r < Rows / 2; ++r) {
+            T kept = totals[2 * r];
+            T sent = totals[2 * r + 1];
+            swap_if(right, kept, sent);
+            joined[r] = combine(op, kept, shuffle_xor(sent, 1 << Level), right);
+        }
+        return total_of_rows<Level + 1>(joined, op);
+    } else {
+        // Lanes now hold row lane % 2^Level of 2^Level lanes each: first the lanes of a row, then the rows.
+        return total_of_lanes<0, Level>(total_of_lanes<Level, lane_levels>(totals[0], op), op);
+    }
 }
 
 // The total of Rows * 32 aligned blocks, of which this lane holds number 32 r + lane in totals[r]. While there are
 // several rows, a step halves the rows that a lane keeps, so that eight rows take 12 exchanges and not 40. Every lane
 // gets the total.
 template <int Rows, class T, class Op>
-__device__ T warp_total(T (&totals)[Rows], const Op& op)
+__device__ auto warp_total(const T (&totals)[Rows], const Op& op)
 {
-    const int lane = lane_id();
-    int level = 0;
-#pragma unroll
-    for (int rows = Rows / 2; rows > 0; rows /= 2, ++level) {
-        const bool right = (lane >> level & 1) != 0;
-#pragma unroll
-        for (int r = 0; r < rows; ++r) {
-            T kept = totals[2 * r];
-            T sent = totals[2 * r + 1];
-            swap_if(right, kept, sent);
-            totals[r] = combine(op, kept, shuffle_xor(sent, 1 << level), right);
-        }
-    }
-    // Lanes now hold row lane % Rows of 2^level lanes each: first the lanes of a row, then the rows.
-    T total = totals[0];
-#pragma unroll
-    for (int k = level; k < lane_levels; ++k)
-        total = combine(op, total, shuffle_xor(total, 1 << k), (lane >> k & 1) != 0);
-#pragma unroll
-    for (int k = 0; k < level; ++k)
-        total = combine(op, total, shuffle_xor(total, 1 << k), (lane >> k & 1) != 0);
-    return total;
+    return total_of_rows<0>(totals, op);
 }
 
 // The tree over the lanes of a warp, each of which holds the total of one aligned block.
@@ -180,12 +193,15 @@ __device__ inline int lane_before_end(int end, int i)
 
 // The total of 2^k elements of one thread, as a tree.
 template <int Count, class T, class Op>
-__device__ T lane_total(const T* elements, const Op& op)
+__device__ auto lane_total(const T* elements, const Op& op)
 {
-    if constexpr (Count == 1)
+    if constexpr (Count == 1) {
         return elements[0];
-    else
-        return op(lane_total<Count / 2>(elements, op), lane_total<Count / 2>(elements + Count / 2, op));
+    } else {
+        using half = decltype(lane_total<Count / 2>(elements, op));
+        return static_cast<detail::joined_t<half>>(
+            op(lane_total<Count / 2>(elements, op), lane_total<Count / 2>(elements + Count / 2, op)));
+    }
 }
 
 // before (+) the fold of the elements before each of 2^k elements of one thread.

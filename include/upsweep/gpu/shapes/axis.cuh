@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include <upsweep/engine.hpp>
+#include <upsweep/gpu/shapes/block_lines.cuh>
 #include <upsweep/gpu/shapes/columns.cuh>
 #include <upsweep/gpu/shapes/pieces.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
@@ -99,16 +100,23 @@ struct engine<cuda, verb::reduce_lines> {
     template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
     static void fold(const cuda& target, const lines<const T, Out, Rank>& all, const Op& op, const Finish& finish)
     {
-        constexpr auto call = "reduce";
         const gpu::current_device current(target.device());
+        if constexpr (gpu::folds_blocks<Op, Acc, T>)
+            fold_blocks<Acc>(target, all, op, finish);
+        else
+            fold_values<Acc>(target, all, op, finish);
+    }
+
+private:
+    template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+    static void fold_values(const cuda& target, const lines<const T, Out, Rank>& all, const Op& op,
+                            const Finish& finish)
+    {
+        constexpr auto call = "reduce";
         const bool side_by_side = gpu::lie_side_by_side(all);
         const gpu::line_kernels kernels = gpu::kernels_for<false>(all, side_by_side);
-        if (kernels == gpu::line_kernels::segments) {
-            gpu::with_lines(target, call, all, [&](const auto& from, const auto& to, const auto& segments) {
-                gpu::reduce_segments<Acc>(target, from, segments.count * segments.length, segments, to, op, finish);
-            });
-            return;
-        }
+        if (kernels == gpu::line_kernels::segments)
+            return fold_segments<Acc>(target, all, op, finish);
         gpu::check_lines(target, call, all);
         if (kernels == gpu::line_kernels::rows)
             gpu::reduce_warp_rows<Acc>(target, call, all, op, finish);
@@ -120,6 +128,35 @@ struct engine<cuda, verb::reduce_lines> {
             gpu::reduce_walked<Acc>(target, call, all, op, finish);
         else
             gpu::reduce_columns<Acc>(target, call, all, op, finish);
+    }
+
+    // By an operator that folds blocks as something else than its accumulators.
+    template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+    static void fold_blocks(const cuda& target, const lines<const T, Out, Rank>& all, const Op& op,
+                            const Finish& finish)
+    {
+        constexpr auto call = "reduce";
+        const gpu::block_line_kernels kernels = gpu::block_kernels_for(all, gpu::lie_side_by_side(all));
+        if (kernels == gpu::block_line_kernels::segments)
+            return fold_segments<Acc>(target, all, op, finish);
+        gpu::check_lines(target, call, all);
+        if (kernels == gpu::block_line_kernels::rows)
+            gpu::reduce_block_rows<Acc>(target, call, all, op, finish);
+        else if (kernels == gpu::block_line_kernels::pieces)
+            gpu::reduce_long_rows<Acc>(target, call, all, op, finish);
+        else if (kernels == gpu::block_line_kernels::walks)
+            gpu::reduce_block_walks<Acc>(target, call, all, op, finish);
+        else
+            gpu::reduce_walked_pieces<Acc>(target, call, all, op, finish);
+    }
+
+    template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+    static void fold_segments(const cuda& target, const lines<const T, Out, Rank>& all, const Op& op,
+                              const Finish& finish)
+    {
+        gpu::with_lines(target, "reduce", all, [&](const auto& from, const auto& to, const auto& segments) {
+            gpu::reduce_segments<Acc>(target, from, segments.count * segments.length, segments, to, op, finish);
+        });
     }
 };
 

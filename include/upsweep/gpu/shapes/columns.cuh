@@ -133,8 +133,8 @@ public:
             if (j % lanes != lanes - 1)
                 return;
             read(first, lines_of_block, level, j - (lanes - 1), lanes - 1);
-            total = op_(block_total<lanes / 2, Acc>(tiles(), 0, op_),
-                        block_total<lanes / 2, Acc>(tiles_and(total, lanes - 1), lanes / 2, op_));
+            total = op_(block_total<lanes / 2>(tiles(), 0, op_),
+                        block_total<lanes / 2>(tiles_and(total, lanes - 1), lanes / 2, op_));
             __syncthreads();
         }
     }
@@ -466,7 +466,7 @@ private:
             Acc totals[parts];
 #pragma unroll
             for (int p = 0; p < parts; ++p)
-                totals[p] = block_total<part, Acc>(at(v), p * part, op_);
+                totals[p] = block_total<part>(at(v), p * part, op_);
             f(v, totals);
         }
     }

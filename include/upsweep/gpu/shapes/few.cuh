@@ -9,13 +9,16 @@ namespace upsweep::gpu {
 
 inline constexpr int few = 32;
 
-template <int Size, class T, class At, class Op>
-__device__ T block_total(const At& at, int first, const Op& op)
+template <int Size, class At, class Op>
+__device__ auto block_total(const At& at, int first, const Op& op)
 {
-    if constexpr (Size == 1)
+    if constexpr (Size == 1) {
         return at(first);
-    else
-        return op(block_total<Size / 2, T>(at, first, op), block_total<Size / 2, T>(at, first + Size / 2, op));
+    } else {
+        using half = decltype(block_total<Size / 2>(at, first, op));
+        return static_cast<detail::joined_t<half>>(
+            op(block_total<Size / 2>(at, first, op), block_total<Size / 2>(at, first + Size / 2, op)));
+    }
 }
 
 // before (+) the fold of `count` elements from number `first` on, fewer than 2 Size.
@@ -23,7 +26,7 @@ template <class T, int Size = few / 2, class At, class Op>
 __device__ T fold_few(T before, const At& at, int first, int count, const Op& op)
 {
     if ((count & Size) != 0) {
-        before = op(before, block_total<Size, T>(at, first, op));
+        before = op(before, static_cast<T>(block_total<Size>(at, first, op)));
         first += Size;
     }
     if constexpr (Size > 1)

@@ -371,7 +371,7 @@ private:
     __device__ Acc total_of(int i)
     {
         const auto warp = [&](int w) { return shared_.of_warps[place_of_warp(i, w)]; };
-        return block_total<shape::warps, Acc>(warp, 0, op_);
+        return block_total<shape::warps>(warp, 0, op_);
     }
     __device__ void publish(int i, const states& published)
     {

@@ -273,7 +273,7 @@ private:
     {
         __syncwarp();
         if (lane_id() < groups_of_segment)
-            shared_.groups[lane_id()] = block_total<chunk, Acc>(chunks(), first_chunk + lane_id() * chunk, op_);
+            shared_.groups[lane_id()] = block_total<chunk>(chunks(), first_chunk + lane_id() * chunk, op_);
         __syncwarp();
     }
 

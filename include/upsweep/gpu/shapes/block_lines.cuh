@@ -1,0 +1,396 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <upsweep/gpu/fold/reduce.cuh>
+#include <upsweep/gpu/fold/vector_fold.cuh>
+#include <upsweep/gpu/primitive/divider.cuh>
+#include <upsweep/gpu/primitive/vector.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/shapes/few.cuh>
+#include <upsweep/gpu/shapes/line_places.cuh>
+#include <upsweep/gpu/shapes/pieces.cuh>
+#include <upsweep/gpu/shapes/walked_lines.cuh>
+#include <upsweep/gpu/shapes/warp_rows.cuh>
+#include <upsweep/lines.hpp>
+#include <upsweep/op.hpp>
+
+// Reductions of lines by an operator that folds whole blocks as something else than its accumulators (detail::element_of_block), which are
+// large: of moments, a lane has no counts and no branches below the level of what it folds alone. Whole blocks and the rest of a line are
+// read apart, so that no register holds an element that may not be there. The kernels are:
+//
+//   reduce_block_rows_kernel    lines whose elements lie one behind the other: a warp has a line
+//   reduce_block_walks_kernel   many lines side by side: a lane has a line
+//   fold_walked_pieces_kernel   few of them: a lane has a piece of a line, and other kernels fold the totals of the pieces
+namespace upsweep::gpu {
+
+template <class Op, class Acc, class T>
+inline constexpr bool folds_blocks = !std::is_same_v<vector_element_t<Op, Acc, T>, Acc>;
+
+// Rows of fewer pieces than 2^log_short_row_pieces have a warp each.
+inline constexpr int log_short_row_pieces = 2;
+
+// The blocks that a lane or a warp has walked past, fewer than 2^Levels: a binary counter in registers, whose digit k is the total of 2^k blocks,
+// and of a type of its own.
+template <class Total, int Levels>
+class block_counter {
+public:
+    // Adds the total of block number `blocks`.
+    template <class Op>
+    __device__ void push(const Total& total, unsigned blocks, const Op& op)
+    {
+        if ((blocks & 1) != 0)
+            above_.push(op(total_, total), blocks >> 1, op);
+        else
+            total_ = total;
+    }
+
+    // before (+) the fold of so many blocks, all that there have been.
+    template <class Acc, class Op>
+    __device__ Acc fold_after(const Acc& before, unsigned blocks, const Op& op) const
+    {
+        const Acc of_larger = above_.fold_after(before, blocks >> 1, op);
+        return (blocks & 1) != 0 ? op(of_larger, static_cast<Acc>(total_)) : of_larger;
+    }
+
+private:
+    Total total_;
+    block_counter<detail::joined_t<Total>, Levels - 1> above_;
+};
+template <class Total>
+class block_counter<Total, 0> {
+public:
+    template <class Op>
+    __device__ void push(const Total&, unsigned, const Op&)
+    {
+    }
+    template <class Acc, class Op>
+    __device__ Acc fold_after(const Acc& before, unsigned, const Op&) const
+    {
+        return before;
+    }
+};
+
+// --- rows -------------------------------------------------------------------------------------------------------------------------
+
+// The elements behind the last whole piece of a line: of the rows of vectors that the binary digits of their number tell, and of the last row.
+template <class T>
+class rows_behind_pieces {
+    using shape = piece_shape<const T*>;
+    static constexpr int elements = shape::elements;
+    using vector = lane_vector<T, elements>;
+
+public:
+    // All that there is is on its way at once.
+    __device__ rows_behind_pieces(const T* from, int count) : rows_(count / shape::row), left_(count % shape::row)
+    {
+        const T* const mine = from + lane_id() * elements;
+        load<shape::rows / 2>(mine, is_aligned<elements>(from));
+        last_ = gather_vector<elements>(mine + rows_ * shape::row, left_ - lane_id() * elements);
+    }
+
+    // before (+) their fold, for every lane of the warp.
+    template <class Acc, class Op>
+    __device__ Acc fold_after(const Acc& before, const Op& op) const
+    {
+        const Acc of_rows = fold_rows<shape::rows / 2>(before, op);
+        return left_ == 0 ? of_rows : fold_last(of_rows, op);
+    }
+
+private:
+    // Rows whose number has the digit Size lie at the place of that digit.
+    template <int Size>
+    __device__ void load(const T* mine, bool aligned)
+    {
+        if constexpr (Size > 0) {
+            const T* const first = mine + (rows_ & ~(2 * Size - 1)) * shape::row;
+            if ((rows_ & Size) != 0)
+#pragma unroll
+                for (int r = 0; r < Size; ++r) {
+                    const T* const at = first + r * shape::row;
+                    loaded_[Size - 1 + r] = aligned ? load_vector<elements>(at) : gather_vector<elements>(at);
+                }
+            load<Size / 2>(mine, aligned);
+        }
+    }
+
+    template <int Size, class Acc, class Op>
+    __device__ Acc fold_rows(const Acc& before, const Op& op) const
+    {
+        if constexpr (Size > 0) {
+            Acc with = before;
+            if ((rows_ & Size) != 0) {
+                decltype(vector_total<Acc>(last_, op)) totals[Size];
+#pragma unroll
+                for (int r = 0; r < Size; ++r)
+                    totals[r] = vector_total<Acc>(loaded_[Size - 1 + r], op);
+                with = op(before, static_cast<Acc>(warp_total(totals, op)));
+            }
+            return fold_rows<Size / 2>(with, op);
+        } else {
+            return before;
+        }
+    }
+
+    // The last row ends in the vector of one lane, or before it: the lanes before that one are told by the digits of its number.
+    template <class Acc, class Op>
+    __device__ Acc fold_last(const Acc& before, const Op& op) const
+    {
+        const Acc before_lane = fold_lanes<0>(before, vector_total<Acc>(last_, op), op);
+        Acc values[elements];
+        Acc folds[elements];
+#pragma unroll
+        for (int j = 0; j < elements; ++j)
+            values[j] = convert<Acc>(last_[j]);
+        lane_folds<elements>(before_lane, values, folds, op);
+        return shuffle(fold_number(folds, left_ % elements), left_ / elements);
+    }
+
+    // before (+) the fold of the first lanes, those with whole vectors, of which 2^Level have the total `mine`.
+    template <int Level, class Acc, class Total, class Op>
+    __device__ Acc fold_lanes(const Acc& before, const Total& mine, const Op& op) const
+    {
+        if constexpr (Level == lane_levels) {
+            return before;
+        } else {
+            const int count = left_ / elements >> Level; // of such blocks
+            const bool right = (lane_id() >> Level & 1) != 0;
+            const Acc of_larger =
+                fold_lanes<Level + 1>(before, combine(op, mine, shuffle_xor(mine, 1 << Level), right), op);
+            return (count & 1) != 0 ? op(of_larger, static_cast<Acc>(shuffle(mine, (count - 1) << Level))) : of_larger;
+        }
+    }
+
+    int rows_;
+    int left_; // elements of the last row
+    vector loaded_[shape::rows - 1];
+    vector last_;
+};
+
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+__global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::blocks)
+    reduce_block_rows_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, Finish finish)
+{
+    using shape = piece_shape<const T*>;
+    const auto pieces = static_cast<unsigned>(of.length / shape::piece);
+    const auto left = static_cast<int>(of.length % shape::piece);
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes);
+    for (std::uint64_t line = warp_in_grid(); line < of.count; line += warps) {
+        const T* const from = of.in.first_of(line);
+        const bool aligned = is_aligned<shape::elements>(from);
+        const rows_behind_pieces<T> rest(from + std::uint64_t{pieces} * shape::piece, left);
+        block_counter<Acc, log_short_row_pieces> walked;
+#pragma unroll 1
+        for (unsigned piece = 0; piece < pieces; ++piece)
+            walked.push(warp_tile_total<shape, Acc>(from + std::uint64_t{piece} * shape::piece, aligned, false, op),
+                        piece, op);
+        const Acc fold = rest.fold_after(walked.fold_after(op.template identity<Acc>(), pieces, op), op);
+        if (lane_id() == 0)
+            finish(fold, *of.out.first_of(line));
+    }
+}
+
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+void reduce_block_rows(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
+                       const Op& op, const Finish& finish)
+{
+    launch_warp_rows<long_warp_rows, reduce_block_rows_kernel<Acc, T, Out, Rank, Op, Finish>>(target, call, all, op,
+                                                                                              finish);
+}
+
+// --- lines side by side -------------------------------------------------------------------------------------------------------------
+
+// Blocks of so many rows, 64 bytes of a line; a lane walks fewer than 2^block_walk_levels of them.
+template <class T>
+inline constexpr int block_walk_rows = sizeof(T) < 8 ? 16 : 8;
+inline constexpr int block_walk_levels = 8;
+inline constexpr int short_walk = 16;
+
+// before (+) the fold of `count` elements from `from` on, `stride` apart, fewer than the lane can walk. They are folded as Element.
+template <class Element, class Acc, class T, class Op>
+__device__ Acc fold_walk(const Acc& before, const T* from, std::int64_t stride, unsigned count, const Op& op)
+{
+    constexpr int rows = block_walk_rows<T>;
+    using total = decltype(lane_total<rows>(static_cast<const Element*>(nullptr), op));
+    block_counter<total, block_walk_levels> walked;
+    const unsigned whole = count / rows;
+#pragma unroll 1
+    for (unsigned block = 0; block < whole; ++block) {
+        T loaded[rows];
+#pragma unroll
+        for (int r = 0; r < rows; ++r, from += stride)
+            loaded[r] = *from;
+        Element values[rows];
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+            values[r] = convert<Element>(loaded[r]);
+        walked.push(lane_total<rows>(values, op), block, op);
+    }
+    const auto rest = [&](int r) { return convert<Element>(from[r * stride]); };
+    return fold_few<Acc, rows / 2>(walked.fold_after(before, whole, op), rest, 0, static_cast<int>(count % rows), op);
+}
+
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+__global__ void __launch_bounds__(long_walk::threads, 3)
+    reduce_block_walks_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, Finish finish)
+{
+    const std::uint64_t line = blockIdx.x * std::uint64_t{long_walk::threads} + threadIdx.x;
+    if (line >= of.count)
+        return;
+    const Acc fold = fold_walk<vector_element_t<Op, Acc, T>>(op.template identity<Acc>(), of.in.first_of(line),
+                                                             of.in.stride, static_cast<unsigned>(of.length), op);
+    finish(fold, *of.out.first_of(line));
+}
+
+// Lines of fewer than 16 elements, for which nothing is kept.
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+__global__ void __launch_bounds__(long_walk::threads, 4)
+    reduce_block_short_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, Finish finish)
+{
+    using element = vector_element_t<Op, Acc, T>;
+    const std::uint64_t line = blockIdx.x * std::uint64_t{long_walk::threads} + threadIdx.x;
+    if (line >= of.count)
+        return;
+    const T* const from = of.in.first_of(line);
+    const auto at = [&](int r) { return convert<element>(from[r * of.in.stride]); };
+    finish(fold_few<Acc, short_walk / 2>(op.template identity<Acc>(), at, 0, static_cast<int>(of.length), op),
+           *of.out.first_of(line));
+}
+
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+void reduce_block_walks(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
+                        const Op& op, const Finish& finish)
+{
+    if (all.length() < short_walk)
+        launch_walk<long_walk>(target, call, reduce_block_short_kernel<Acc, T, Out, Rank, Op, Finish>, all, op, finish);
+    else
+        launch_walk<long_walk>(target, call, reduce_block_walks_kernel<Acc, T, Out, Rank, Op, Finish>, all, op, finish);
+}
+
+// --- few lines side by side, which are cut into pieces ---------------------------------------------------------------------------
+
+// Level 0 has the totals of the whole pieces of 256 elements, level k those of the whole groups of 256 of level k - 1; those of the same number
+// of all lines lie side by side.
+template <class Acc>
+struct walked_totals {
+    static constexpr int log_piece = 8;
+    static constexpr int most_levels = 8;
+    Acc* levels[most_levels];
+    std::uint64_t counts[most_levels]; // of a line
+    int count = 0;                     // of levels
+
+    walked_totals(const cuda& target, std::uint64_t length, std::uint64_t lines)
+    {
+        std::uint64_t all = 0;
+        for (std::uint64_t left = length >> log_piece; left != 0; left >>= log_piece)
+            all += counts[count++] = left;
+        auto* next =
+            static_cast<Acc*>(target.workspace().memory(workspace_purpose::large_totals, all * lines * sizeof(Acc)));
+        for (int k = 0; k < count; next += counts[k++] * lines)
+            levels[k] = next;
+    }
+};
+
+// A lane has a piece of a line.
+template <class Acc, class T, class Out, std::size_t Rank, class Op>
+__global__ void __launch_bounds__(long_walk::threads, 3)
+    fold_walked_pieces_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, divider lines,
+                              const __grid_constant__ walked_totals<Acc> totals, Op op)
+{
+    constexpr unsigned piece = 1U << walked_totals<Acc>::log_piece;
+    const std::uint64_t place = blockIdx.x * std::uint64_t{long_walk::threads} + threadIdx.x;
+    const std::uint64_t number = lines.quotient(place);
+    if (number >= totals.counts[0])
+        return;
+    const T* const from =
+        of.in.first_of(place - number * lines.divisor) + static_cast<std::int64_t>(number * piece) * of.in.stride;
+    totals.levels[0][place] =
+        fold_walk<vector_element_t<Op, Acc, T>>(op.template identity<Acc>(), from, of.in.stride, piece, op);
+}
+
+// A lane has a group of totals.
+template <class Acc, class Op>
+__global__ void __launch_bounds__(long_walk::threads)
+    fold_walked_groups_kernel(divider lines, const __grid_constant__ walked_totals<Acc> totals, int level, Op op)
+{
+    constexpr unsigned group = 1U << walked_totals<Acc>::log_piece;
+    const std::uint64_t place = blockIdx.x * std::uint64_t{long_walk::threads} + threadIdx.x;
+    const std::uint64_t number = lines.quotient(place);
+    if (number >= totals.counts[level])
+        return;
+    const std::uint64_t line = place - number * lines.divisor;
+    const Acc* const from = totals.levels[level - 1] + number * group * lines.divisor + line;
+    totals.levels[level][place] =
+        fold_walk<Acc>(op.template identity<Acc>(), from, static_cast<std::int64_t>(lines.divisor), group, op);
+}
+
+// A lane has what is left of a line: of each level the totals that are in no group, the last level first, and the elements behind the last piece.
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+__global__ void __launch_bounds__(long_walk::threads)
+    reduce_walked_pieces_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of,
+                                const __grid_constant__ walked_totals<Acc> totals, Op op, Finish finish)
+{
+    constexpr int log_piece = walked_totals<Acc>::log_piece;
+    const std::uint64_t line = blockIdx.x * std::uint64_t{long_walk::threads} + threadIdx.x;
+    if (line >= of.count)
+        return;
+    Acc fold = op.template identity<Acc>();
+#pragma unroll 1
+    for (int k = totals.count - 1; k >= 0; --k) {
+        const auto left = static_cast<unsigned>(totals.counts[k] % (1U << log_piece));
+        const Acc* const from = totals.levels[k] + (totals.counts[k] - left) * of.count + line;
+        fold = fold_walk<Acc>(fold, from, static_cast<std::int64_t>(of.count), left, op);
+    }
+    const auto left = static_cast<unsigned>(of.length % (1U << log_piece));
+    const T* const from = of.in.first_of(line) + static_cast<std::int64_t>(of.length - left) * of.in.stride;
+    fold = fold_walk<vector_element_t<Op, Acc, T>>(fold, from, of.in.stride, left, op);
+    finish(fold, *of.out.first_of(line));
+}
+
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+void reduce_walked_pieces(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
+                          const Op& op, const Finish& finish)
+{
+    const lines_on_device<T, Out, Rank> of{line_places<const T, Rank>(all.in), line_places<Out, Rank>(all.out),
+                                           all.length(), all.count()};
+    const divider lines(all.count());
+    const walked_totals<Acc> totals(target, all.length(), all.count());
+    const auto grid = [](std::uint64_t lanes_in_all) {
+        return grid_shape{static_cast<unsigned>((lanes_in_all + long_walk::threads - 1) / long_walk::threads),
+                          long_walk::threads, 0};
+    };
+    if (totals.count != 0)
+        launch(target, call, fold_walked_pieces_kernel<Acc, T, Out, Rank, Op>, grid(totals.counts[0] * all.count()), of,
+               lines, totals, op);
+    for (int level = 1; level < totals.count; ++level)
+        launch(target, call, fold_walked_groups_kernel<Acc, Op>, grid(totals.counts[level] * all.count()), lines,
+               totals, level, op);
+    launch(target, call, reduce_walked_pieces_kernel<Acc, T, Out, Rank, Op, Finish>, grid(all.count()), of, totals, op,
+           finish);
+}
+
+// --- which lines --------------------------------------------------------------------------------------------------------------------
+
+enum class block_line_kernels { segments, rows, pieces, walks, walked_pieces };
+
+template <class T, class Out, std::size_t Rank>
+block_line_kernels block_kernels_for(const detail::lines<const T, Out, Rank>& all, bool side_by_side)
+{
+    constexpr std::uint64_t piece = piece_shape<const T*>::piece;
+    constexpr std::uint64_t least_row_bytes = 384;
+    constexpr std::uint64_t short_column = 64;
+    constexpr std::uint64_t many_columns = 65536; // as many as lanes keep the memory busy
+    if (side_by_side)
+        return all.length() < short_column ||
+                       (all.count() >= many_columns && all.length() < (block_walk_rows<T> << block_walk_levels))
+                   ? block_line_kernels::walks
+                   : block_line_kernels::walked_pieces;
+    if (all.count() == 0 || all.in.stride(0) != 1 || all.length() * sizeof(T) < least_row_bytes)
+        return block_line_kernels::segments;
+    return all.length() < piece << log_short_row_pieces ? block_line_kernels::rows : block_line_kernels::pieces;
+}
+
+} // namespace upsweep::gpu
