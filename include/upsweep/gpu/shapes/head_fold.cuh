@@ -77,9 +77,12 @@ __device__ void for_each_in_lines(const Array& array, head_window_memory<T>& win
         at = at + at_once * lanes;
         place += at_once * (lanes + 1);
     }
-#pragma unroll 1
-    while (__any_sync(all_lanes, left > 0 ? 1 : 0) != 0)
-        one(left > 0);
+    if (__any_sync(all_lanes, left > 0 ? 1 : 0) != 0) {
+#pragma unroll
+        for (int r = 0; r < at_once; ++r)
+            if (left > r * lanes)
+                f(at + r * lanes, place[r * (lanes + 1)]);
+    }
 }
 
 // Copies `count` elements from `from` on into a window, to element `first` and those behind it. The lanes of a warp call this together, and all of
@@ -316,6 +319,9 @@ struct head_kernel_shape {
     static constexpr int blocks = resident * warps < 24 ? resident : 24 / warps;
 };
 
+// Between two looks at what others have not published yet a warp waits for so many nanoseconds, which leaves the second-level cache to them.
+inline constexpr unsigned pause_of_looks = 100;
+
 // Asks for elements: the second-level cache has them when they are read.
 template <class Source>
 __device__ void prefetch_elements([[maybe_unused]] const Source& from, [[maybe_unused]] int count)
@@ -327,48 +333,31 @@ __device__ void prefetch_elements([[maybe_unused]] const Source& from, [[maybe_u
     }
 }
 
-// Calls f(window, the next one, states of pieces) for the windows that fall to this warp; Counted: with the number of heads before them;
-// FoldsAhead: f folds the next one, too, if both are whole pieces.
-// Numbers in windows are those of elements of the array.
-template <class Acc, bool Counted, bool FoldsAhead, class Source, class Op, class F>
+// Calls f(window, states of pieces) for the windows that fall to this warp, and then once with a window without elements. Numbers in windows are
+// those of elements of the array.
+template <class Acc, class Source, class Op, class F>
 __device__ void for_each_head_window(const Source& in, const head_places& where, piece_slots slots,
                                      const tile_state_memory& memory, const Op& op, F f)
 {
-    constexpr unsigned pause = 100; // nanoseconds: what waits for others leaves the second-level cache to them
     const head_places heads = where.in_kernel();
     const std::uint64_t count = heads.count();
     const std::uint64_t tiles = head_tiles(count);
     const warp_tasks tasks(memory);
-    const piece_states<Acc, Op> pieces(memory, tasks.epoch(), slots, op, pause);
-    const auto window_of = [&](std::uint64_t tile, const tile_bits_around& bits) {
-        if (tile >= tiles)
-            return head_window();
-        head_window window(tile, bits, heads.before(tile, bits.before, Counted), count);
-        window.first += heads.first();
-        return window;
-    };
+    const piece_states<Acc, Op> pieces(memory, tasks.epoch(), slots, op, pause_of_looks);
     // The bits of a tile are on their way while another window is dealt with, and elements on their way to the second-level cache, but not earlier than
     // that: there is no room for more.
-    head_window window = window_of(tasks.first(), tile_bits_around(heads, tasks.first()));
-    tile_bits_around bits(heads, tasks.first() + tasks.warps());
-    bool is_near = false; // whether the elements of the next tile are
-    tasks.for_each(tiles, [&](std::uint64_t tile) {
-        const head_window next = window_of(tile + tasks.warps(), bits);
-        bits = tile_bits_around(heads, tile + 2 * tasks.warps());
-        const auto prefetch = [&](std::uint64_t of) {
-            if (of < tiles)
-                prefetch_elements(in + (heads.first() + of * head_tile), count - of * head_tile < head_tile
-                                                                             ? static_cast<int>(count - of * head_tile)
-                                                                             : head_tile);
-        };
-        if (!is_near)
-            prefetch(tile + tasks.warps());
-        is_near = FoldsAhead && next.is_piece();
-        if (is_near)
-            prefetch(tile + 2 * tasks.warps());
-        if (window.length > 0)
-            f(window, next, pieces);
-        window = next;
+    tile_bits_around bits(heads, tasks.first());
+    tasks.for_each(tiles + tasks.warps(), [&](std::uint64_t tile) {
+        head_window window;
+        if (tile < tiles) {
+            window = head_window(tile, bits, heads.before(tile, bits.before, false), count);
+            window.first += heads.first();
+        }
+        const std::uint64_t next = tile + tasks.warps();
+        bits = tile_bits_around(heads, next);
+        if (next < tiles)
+            prefetch_elements(in + (heads.first() + next * head_tile), elements_of_tile(next, count));
+        f(window, pieces);
     });
 }
 

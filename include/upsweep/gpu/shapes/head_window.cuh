@@ -157,22 +157,27 @@ public:
     std::uint64_t entered = 0;
     std::uint64_t heads_before = 0; // of the tile
     int last = 0;                   // where the last segment, or piece, begins
-    bool is_whole;                  // whether that is a whole piece
+    bool is_whole = false;          // whether that is a whole piece
     bool goes_on = false;           // whether the next window begins with another piece of that segment
 
     head_window() = default;
     // The lanes of a warp call this together, and all functions.
     __device__ head_window(std::uint64_t number, const tile_bits_around& bits, const run_heads<std::uint64_t>& before,
                            std::uint64_t count)
+        : head_window(number, bits.mine, first_of(bits.next), before, count)
+    {
+    }
+    // The same where only the first head of the next tile is known, or 1024 if there is none.
+    __device__ head_window(std::uint64_t number, unsigned mine, int next_head, const run_heads<std::uint64_t>& before,
+                           std::uint64_t count)
         : tile(number)
     {
         const std::uint64_t first_of_tile = tile * head_tile;
-        const int first_head = first_of(bits.mine);
-        const int last_head = last_of(bits.mine);
+        const int first_head = first_of(mine);
+        const int last_head = last_of(mine);
         const int piece = tile != 0 ? static_cast<int>(before.last % head_tile) : head_tile;
         const std::uint64_t last_begin =
             last_head >= 0 ? first_of_tile + static_cast<unsigned>(last_head) : before.last;
-        const int next_head = first_of(bits.next);
         const int next_piece = static_cast<int>(last_begin % head_tile);
         const int begin = first_head < piece ? first_head : piece;
         int end = head_tile + (next_head < next_piece ? next_head : next_piece);
@@ -192,8 +197,7 @@ public:
         if (is_piece())
             return;
         const int word = begin / lanes + lane_id();
-        starts_ = __funnelshift_r(word_of(bits.mine, word), word_of(bits.mine, word + 1),
-                                  static_cast<unsigned>(begin % lanes));
+        starts_ = __funnelshift_r(word_of(mine, word), word_of(mine, word + 1), static_cast<unsigned>(begin % lanes));
         if (lane_id() == 0)
             starts_ |= 1; // of the piece, too
         last_start_ = starts_ != 0 ? lane_id() * lanes + 31 - __clz(static_cast<int>(starts_)) : -1;
@@ -256,12 +260,6 @@ public:
         return chunk;
     }
 
-private:
-    struct starts_around {
-        unsigned ahead; // of the 32 places from the first one of a cell on
-        int before;     // where the last one before the cell is, if there is one
-    };
-
     // The first place of a bit of a tile, and the last one: 1024 and -1 if there is none.
     __device__ static int first_of(unsigned mine)
     {
@@ -277,6 +275,12 @@ private:
         const unsigned bits = shuffle(mine, word);
         return words != 0 ? word * lanes + 31 - __clz(static_cast<int>(bits)) : -1;
     }
+
+private:
+    struct starts_around {
+        unsigned ahead; // of the 32 places from the first one of a cell on
+        int before;     // where the last one before the cell is, if there is one
+    };
 
     // That of the lanes' words, or zero behind the last one.
     __device__ static unsigned word_of(unsigned mine, int word)

@@ -24,6 +24,13 @@ inline constexpr int head_tile = lanes * lanes; // a word of bits for each lane 
 
 UPSWEEP_HOST_DEVICE inline std::uint64_t head_tiles(std::uint64_t keys) { return (keys + head_tile - 1) / head_tile; }
 
+// How many of so many keys lie in a tile.
+__device__ inline int elements_of_tile(std::uint64_t tile, std::uint64_t keys)
+{
+    const std::uint64_t left = keys - tile * head_tile;
+    return left < head_tile ? static_cast<int>(left) : head_tile;
+}
+
 // The heads among some keys.
 template <class Index>
 struct run_heads {
@@ -43,9 +50,61 @@ struct join_heads {
     }
 };
 
+// Whether lanes read the keys of a whole tile as vectors, where those are aligned.
+template <class Keys>
+inline constexpr bool has_key_vectors = sizeof(std::iter_value_t<Keys>) == 4 && may_have_words<4, Keys>;
+
+// Lane 8 g + q holds a matrix of 8 x 8 digits of 4 bits together with the other lanes of its group g, and has row q of it; it gets column q.
+__device__ inline unsigned transpose_digits(unsigned row)
+{
+#pragma unroll
+    for (int step = 4; step > 0; step /= 2) {
+        const unsigned low = step == 4   ? 0x0000ffffU
+                             : step == 2 ? 0x00ff00ffU
+                                         : 0x0f0f0f0fU; // digits whose number lacks `step`
+        const unsigned other = shuffle_xor(row, step);
+        row = (lane_id() & step) != 0 ? (row & ~low) | (other & ~low) >> (4 * step)
+                                      : (row & low) | (other & low) << (4 * step);
+    }
+    return row;
+}
+
+// The bits of a whole tile, read by vectors of four keys.
+template <class Keys>
+__device__ unsigned head_bits_by_vectors(const Keys& keys, std::uint64_t first)
+{
+    using key = std::iter_value_t<Keys>;
+    constexpr int vector = 4;
+    constexpr int rows = head_tile / lanes / vector;
+    key before = gather_vector<1>(keys + (first != 0 ? first - 1 : 0))[0]; // lane 0 needs it
+    lane_vector<key, vector> loaded[rows];
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+        loaded[r] =
+            load_vector_of_many<vector>(keys + (first + static_cast<unsigned>((r * lanes + lane_id()) * vector)));
+    unsigned mine = 0; // a digit for each vector of this lane
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+        const key from_left = shuffle(loaded[r][vector - 1], (lane_id() + lanes - 1) % lanes);
+        key left = from_left;
+        replace_if(lane_id() == 0, left, before);
+        before = from_left; // of lane 31, for the next row
+#pragma unroll
+        for (int j = 0; j < vector; ++j) {
+            const key element = loaded[r][j];
+            if (!(left == element))
+                mine |= 1U << (r * vector + j);
+            left = element;
+        }
+    }
+    // Eight lanes have the digits of a word: those of lanes 8 g to 8 g + 7 and row r are word 4 r + g.
+    mine = shuffle(transpose_digits(mine), lane_id() % 4 * 8 + lane_id() / 4);
+    return first == 0 && lane_id() == 0 ? mine | 1U : mine;
+}
+
 // The bits of a tile: lane r gets those of keys 32 r to 32 r + 31.
 template <class Keys>
-__device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
+__device__ unsigned head_bits_by_element(const Keys& keys, std::uint64_t first, int count)
 {
     using key = std::iter_value_t<Keys>;
     constexpr int at_once = sizeof(key) <= 8 ? 8 : 1; // rows that are on their way
@@ -72,6 +131,15 @@ __device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
     }
     // The first key of all is a head, too.
     return first == 0 && lane_id() == 0 ? mine | 1U : mine;
+}
+
+template <class Keys>
+__device__ unsigned head_bits(const Keys& keys, std::uint64_t first, int count)
+{
+    if constexpr (has_key_vectors<Keys>)
+        if (count == head_tile && is_aligned<4>(keys))
+            return head_bits_by_vectors(keys, first);
+    return head_bits_by_element(keys, first, count);
 }
 
 // Writes the places of the heads of a tile, of which each lane has those of a word, and returns how many there are. Of many heads, the lanes
@@ -164,8 +232,7 @@ __global__ void __launch_bounds__(256)
     if (tile >= head_tiles(count))
         return;
     const std::uint64_t first = tile * head_tile;
-    const std::uint64_t left = count - first;
-    const unsigned mine = head_bits(keys, first, left < head_tile ? static_cast<int>(left) : head_tile);
+    const unsigned mine = head_bits(keys, first, elements_of_tile(tile, count));
     bits[tile * lanes + static_cast<unsigned>(lane_id())] = mine;
     const auto last = first + static_cast<unsigned>(lane_id() * lanes + 31 - __clz(static_cast<int>(mine)));
     run_heads<Index> of_word[1] = {{static_cast<Index>(__popc(mine)), static_cast<Index>(last)}};

@@ -164,6 +164,32 @@ public:
         }
     }
 
+    // Calls f(task) for tasks by tickets, as for_each_by_ticket does, and then so many times more with a number behind the last task, for what a warp
+    // has put off. Warps that have one task at most do not wait for tickets.
+    template <class F>
+    __device__ void for_each_ahead(std::uint64_t tasks, int more, F f) const
+    {
+        const bool are_few = tasks <= warps_;
+        bool draws = !are_few;
+        int left = are_few ? more + 1 : more; // calls after the last ticket
+        for (std::uint64_t task = first(); draws || left-- > 0;) {
+            std::uint64_t ticket = 0;
+            if (draws && lane_id() == 0)
+                ticket = take_ticket(header_, tasks);
+            f(task);
+            if (draws) {
+                if (lane_id() == 0)
+                    end_with(ticket, tasks);
+                task = warps_ + shuffle(ticket, 0);
+                draws = task < tasks;
+            } else {
+                task = tasks;
+            }
+        }
+        if (are_few && lane_id() == 0)
+            end_with(take_ticket(header_, warps_), warps_);
+    }
+
 private:
     // Whoever draws the last ticket of all knows that every warp has read the epoch.
     __device__ void end_with(std::uint64_t ticket, std::uint64_t tickets) const

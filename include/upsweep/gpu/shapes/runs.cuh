@@ -25,7 +25,7 @@
 
 // Runs of equal keys. One kernel finds the heads of runs (heads.cuh). Another one, whose warps take a tile of keys at a time, writes the keys
 // and lengths of runs; narrow keys, and few, take one pass in its place, as a selection of those that differ from the one before (select.cuh).
-// Folds and scans of values take the heads as they are (fold_heads.cuh, scan_heads.cuh), unless values are so large that their windows would not
+// Folds and scans of values find the heads themselves (head_look_back.cuh), in one kernel, unless values are so large that their windows would not
 // fit into shared memory: those runs become segments for segments.cuh.
 namespace upsweep::gpu {
 
@@ -231,17 +231,6 @@ void with_runs_as_segments(const cuda& target, std::string_view call, const Keys
     });
 }
 
-// Finds the heads of the runs of keys and calls f with them.
-template <class Keys, class F>
-void with_heads_of_runs(const cuda& target, std::string_view call, const Keys& keys, std::uint64_t count, F f)
-{
-    with_index(count, [&]<class Index>(Index) {
-        const heads_memory<Index> heads(
-            target.workspace().memory(workspace_purpose::offsets, heads_memory<Index>::bytes(count)), count);
-        f(find_heads_of_runs(target, call, keys, count, heads));
-    });
-}
-
 // --- decode -------------------------------------------------------------------------------------------------------------------
 
 inline constexpr std::uint64_t decoded_tile = 1024;
@@ -357,11 +346,9 @@ struct engine<cuda, verb::runs> {
         using keys_out_t = std::remove_const_t<decltype(to)>;
         using totals_t = std::remove_const_t<decltype(totals_out)>;
         if constexpr (gpu::folds_by_heads<Acc, values_t, Op>)
-            gpu::with_heads_of_runs(target, call, keys_in, count, [&](const gpu::head_places& heads) {
-                gpu::fold_runs<Acc>(target, call, keys_in, values_in, heads, count,
-                                    gpu::run_results<keys_out_t, totals_t, Runs>{to, totals_out, room, runs}, op,
-                                    as_results_of<Op>{});
-            });
+            gpu::fold_runs<Acc>(target, call, keys_in, values_in, count,
+                                gpu::run_results<keys_out_t, totals_t, Runs>{to, totals_out, room, runs}, op,
+                                as_results_of<Op>{});
         else
             gpu::with_runs_as_segments(target, call, keys_in, count, gpu::write_keys<keys_out_t>{to, room}, runs, room,
                                        [&](const auto& segments) {
@@ -387,9 +374,7 @@ struct engine<cuda, verb::runs> {
         using values_t = std::remove_const_t<decltype(values_in)>;
         using out_t = std::remove_const_t<decltype(to)>;
         if constexpr (gpu::scans_by_heads<Kind, Acc, values_t, out_t, Op>)
-            gpu::with_heads_of_runs(target, call, keys_in, count, [&](const gpu::head_places& heads) {
-                gpu::scan_heads<Kind>(target, values_in, count, heads, to, op, init);
-            });
+            gpu::scan_runs<Kind>(target, call, keys_in, values_in, count, to, op, init);
         else
             gpu::with_runs_as_segments(target, call, keys_in, count, gpu::no_keys{},
                                        static_cast<std::uint64_t*>(nullptr), count, [&](const auto& segments) {

@@ -9,6 +9,7 @@
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/shapes/head_fold.cuh>
+#include <upsweep/gpu/shapes/head_look_back.cuh>
 #include <upsweep/gpu/shapes/head_window.cuh>
 #include <upsweep/gpu/shapes/piece_states.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
@@ -22,6 +23,8 @@
 //     heads     they scan the first chunks of segments, one each. Short segments have no others
 //     look back a piece at the beginning of the window asks for the fold before it
 //     down      they scan the other chunks, one for each cell, each from the joined totals before it
+//
+// Of pieces that follow one another, the next one goes up before this one looks back.
 //
 // What a lane does depends on chunks, not on segments, so that the time hardly depends on the mix of lengths.
 namespace upsweep::gpu {
@@ -45,22 +48,49 @@ public:
     {
     }
 
-    // Scans a window. If the one that the warp takes next is a whole piece, that is folded first: its total is then there when others look for it,
-    // as theirs are when this warp does.
-    __device__ void scan(const Source& in, const Out& out, const head_window& window, const head_window& next,
-                         const typename fold_t::states& pieces)
+    // Begins to scan a window, which may have no elements: folds what others wait for. A whole piece leaves room for the piece before, which has been
+    // begun and not been ended.
+    __device__ void begin(const Source& in, const Out& out, const head_window& window,
+                          const typename fold_t::states& pieces)
     {
-        if (window.is_piece()) {
-            const auto folded = fold_pieces(in, window, next, pieces);
-            scan_piece(folded, window, pieces);
-        } else if (window.are_single()) {
-            return scan_single(in + window.first, out + window.first, window.length);
-        } else {
-            first_ = 0;
-            scan_segments(in + window.first, window, pieces);
+        is_piece_ = window.is_piece();
+        if (has_piece_before_ && !is_piece_)
+            end_piece(out, pieces);
+        if (window.length <= 0)
+            return;
+        if (is_piece_) {
+            const std::uint64_t base = window.begin_of_last();
+            first_ = has_piece_before_ ? head_tile - first_before_ : 0;
+            folded_ = fold_.fold_piece(first_, in + window.first, base, window.tile - base, pieces);
+            return;
         }
-        empty(results(), first_, out + window.first, window.length);
-        first_ = head_tile - first_;
+        are_single_ = window.are_single();
+        if (!are_single_)
+            scan_first_chunks(fold_.fold(in + window.first, window, pieces));
+    }
+
+    // Ends the scan of a window, or in the place of a piece of the one before: when a warp looks for the totals that a piece needs, they have been
+    // there for a while. This waits for others.
+    __device__ void end(const Source& in, const Out& out, const head_window& window,
+                        const typename fold_t::states& pieces)
+    {
+        if (window.length <= 0)
+            return;
+        if (is_piece_) {
+            const std::uint64_t base = window.begin_of_last();
+            pieces.join(base, window.tile - base);
+            if (has_piece_before_)
+                end_piece(out, pieces);
+            piece_before_ = window;
+            folded_before_ = folded_;
+            first_before_ = first_;
+            has_piece_before_ = true;
+        } else if (are_single_) {
+            scan_single(in + window.first, out + window.first, window.length);
+        } else {
+            scan_other_chunks(window, pieces);
+            empty(results(), 0, out + window.first, window.length);
+        }
     }
 
 private:
@@ -72,32 +102,10 @@ private:
             return shared_.results;
     }
 
-    // Folds the piece at hand, if that has not been done, and the next one, if it is one.
-    __device__ typename fold_t::piece fold_pieces(const Source& in, const head_window& window, const head_window& next,
-                                                  const typename fold_t::states& pieces)
+    __device__ void end_piece(const Out& out, const typename fold_t::states& pieces)
     {
-        typename fold_t::piece folded = ahead_;
-        if (!is_ahead_)
-            first_ = 0;
-        const bool goes_ahead = next.is_piece();
-#pragma unroll 1 // the code would not fit into the cache for instructions
-        for (bool is_next = is_ahead_; !is_next || goes_ahead; is_next = true) {
-            const std::uint64_t base = is_next ? next.begin_of_last() : window.begin_of_last();
-            const std::uint64_t number = (is_next ? next.tile : window.tile) - base;
-            ahead_ = fold_.fold_piece(is_next ? head_tile - first_ : first_, in + (is_next ? next.first : window.first),
-                                      base, number, pieces);
-            pieces.join(base, number);
-            if (is_next)
-                break;
-            folded = ahead_;
-        }
-        is_ahead_ = goes_ahead;
-        return folded;
-    }
-
-    __device__ void scan_piece(const typename fold_t::piece& folded, const head_window& window,
-                               const typename fold_t::states& pieces)
-    {
+        const head_window& window = piece_before_;
+        const typename fold_t::piece& folded = folded_before_;
         Acc before = op_.template identity<Acc>();
         Acc after = folded.tree.total;
         if (window.enters)
@@ -106,11 +114,13 @@ private:
         const Acc second = op_(first, folded.half);
         Acc end = shuffle_down(first);
         replace_if(lane_id() == lanes - 1, end, after);
-        const int at = first_ + lane_id() * lanes;
+        const int at = first_before_ + lane_id() * lanes;
         scan_chunk<chunk_elements, true>(at, chunk_elements, first, lane_id() == 0 && !window.enters,
                                          [&](const Acc(&)[chunk_elements]) { return second; });
         scan_chunk<chunk_elements, true>(at + chunk_elements, chunk_elements, second, false,
                                          [&](const Acc(&)[chunk_elements]) { return end; });
+        empty(results(), first_before_, out + window.first, head_tile);
+        has_piece_before_ = false;
     }
 
     // Segments of one element each.
@@ -120,14 +130,6 @@ private:
         for_each_with_result(from, to, count, [&](const auto& value, auto&& to_result) {
             to_result = scan_result<result, Kind>(start_, nothing, op_(nothing, convert<Acc>(value)), true, op_);
         });
-    }
-
-    __device__ void scan_segments(const Source& from, const head_window& window, const typename fold_t::states& pieces)
-    {
-        const int heads = fold_.fold(from, window, pieces);
-        scan_first_chunks(heads);
-        fold_.join(window, pieces);
-        scan_other_chunks(window, window.enters ? fold_.fold_before(window, pieces) : op_.template identity<Acc>());
     }
 
     // Scans a chunk of at most so many elements; end(values) is the fold up to its end, if it has so many. All lanes call this together, unless
@@ -168,9 +170,11 @@ private:
         }
     }
 
-    // Of chunks that are no first ones. `carry` is the fold before the piece that enters the window, which is not whole: it would fill the window.
-    __device__ void scan_other_chunks(const head_window& window, const Acc& carry)
+    // Of chunks that are no first ones. A piece that enters the window is not whole: it would fill the window.
+    __device__ void scan_other_chunks(const head_window& window, const typename fold_t::states& pieces)
     {
+        fold_.join(window, pieces);
+        const Acc carry = window.enters ? fold_.fold_before(window, pieces) : op_.template identity<Acc>();
         __syncwarp();
         for (int cell = lane_id(); (cell - lane_id()) * chunk_elements < window.length; cell += lanes) {
             const placed_chunk mine = window.chunk_into(cell);
@@ -196,9 +200,16 @@ private:
     fold_t fold_;
     Op op_;
     scan_start<Acc> start_;
-    typename fold_t::piece ahead_; // the next window, where that has been folded
-    bool is_ahead_ = false;
+    // Of the window that has been begun.
+    bool is_piece_ = false;
+    bool are_single_ = false;
+    typename fold_t::piece folded_;
     int first_ = 0; // where a whole piece begins in the memory of a window, which has room for two
+    // Of the piece before, if there is one that has not been ended.
+    bool has_piece_before_ = false;
+    head_window piece_before_;
+    typename fold_t::piece folded_before_;
+    int first_before_ = 0;
 };
 
 // --- kernel -------------------------------------------------------------------------------------------------------------------
@@ -213,10 +224,29 @@ __launch_bounds__(head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, O
     using scan_t = head_scan<Kind, Acc, Source, Out, Op>;
     extern __shared__ __align__(16) uint4 dynamic[];
     scan_t scan(reinterpret_cast<typename scan_t::memory*>(dynamic)[warp_id()], op, start);
-    for_each_head_window<Acc, false, true>(in, where, slots, memory, op,
-                                           [&](const head_window& window, const head_window& next, const auto& pieces) {
-                                               scan.scan(in, out, window, next, pieces);
-                                           });
+    for_each_head_window<Acc>(in, where, slots, memory, op, [&](const head_window& window, const auto& pieces) {
+        scan.begin(in, out, window, pieces);
+        scan.end(in, out, window, pieces);
+    });
+}
+
+// The same of runs of equal keys, whose heads it finds.
+template <scan_kind Kind, class Acc, class Keys, class Source, class Out, class Op>
+__global__ void
+__launch_bounds__(head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, Op>::memory>::warps* lanes,
+                  head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, Op>::memory>::blocks)
+    scan_runs_kernel(Keys keys, Source in, Out out, Op op, scan_start<Acc> start, std::uint64_t count,
+                     piece_slots slots, const __grid_constant__ head_slots slots_of_heads, tile_state_memory memory)
+{
+    using scan_t = head_scan<Kind, Acc, Source, Out, Op>;
+    extern __shared__ __align__(16) uint4 dynamic[];
+    scan_t scan(reinterpret_cast<typename scan_t::memory*>(dynamic)[warp_id()], op, start);
+    for_each_window_of_keys<Acc>(
+        keys, count, slots, slots_of_heads, memory, op,
+        [&](const head_window& window, const auto& pieces) { scan.begin(in, out, window, pieces); },
+        [](std::uint64_t, const found_heads&) {},
+        [&](const head_window& window, const auto& pieces) { scan.end(in, out, window, pieces); },
+        [](std::uint64_t) {});
 }
 
 // Whether segments can be told by their heads: their windows must fit into shared memory.
@@ -232,6 +262,16 @@ void scan_heads(const cuda& target, const Source& in, std::uint64_t elements, co
     constexpr auto kernel = scan_heads_kernel<Kind, Acc, Source, Out, Op>;
     launch_over_heads<kernel, typename head_scan<Kind, Acc, Source, Out, Op>::memory, Acc>(
         target, "scan", elements, in, heads, out, op, start_of_scan(op, init));
+}
+
+// The same of the runs of so many keys.
+template <scan_kind Kind, class Acc, class Keys, class Source, class Out, class Op>
+void scan_runs(const cuda& target, std::string_view call, const Keys& keys, const Source& in, std::uint64_t count,
+               const Out& out, const Op& op, const Acc* init)
+{
+    constexpr auto kernel = scan_runs_kernel<Kind, Acc, Keys, Source, Out, Op>;
+    launch_over_keys<kernel, typename head_scan<Kind, Acc, Source, Out, Op>::memory, Acc>(
+        target, call, count, keys, in, out, op, start_of_scan(op, init));
 }
 
 } // namespace upsweep::gpu
