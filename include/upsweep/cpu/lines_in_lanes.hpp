@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -224,7 +225,7 @@ private:
                     break;
                 scan_staged<size>(row, done + size == piece.count ? end : nullptr,
                                   [&](const unit& all) { return reader_.in_place(all.in, row); });
-                stack_.advance(level_of<size>);
+                stack_.advance(std::countr_zero(size)); // level_of<size> nvcc does not parse here
             }
         }
         return done;
