@@ -124,4 +124,29 @@ TEST(rows, of_powers_of_two)
         }
 }
 
+// Rows around the lengths at which they are scanned otherwise: as blocks, as parts of blocks, and several together.
+TEST(rows, around_blocks)
+{
+    auto random = generator();
+    for (const std::size_t length : {63, 64, 127, 128, 129, 255, 256, 257, 1000, 1023, 1024, 1025, 2047, 2048, 2049}) {
+        const std::size_t rows = 9;
+        const host_array<float> values = random_array<float>(random, rows * length);
+        host_array<float> expected(rows * length), results(rows * length);
+        for (std::size_t r = 0; r < rows; ++r)
+            std::ranges::copy(literal_folds(values.span().subspan(r * length, length), plus{}).span(),
+                              expected.span().data() + r * length);
+        for (float& fold : expected.span())
+            fold = as_expected<float>(fold);
+        const view<const float, 2> in(values.span().data(), {rows, length});
+        for (const cpu& target : {cpu{1}, cpu{3}}) {
+            inclusive_scan(target, in, axis{1}, view<float, 2>(results.span().data(), {rows, length}), plus{});
+            ASSERT_TRUE(bits_equal(results, expected)) << length;
+            exclusive_scan(target, in, axis{1}, view<float, 2>(results.span().data(), {rows, length}), plus{});
+            for (std::size_t r = 0; r < rows; ++r)
+                for (std::size_t i = 1; i < length; ++i)
+                    ASSERT_TRUE(same_bits(results[r * length + i], expected[r * length + i - 1])) << length;
+        }
+    }
+}
+
 } // namespace upsweep::test

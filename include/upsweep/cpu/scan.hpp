@@ -104,12 +104,11 @@ private:
         load_elements(in, count, elements.data());
         std::fill(elements.begin() + static_cast<std::ptrdiff_t>(count), elements.end(), op_.template identity<Acc>());
         block_scan<Size, Acc, Op> block;
-        block.up_sweep(elements.data(), op_, ahead_);
+        const Acc total = block.up_sweep(elements.data(), op_, ahead_);
         if (!options_.is_last)
             fold_serially(stack_, static_cast<const Acc*>(elements.data()), count, op_);
         std::array<Acc, Size> results;
-        const Acc end =
-            op_.template identity<Acc>(); // whatever the fold after the block is, no result has so many elements
+        const Acc end = op_(fold_, total); // which becomes a result where the block is whole
         const bool has_nan = down_sweep<Size, store_kind::cached>(block, end, results.data());
         if (has_nan || detail::is_nan_of<Op>(results[count - 1]) || options_.init != nullptr)
             name_results(std::span(results).first(count));

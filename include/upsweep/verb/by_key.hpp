@@ -86,7 +86,7 @@ void run_length_decode(const Target& target, Values&& values, Lengths&& lengths,
 // Folds the values of each run of equal keys: writes the run's first key to keys_out, the fold of its values to totals_out, with
 // the bits of up::reduce over them alone, and the number of runs to *runs. Room for the outputs as for run_length_encode.
 //
-// One operation a value, one pass over the keys and one over the values. Temporary memory: 8 bytes a run; on a GPU some bytes for each 2^10 keys, or, of
+// One operation a value, one pass over the keys and one over the values. Temporary memory: 128 KiB a thread; on a GPU some bytes for each 2^10 keys, or, of
 // values so large that 2048 of them do not fit into shared memory, 4 bytes and a bit a key (8 from 2^32 on), which the target keeps.
 template <target Target, input_range Keys, input_range Values, output_range KeysOut, output_range Totals,
           std::integral Runs, class Op>
