@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <upsweep/cpu/lanes.hpp>
+#include <upsweep/cpu/line_call.hpp>
 #include <upsweep/cpu/reduce.hpp>
 #include <upsweep/monoids.hpp>
 #include <upsweep/qualifiers.hpp>
