@@ -253,9 +253,8 @@ __device__ void for_each_window_of_keys(const Keys& keys, std::uint64_t count, p
     // Tiles whose heads have been found, and their bits.
     std::uint64_t tile[tiles_ahead];
     unsigned bits[tiles_ahead] = {};
-#pragma unroll
-    for (int k = 0; k < tiles_ahead; ++k)
-        tile[k] = tiles;
+    for (std::uint64_t& none_yet : tile)
+        none_yet = tiles;
     tasks.for_each_ahead(tiles, tiles_ahead + 1, [&](std::uint64_t next) {
         head_window window;
         if (tile[0] < tiles) {
