@@ -305,6 +305,28 @@ upsweep_status argument_axis(const char* call, upsweep_context* context, upsweep
     });
 }
 
+// Means or variances along an axis. Calls on_gpu(gpu, arrays, axis, strides of the results), or on_host(host, dtype of the elements, lines).
+template <class OnGpu, class OnHost>
+upsweep_status quotients_axis(const char* call, upsweep_context* context, const upsweep_array* in, std::int32_t axis,
+                              const upsweep_array* out, OnGpu on_gpu, OnHost on_host)
+{
+    return guarded([&] {
+        const arrays all(call, in, out);
+        check_same_dtype(call, all.out, quotient_dtype_of(all.in.dtype));
+        const std::size_t along = checked_axis(call, axis, all.in_dimensions.rank());
+        const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
+        if (all.out.count == 0)
+            return;
+        check_results(call, all.in, all.out);
+        if (is_on_gpu)
+            return on_gpu(*where.gpu, all, along, strides);
+        on_host(where.host, all.in.dtype, lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1));
+    });
+}
+
 } // namespace
 
 extern "C" {
@@ -368,45 +390,28 @@ upsweep_status upsweep_mean_axis(upsweep_context* context, const upsweep_array* 
                                  const upsweep_array* out)
 {
     constexpr const char* call = "mean_axis";
-    return guarded([&] {
-        const arrays all(call, in, out);
-        const bool is_f32 = all.in.dtype == UPSWEEP_F16 || all.in.dtype == UPSWEEP_BF16 || all.in.dtype == UPSWEEP_F32;
-        check_same_dtype(call, all.out, is_f32 ? UPSWEEP_F32 : UPSWEEP_F64);
-        const std::size_t along = checked_axis(call, axis, all.in_dimensions.rank());
-        const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
-        const execution where = execution_of(context);
-        const in_use taken(where);
-        const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
-        if (all.out.count == 0)
-            return;
-        check_results(call, all.in, all.out);
-        if (is_on_gpu)
-            return reduce_on_gpu(call, *where.gpu, UPSWEEP_PLUS, all, along, strides, true);
-        const line_layout lines = lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1);
-        make_shape_reducer(UPSWEEP_PLUS, all.in.dtype)->mean_of_lines(where.host, lines);
-    });
+    return quotients_axis(
+        call, context, in, axis, out,
+        [&](const gpu::device& gpu, const arrays& all, std::size_t along, const auto& strides) {
+            reduce_on_gpu(call, gpu, UPSWEEP_PLUS, all, along, strides, true);
+        },
+        [](const cpu& host, upsweep_dtype dtype, const line_layout& lines) {
+            make_shape_reducer(UPSWEEP_PLUS, dtype)->mean_of_lines(host, lines);
+        });
 }
 
 upsweep_status upsweep_variance_axis(upsweep_context* context, const upsweep_array* in, int32_t axis, double correction,
                                      const upsweep_array* out)
 {
     constexpr const char* call = "variance_axis";
-    return guarded([&] {
-        const arrays all(call, in, out);
-        check_same_dtype(call, all.out, variance_dtype_of(all.in.dtype));
-        const std::size_t along = checked_axis(call, axis, all.in_dimensions.rank());
-        const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
-        const execution where = execution_of(context);
-        const in_use taken(where);
-        const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
-        if (all.out.count == 0)
-            return;
-        check_results(call, all.in, all.out);
-        if (is_on_gpu)
-            return variances_on_gpu(call, *where.gpu, all, along, strides, correction);
-        const line_layout lines = lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1);
-        variance_engine_for(all.in.dtype).of_lines(where.host, lines, correction);
-    });
+    return quotients_axis(
+        call, context, in, axis, out,
+        [&](const gpu::device& gpu, const arrays& all, std::size_t along, const auto& strides) {
+            variances_on_gpu(call, gpu, all, along, strides, correction);
+        },
+        [&](const cpu& host, upsweep_dtype dtype, const line_layout& lines) {
+            variance_engine_for(dtype).of_lines(host, lines, correction);
+        });
 }
 
 upsweep_status upsweep_scan_axis(upsweep_context* context, upsweep_op op, bool exclusive, const upsweep_array* in,

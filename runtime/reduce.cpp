@@ -213,7 +213,7 @@ upsweep_status upsweep_variance(upsweep_context* context, const upsweep_array* i
     return guarded([&] {
         const elements from = checked_elements(call, "the input", in);
         const elements to = checked_elements(call, "the result", result);
-        check_same_dtype(call, to, variance_dtype_of(from.dtype));
+        check_same_dtype(call, to, quotient_dtype_of(from.dtype));
         require(to.count == 1, call, "the result has not one element", "pass an array of one element");
         const execution where = execution_of(context);
         const in_use taken(where);

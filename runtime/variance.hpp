@@ -46,8 +46,10 @@ struct variance_of_line {
     }
 };
 
-// The type of the variance of elements: f32 of f16, bf16 and f32, else f64.
-inline upsweep_dtype variance_dtype_of(upsweep_dtype dtype)
+// The type of the variance of elements, and of their mean: f32 of f16, bf16 and f32, else f64.
+template <class T>
+using quotient_t = std::conditional_t<std::is_same_v<T, float> || sub_word_float<T>, float, double>;
+inline upsweep_dtype quotient_dtype_of(upsweep_dtype dtype)
 {
     return dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16 || dtype == UPSWEEP_F32 ? UPSWEEP_F32 : UPSWEEP_F64;
 }

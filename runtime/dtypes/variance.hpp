@@ -5,7 +5,6 @@
 #include <cstring>
 #include <memory>
 #include <span>
-#include <type_traits>
 
 #include <upsweep/axis.hpp>
 #include <upsweep/reduce.hpp>
@@ -17,16 +16,13 @@
 namespace upsweep::runtime {
 
 template <class T>
-using variance_t = std::conditional_t<std::same_as<T, float> || sub_word_float<T>, float, double>;
-
-template <class T>
 class variance_reducer final : public any_reducer {
 public:
     variance_reducer(double correction, cpu target) : variance_(correction), fold_(target) {}
     void feed(const void* in, std::size_t count) override { fold_.feed(std::span(static_cast<const T*>(in), count)); }
     void result(void* to) override
     {
-        const auto value = variance_.result<variance_t<T>>(fold_.result());
+        const auto value = variance_.result<quotient_t<T>>(fold_.result());
         std::memcpy(to, &value, sizeof value);
     }
 
@@ -43,7 +39,7 @@ const variance_engine& variance_engine_of()
                                             },
                                             [](const cpu& host, const line_layout& lines, double correction) {
                                                 detail::engine<cpu, detail::verb::reduce_lines>::fold<moments<double>>(
-                                                    host, lines_as<T, variance_t<T>>(lines), mean_and_variance{},
+                                                    host, lines_as<T, quotient_t<T>>(lines), mean_and_variance{},
                                                     variance_of_line{variance(correction)});
                                             }};
     return engine;

@@ -285,7 +285,7 @@ bool reduce_by_type(const reduce_request& request, const elements& in, void* res
 void write_variance(const device& gpu, double correction, const elements& in, void* result, bool is_on_gpu)
 {
     const variance_kernel kernel = typed_kernels_of(in.dtype)->variance;
-    write_value(gpu.target, "variance", result, upsweep_dtype_size(variance_dtype_of(in.dtype)), is_on_gpu,
+    write_value(gpu.target, "variance", result, upsweep_dtype_size(quotient_dtype_of(in.dtype)), is_on_gpu,
                 [&](void* to) { kernel(gpu.target, correction, in.data, in.count, to); });
 }
 

@@ -102,7 +102,7 @@ bool count_by_type(const counter_request& request, const even_bins& bins, const 
 bool count_by_type(const counter_request& request, const edges& bins, const elements& in,
                    std::span<std::uint64_t> counts, outside* out_of_range, bool are_on_gpu);
 
-// Writes the variance of elements in memory of the GPU, of the type that variance_dtype_of tells, to memory of the GPU, in order of the
+// Writes the variance of elements in memory of the GPU, of the type that quotient_dtype_of tells, to memory of the GPU, in order of the
 // stream, or to memory of the host, for which the call waits.
 void write_variance(const device& gpu, double correction, const elements& in, void* result, bool is_on_gpu);
 

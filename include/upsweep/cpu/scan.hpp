@@ -188,10 +188,10 @@ private:
 };
 
 // What a thread asks for that scans from memory to memory.
-template <class Acc, class In>
-read_ahead ahead_of(In in, const scan_options<Acc>& options)
+template <class In>
+read_ahead ahead_of(In in, store_kind store)
 {
-    return options.store == store_kind::streamed ? further_on(in) : read_ahead();
+    return store == store_kind::streamed ? further_on(in) : read_ahead();
 }
 
 template <class Acc, class Op, class In, class Out>
@@ -199,7 +199,7 @@ void scan_serially(fold_stack<Acc, Op>& stack, In in, Out out, std::size_t count
                    const scan_options<Acc>& options)
 {
     const Acc before = op.template identity<Acc>();
-    serial_scan<Acc, Op, In, Out>(stack, before, nullptr, op, options)(in, out, count, ahead_of<Acc>(in, options));
+    serial_scan<Acc, Op, In, Out>(stack, before, nullptr, op, options)(in, out, count, ahead_of(in, options.store));
 }
 
 // One thread of a scan of grains. It takes the grains in the order of their numbers, folds each, which brings it into its cache,

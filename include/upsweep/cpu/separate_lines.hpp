@@ -62,7 +62,7 @@ public:
                     using scan_of_line = serial_scan<Acc, Op, decltype(in), decltype(out)>;
                     scan_of_line(stacks_[k], before_[k], end != nullptr ? end + k : nullptr, call_.op,
                                  options)(in + offset, out + offset, piece.count,
-                                          end == nullptr ? ahead_of(in + offset, options) : read_ahead());
+                                          end == nullptr ? ahead_of(in + offset, options.store) : read_ahead());
                     if (piece.first == 0 && call_.options.kind == scan_kind::exclusive)
                         *out = call_.first;
                 });

@@ -129,8 +129,7 @@ void scan_short_rows(const cpu& target, const T* in, Out* out, std::size_t rows,
         for (std::size_t i = 0; i < count; i += length) {
             fold_stack<Acc, Op> stack(op);
             serial_scan<Acc, Op, const T*, Out*>(stack, nothing, nullptr, op, options)(
-                from + i, results.data() + i, length,
-                store == store_kind::streamed ? further_on(from + i) : read_ahead());
+                from + i, results.data() + i, length, ahead_of(from + i, store));
             if (Kind == scan_kind::exclusive)
                 results[i] = as_result<Out, Op>(fold_of_nothing<Acc>(op));
         }

@@ -24,38 +24,20 @@ inline constexpr std::size_t stream_threshold = std::size_t{32} << 20;
 template <class Acc, class Out>
 inline constexpr bool is_direct = (std::contiguous_iterator<Out> && std::same_as<std::iter_value_t<Out>, Acc>);
 
-#ifdef __SSE2__
-// Writes a line of memory around the caches.
-UPSWEEP_ALWAYS_INLINE inline void stream_line(const std::byte* from, std::byte* to)
-{
-#ifdef __AVX__
-    using vector = __m256i;
-    vector parts[2];
-    std::memcpy(&parts, from, sizeof parts);
-    for (int k = 0; k < 2; ++k)
-        _mm256_stream_si256(reinterpret_cast<vector*>(to) + k, parts[k]);
-#else
-    using vector = __m128i;
-    vector parts[4];
-    std::memcpy(&parts, from, sizeof parts);
-    for (int k = 0; k < 4; ++k)
-        _mm_stream_si128(reinterpret_cast<vector*>(to) + k, parts[k]);
-#endif
-}
-#endif
-
 // Writes bytes around the caches, to any address: lines of the destination that are not written as a whole go through them.
 inline void stream_bytes(const void* from, void* to, std::size_t bytes)
 {
 #ifdef __SSE2__
     constexpr std::size_t line = 64;
-    const auto* source = static_cast<const std::byte*>(from);
-    auto* target = static_cast<std::byte*>(to);
+    using byte = unsigned char;
+    const auto* source = static_cast<const byte*>(from);
+    auto* target = static_cast<byte*>(to);
     const std::size_t head = std::min(bytes, (line - reinterpret_cast<std::uintptr_t>(to) % line) % line);
     std::memcpy(target, source, head);
     std::size_t done = head;
     for (; bytes - done >= line; done += line)
-        stream_line(source + done, target + done);
+        for (std::size_t k = done; k < done + line; k += vector_bytes)
+            stream_vector<byte>(load_vector(source + k), target + k);
     std::memcpy(target + done, source + done, bytes - done);
 #else
     std::memcpy(to, from, bytes);

@@ -52,16 +52,27 @@ enum class store_kind { cached, streamed };
 // Streamed stores need addresses that are multiples of this.
 inline constexpr std::size_t stream_alignment = 16;
 
+// Streams a vector to an address that is a multiple of its size.
+template <class T>
+UPSWEEP_ALWAYS_INLINE inline void stream_vector(vector_t<T> v, T* to)
+{
+#if defined(__AVX__)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)v);
+#elif defined(__SSE2__)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)v);
+#else
+    std::memcpy(to, &v, sizeof v);
+#endif
+}
+
 template <class T, store_kind Store = store_kind::cached>
 UPSWEEP_ALWAYS_INLINE inline void store_vector(vector_t<T> v, T* to)
 {
 #ifdef __SSE2__
     if constexpr (Store == store_kind::streamed) {
-#ifdef __AVX__
-        if (reinterpret_cast<std::uintptr_t>(to) % sizeof v ==
-            0) // which is so for all vectors of an array, or for none
-            return _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)v);
-#endif
+        // All vectors of an array lie at multiples of their size, or none.
+        if (sizeof v == stream_alignment || reinterpret_cast<std::uintptr_t>(to) % sizeof v == 0)
+            return stream_vector<T>(v, to);
         __m128i units[sizeof v / 16];
         std::memcpy(&units, &v, sizeof v);
         for (std::size_t k = 0; k < std::size(units); ++k)

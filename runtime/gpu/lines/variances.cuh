@@ -1,8 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <type_traits>
-
 #include "../../variance.hpp"
 #include "instantiate.cuh"
 
@@ -12,9 +10,8 @@ namespace upsweep::runtime::gpu {
 template <class T>
 void variances_of_lines(const cuda& target, const line_layout& lines, double correction)
 {
-    using rounded = std::conditional_t<std::is_same_v<T, double>, double, float>;
     detail::engine<cuda, detail::verb::reduce_lines>::fold<moments<double>>(
-        target, lines_as<T, rounded>(lines), mean_and_variance{}, variance_of_line{variance(correction)});
+        target, lines_as<T, quotient_t<T>>(lines), mean_and_variance{}, variance_of_line{variance(correction)});
 }
 
 } // namespace upsweep::runtime::gpu

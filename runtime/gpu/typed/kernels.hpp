@@ -22,7 +22,7 @@ using reduce_kernel = void (*)(const cuda& target, upsweep_op op, const void* in
 using scan_kernel = void (*)(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out,
                              std::size_t count, const void* init);
 
-// Writes the variance of `count` elements, f32 or f64 as variance_dtype_of tells, to memory that the GPU reaches.
+// Writes the variance of `count` elements, f32 or f64 as quotient_dtype_of tells, to memory that the GPU reaches.
 using variance_kernel = void (*)(const cuda& target, double correction, const void* in, std::size_t count,
                                  void* result);
 

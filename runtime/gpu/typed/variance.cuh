@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <type_traits>
 
 #include <upsweep/gpu/reduce.cuh>
 
@@ -15,9 +14,8 @@ template <class T>
 void variance_typed(const cuda& target, double correction, const void* in, std::size_t count, void* result)
 {
     using element = const T*;
-    using rounded = std::conditional_t<std::is_same_v<T, float> || sub_word_float<T>, float, double>;
     detail::engine<cuda, detail::verb::reduce>::fold<moments<double>>(
-        target, static_cast<element>(in), count, variance(correction), static_cast<rounded*>(result));
+        target, static_cast<element>(in), count, variance(correction), static_cast<quotient_t<T>*>(result));
 }
 
 } // namespace upsweep::runtime::gpu
