@@ -1,5 +1,5 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
-"""JAX on the CPU: what is transformed has the bits of NumPy's arrays, and gradients that are folds, too. On a GPU: test_gpu_arrays.py."""
+"""JAX on the CPU: what is transformed has the bits of NumPy's arrays, and gradients that are folds, too. On a GPU: test_gpu_jax.py."""
 import concurrent.futures
 import functools
 import importlib

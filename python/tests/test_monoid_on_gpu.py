@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import upsweep as us
 from samples import SIZES, random, same_bits
-from test_gpu_arrays import agree, kind, needs_gpu, torch  # noqa: F401, of which pytest makes fixtures
+from gpu_arrays import agree, kind, needs_gpu, torch  # noqa: F401, of which pytest makes fixtures
 
 pytestmark = [needs_gpu, pytest.mark.skipif(shutil.which(os.environ.get("CXX", "g++").split()[0]) is None, reason="no C++ compiler")]
 

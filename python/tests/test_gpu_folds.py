@@ -1,0 +1,196 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Reductions and scans of arrays in memory of a GPU, whole and along their axes: the bits of the CPU."""
+import numpy as np
+import pytest
+import upsweep as us
+from gpu_arrays import REDUCTIONS, SCANS, Jax, Torch, agree, kind, needs_gpu, torch  # noqa: F401, of which pytest makes fixtures
+from samples import DTYPES, SIZES, random, same_bits
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_reductions(kind, dtype):
+    for size in SIZES:
+        host = random(size, dtype)
+        there = kind.put(host)
+        for fold in REDUCTIONS:
+            agree(kind, fold, host, there, (fold, size))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_scans(kind, dtype):
+    for size in SIZES:
+        host = random(size, dtype)
+        there = kind.put(host)
+        for fold in SCANS:
+            agree(kind, fold, host, there, (fold, size))
+        for how in ({"exclusive": True}, {"reverse": True}, {"exclusive": True, "reverse": True}, {"initial": 3}):
+            for op in ("plus", "maximum"):
+                agree(kind, lambda x: us.scan(x, op, **how), host, there, (op, how, size))
+        agree(kind, lambda x: us.cumulative_sum(x, include_initial=True), host, there, size)
+
+
+@pytest.mark.parametrize("op", ("bit_and", "bit_or", "bit_xor", "logical_and", "logical_or", "minimum"))
+def test_operators(kind, op):
+    for dtype in ("bool", "int8", "uint32", "int64"):
+        host = random(70001, dtype)
+        there = kind.put(host)
+        agree(kind, lambda x: us.reduce(x, op), host, there, dtype)
+        agree(kind, lambda x: us.scan(x, op), host, there, dtype)
+
+
+@needs_gpu
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for kind in (Torch(), Jax()):
+        for size in (0, 1, 1000, 70001):
+            host = random(size, "float32").astype(ml_dtypes.bfloat16)
+            there = kind.put(host)
+            for fold in (*REDUCTIONS, *SCANS):
+                agree(kind, fold, host, there, (fold, size))
+            agree(kind, lambda x: us.scan(x, "plus", initial=1.5), host, there, size)
+
+
+def test_types_that_are_asked_for(kind):
+    host = random(4097, "int32")
+    there = kind.put(host)
+    for dtype in ("int32", "int64", "float32", "float64", "float16"):
+        agree(kind, lambda x: us.sum(x, dtype=dtype), host, there, dtype)
+        agree(kind, lambda x: us.cumulative_sum(x, dtype=dtype), host, there, dtype)
+    host = random(4097, "float32")
+    agree(kind, lambda x: us.sum(x, dtype="float64"), host, kind.put(host))
+
+
+def test_types_of_torch(torch):
+    x = torch.arange(10, dtype=torch.int32, device="cuda")
+    assert us.sum(x, dtype=torch.float64).dtype == torch.float64
+    assert us.cumulative_sum(x, dtype=torch.bfloat16).dtype == torch.bfloat16
+
+
+def test_shapes(kind):
+    """No dimensions, none of them with elements, and several."""
+    for shape in ((), (0,), (3, 0), (1, 1), (5, 7, 11)):
+        host = random(shape, "float32") if shape else np.float32(1.25).reshape(())
+        there = kind.put(np.ascontiguousarray(host).reshape(shape))
+        for fold in (us.sum, us.mean, us.max):
+            agree(kind, fold, host, there, shape)
+        agree(kind, lambda x: us.sum(x, keepdims=True), host, there, shape)
+    agree(kind, lambda x: us.reduce(x, "minimum", identity=7), np.zeros(0, "int16"), kind.put(np.zeros(0, "int16")))
+
+
+def test_views(kind):
+    """Elements are folded where they lie, whatever their strides."""
+    if not kind.has_views:
+        pytest.skip("its arrays have no views")
+    host = random((300, 301), "float32")
+    there = kind.put(host)
+    views = [lambda x: x.reshape(-1)[1:], lambda x: x.reshape(-1)[3:-2], lambda x: x.T, lambda x: x[1:, ::3], lambda x: x[::2, 5]]
+    if kind.name == "cupy":
+        views.append(lambda x: x[::-1, ::-2])
+    for view in views:
+        for fold in (us.sum, us.prod, us.max, us.mean):
+            agree(kind, lambda x: fold(view(x)), host, there, view)
+    for view in (lambda x: x.reshape(-1)[1:], lambda x: x[:, 7], lambda x: x[5, ::4]):
+        for fold in SCANS:
+            agree(kind, lambda x: fold(view(x)), host, there, view)
+    for dtype in ("int8", "float16", "float64"):
+        host = random(70001, dtype)
+        there = kind.put(host)
+        for begin in (1, 2, 3, 7):
+            agree(kind, lambda x: us.sum(x[begin:]), host, there, (dtype, begin))
+            agree(kind, lambda x: us.cumulative_sum(x[begin:]), host, there, (dtype, begin))
+
+
+def test_broadcast(torch):
+    x = random(1000, "float32")
+    there = torch.from_numpy(x).cuda().expand(5, 1000)
+    assert same_bits(us.sum(there).cpu().numpy(), us.sum(np.broadcast_to(x, (5, 1000))))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_axes(kind, dtype):
+    for shape in ((7, 11), (300, 301), (5, 70, 13), (3, 5000), (5000, 3), (2, 1, 9000), (4, 0), (0, 4)):
+        host = random(shape, dtype)
+        there = kind.put(host)
+        for axis in (*range(len(shape)), -1, *(((0, 1), (1, 2), (0, 2), (2, 0)) if len(shape) == 3 else ())):
+            for fold in REDUCTIONS:
+                for keepdims in (False, True):
+                    if host.size == 0 and fold is us.mean:
+                        continue
+                    agree(kind, lambda x: fold(x, axis=axis, keepdims=keepdims), host, there, (fold, shape, axis))
+            if isinstance(axis, int):
+                for fold in SCANS[:-1]:
+                    agree(kind, lambda x: fold(x, axis=axis), host, there, (fold, shape, axis))
+                for fold in SCANS[:2]:
+                    agree(kind, lambda x: fold(x, axis=axis, include_initial=True), host, there, (fold, shape, axis))
+                for how in ({"reverse": True}, {"exclusive": True}, {"exclusive": True, "initial": 1, "reverse": True}, {"initial": 1}):
+                    agree(kind, lambda x: us.scan(x, "maximum" if "initial" in how else "plus", axis=axis, **how), host, there, (shape, axis, how))
+        if kind.has_views:
+            for view in (lambda x: x.swapaxes(0, -1), lambda x: x[..., ::2], lambda x: x[1:, 1:]):
+                agree(kind, lambda x: us.sum(view(x), axis=0), host, there, shape)
+                agree(kind, lambda x: us.max(view(x), axis=-1), host, there, shape)
+                agree(kind, lambda x: us.cumulative_sum(view(x), axis=-1), host, there, shape)
+
+
+@pytest.mark.parametrize("op", ("bit_and", "bit_or", "bit_xor", "logical_and", "logical_or", "multiplies"))
+def test_operators_along_axes(kind, op):
+    for dtype in ("bool", "int8", "uint16", "int64", "uint32"):
+        host = random((70, 300), dtype)
+        there = kind.put(host)
+        for axis in (0, 1):
+            agree(kind, lambda x: us.reduce(x, op, axis=axis), host, there, (dtype, axis))
+            agree(kind, lambda x: us.scan(x, op, axis=axis, exclusive=True), host, there, (dtype, axis))
+    agree(kind, lambda x: us.reduce(x, "minimum", axis=1, identity=7), np.zeros((3, 0), "int16"), kind.put(np.zeros((3, 0), "int16")))
+
+
+@pytest.mark.parametrize("dtype", ("float16", "float32", "float64"))
+def test_log_sum_exp_along_axes(kind, dtype):
+    for shape in ((300, 7), (7, 300), (5, 70, 11), (2, 40000), (40000, 2), (3, 0)):
+        host = (4 * random(shape, "float32")).astype(dtype)
+        there = kind.put(host)
+        for axis in range(len(shape)):
+            agree(kind, lambda x: us.logcumsumexp(x, axis=axis), host, there, (shape, axis))
+            agree(kind, lambda x: us.reduce(x, "log_sum_exp", axis=axis), host, there, (shape, axis))
+            agree(kind, lambda x: us.scan(x, "log_sum_exp", axis=axis, exclusive=True, reverse=True), host, there, (shape, axis))
+            agree(kind, lambda x: us.scan(x, "log_sum_exp", axis=axis, initial=1.5), host, there, (shape, axis))
+        agree(kind, lambda x: us.reduce(x, "log_sum_exp", axis=(0, len(shape) - 1)), host, there, shape)
+
+
+def test_converted_results_along_axes(kind):
+    host = random((70, 300), "int16")
+    there = kind.put(host)
+    for dtype in ("int32", "uint8", "float64"):
+        agree(kind, lambda x: us.sum(x, axis=0, dtype=dtype), host, there, dtype)
+        agree(kind, lambda x: us.cumulative_sum(x, axis=1, dtype=dtype), host, there, dtype)
+    if kind.has_views:
+        for call, shape, dtype in ((us.sum, (300,), "float16"), (us.cumulative_sum, (70, 300), "float32")):
+            x, out = random((70, 300), dtype), kind.put(np.zeros(shape, dtype))
+            assert call(kind.put(x), axis=0, out=out) is out and same_bits(kind.get(out), call(x, axis=0))
+
+
+@pytest.mark.parametrize("dtype", ("uint8", "int32", "int64", "float16", "float32", "float64"))
+def test_variances(kind, dtype):
+    """They have the bits of the CPU."""
+    for shape, axis in (((0,), None), ((1,), None), ((70001,), None), ((1_000_003,), None), ((70, 300), 0), ((70, 300), 1), ((5, 70, 13), (0, 2)),
+                        ((5, 70, 13), None), ((3, 9000), 1), ((70000, 3), 0), ((3, 70000), 0), ((2000, 40), 0), ((9, 5), 1), ((40, 0), 1)):
+        host = random(shape, "float64").clip(-99, 99).astype(dtype)
+        for how in ({}, {"correction": 1}, {"correction": 100}, {"keepdims": True}):
+            want, got = us.var(host, axis=axis, **how), us.var(kind.put(host), axis=axis, **how)
+            assert kind.is_own(got) and got.shape == np.shape(want) and kind.get(got).dtype == want.dtype
+            assert same_bits(kind.get(got), want), (shape, axis)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_positions(kind, dtype):
+    for shape in ((1,), (70001,), (4097, 3), (300, 40), (13, 50, 21), (7, 5, 3, 2), (0, 4)):
+        host = random(shape, dtype)
+        there = kind.put(host)
+        for axis in (None, *range(-1, len(shape) - 1)):
+            for fold in (us.argmin, us.argmax):
+                agree(kind, lambda x: fold(x, axis=axis), host, there, (shape, axis))
+                agree(kind, lambda x: fold(x, axis=axis, keepdims=True), host, there, (shape, axis))
+    if kind.has_views:
+        host = random((40, 50, 60), dtype)
+        there = kind.put(host)
+        for view in (lambda x: x[:, 1:, ::2], lambda x: x[::3, 5]):
+            for axis in (0, 1):
+                agree(kind, lambda x: us.argmin(view(x), axis=axis), host, there, axis)

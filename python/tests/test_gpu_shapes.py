@@ -1,0 +1,150 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Segments, runs of keys, selections, images and recurrences of arrays in memory of a GPU: the bits of the CPU."""
+import numpy as np
+import pytest
+import upsweep as us
+from gpu_arrays import agree, all_of, kind, torch  # noqa: F401, of which pytest makes fixtures
+from samples import DTYPES, random, same_bits
+
+VALUES = ("int32", "int64", "float32", "float64")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_segments(kind, dtype):
+    for size, segments in ((0, 3), (1, 1), (1000, 300), (70001, 9), (300_000, 40_000), (300_000, 1)):
+        host = random(size, dtype)
+        rng = np.random.default_rng(size)
+        offsets = np.sort(rng.integers(0, size + 1, segments + 1))
+        for op in ("plus", "multiplies", "minimum", "maximum", "logical_or"):
+            all_of(kind, lambda x, at: us.segment_reduce(x, at, op), host, offsets)
+        all_of(kind, lambda x, at: us.segment_reduce(x, at, "plus"), host, offsets.astype("int32"))
+        agree(kind, lambda x: us.segment_reduce(x, offsets.tolist(), "plus"), host, kind.put(host))
+        all_of(kind, lambda x, at: us.segment_scan(x, at, "plus", dtype=dtype), host, offsets)
+        for how in ({}, {"exclusive": True}, {"initial": 1}, {"exclusive": True, "initial": 1}):
+            all_of(kind, lambda x, at: us.segment_scan(x, at, "maximum", **how), host, offsets)
+
+
+def keys_of(size, run, dtype="int64"):
+    """Runs of as many keys in the mean."""
+    return np.cumsum(np.random.default_rng(size).random(size) < 1 / run).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_keys(kind, dtype):
+    for size, run in ((0, 1), (1, 1), (1000, 3), (70001, 1), (70001, 20), (300_000, 5000)):
+        values = random(size, dtype)
+        for kind_of_key in ("int32", "int64", "uint8"):
+            keys = keys_of(size, run, kind_of_key)
+            for op in ("plus", "multiplies", "minimum", "maximum", "logical_and"):
+                all_of(kind, lambda k, x: us.reduce_by_key(k, x, op), keys, values)
+            all_of(kind, lambda k, x: us.scan_by_key(k, x, "plus", dtype=dtype), keys, values)
+            for how in ({}, {"exclusive": True}, {"initial": 1}, {"exclusive": True, "initial": 1}):
+                all_of(kind, lambda k, x: us.scan_by_key(k, x, "maximum", **how), keys, values)
+        keys = keys_of(size, run, dtype)
+        if size:
+            keys[-1] = keys[0]
+        all_of(kind, us.run_length_encode, keys)
+        all_of(kind, lambda k: us.run_length_decode(*us.run_length_encode(k)), keys)
+
+
+@pytest.mark.parametrize("dtype", ("float16", "float32", "float64"))
+def test_keys_that_are_floats(kind, dtype):
+    """Runs of zeros of both signs are one, NaN is a run of its own; the first key of each is kept as it is."""
+    for size, run in ((0, 1), (1, 1), (1000, 3), (70001, 1), (70001, 20), (300_000, 5000)):
+        rng = np.random.default_rng(size)
+        keys = np.array([0.0, -0.0, 2.5, np.nan, -np.inf, 1e-7], dtype)[keys_of(size, run) * 7 % 6]
+        keys[rng.random(size) < 0.1] *= -1
+        values = random(size, "float32")
+        for op in ("plus", "maximum"):
+            all_of(kind, lambda k, x: us.reduce_by_key(k, x, op), keys, values)
+            all_of(kind, lambda k, x: us.scan_by_key(k, x, op), keys, values)
+        all_of(kind, lambda k, x: us.scan_by_key(k, x, "plus", exclusive=True, initial=1), keys, values)
+        all_of(kind, us.run_length_encode, keys)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_selections(kind, dtype):
+    for shape in ((0,), (1,), (70001,), (300, 301)):
+        host = random(shape, dtype)
+        for share in (0, 0.01, 0.5, 1):
+            mask = np.random.default_rng(1).random(shape) < share
+            all_of(kind, us.select, host, mask)
+            all_of(kind, lambda x, m: us.partition(x, m)[0], host, mask)
+            assert us.partition(kind.put(host), kind.put(mask))[1] == mask.sum()
+
+
+@pytest.mark.parametrize("dtype", (*VALUES, "uint8", "float16"))
+def test_images_and_differences(kind, dtype):
+    all_of(kind, us.integral_image, np.zeros((0, 5), dtype))
+    for shape in ((4, 3), (70, 301), (3, 64, 65)):
+        host = random(shape, dtype)
+        all_of(kind, us.integral_image, host)
+        for how in ({}, {"axis": 0}, {"n": 2}, {"prepend": 0}, {"axis": 0, "append": 3}):
+            with np.errstate(over="ignore"):
+                all_of(kind, lambda x: us.diff(x, **how), host)
+    all_of(kind, lambda x: us.integral_image(x, dtype="float64"), random((9, 9), "float32"))
+
+
+@pytest.mark.parametrize("dtype", ("uint8", "int32", "float32"))
+def test_rectangles(kind, dtype):
+    sums = us.integral_image(np.random.default_rng(1).integers(0, 9, (3, 40, 50)).astype(dtype))
+    there = kind.put(sums)
+    begin, end = np.array([0, 3, 7, 40]), np.array([0, 9, 40, 40])
+    for rows, columns in (((0, 40), (0, 50)), ((3, 9), (7, 8)), ((5, 5), (0, 3)), ((begin, end), (begin, end))):
+        agree(kind, lambda x: us.rectangle_sum(x, rows, columns), sums, there, (rows, columns))
+    with pytest.raises(ValueError, match="not within"):
+        us.rectangle_sum(there, (0, 41), (0, 3))
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "float16"))
+def test_recurrences(kind, dtype):
+    for shape, axis in (((0,), 0), ((1,), 0), ((70001,), 0), ((3, 5000), 1), ((5000, 3), 0), ((4, 300, 5), 1), ((2, 3, 4, 50), -1)):
+        a, b = (random(shape, dtype, k).clip(-1, 1) for k in (1, 2))
+        lines = np.asarray(random(tuple(np.delete(shape, axis)), dtype, 3))
+        for reverse in (False, True):
+            for initial in (None, 0.5):
+                all_of(kind, lambda a, b: us.linear_recurrence(a, b, initial=initial, axis=axis, reverse=reverse), a, b)
+            all_of(kind, lambda a, b, h: us.linear_recurrence(a, b, initial=h, axis=axis, reverse=reverse), a, b, lines)
+        all_of(kind, lambda b: us.linear_recurrence(0.5, b, axis=axis), b)
+    all_of(kind, lambda a, b: us.linear_recurrence(a, b, axis=1), random((300, 1), dtype).clip(-1, 1), random((300, 200), dtype))
+    a, b = (random((70, 300), dtype, k).clip(-1, 1) for k in (1, 2))
+    all_of(kind, lambda a, b: us.linear_recurrence(a.T, b.T, axis=0), a, b)
+
+
+def test_recurrences_without_copies(torch):
+    a, b, out = (torch.rand(3, 5000, device="cuda") for _ in range(3))
+    want = us.linear_recurrence(a.cpu(), b.cpu(), axis=1)
+    assert us.linear_recurrence(a, b, axis=1, out=out) is out and same_bits(out.cpu().numpy(), want.numpy())
+    us.linear_recurrence(a, b, axis=1, out=b)
+    assert same_bits(b.cpu().numpy(), want.numpy())
+
+
+def test_gradients_there(torch):
+    """The same operators as in memory of the host, whose gradients have the same bits where they are folds."""
+    offsets = torch.tensor([0, 3, 300, 1000])
+    for call in (lambda x: us.cumulative_sum(x), lambda x: us.linear_recurrence(0.5, x), lambda x: us.integral_image(x.view(10, 100)),
+                 lambda x: us.segment_reduce(x, offsets, "plus"), lambda x: us.logcumsumexp(x),
+                 lambda x: us.logcumsumexp(x.view(10, 100), axis=0), lambda x: us.logcumsumexp(x.view(10, 100), axis=1)):
+        here = torch.randn(1000, dtype=torch.float64, requires_grad=True)
+        there = here.detach().cuda().requires_grad_()
+        (call(here) ** 2).sum().backward()
+        (call(there) ** 2).sum().backward()
+        assert torch.allclose(here.grad, there.grad.cpu(), rtol=1e-9)
+
+
+def test_shapes_that_have_no_kernel(torch):
+    """Each refusal says what there is."""
+    x, at, mask = torch.ones(6, device="cuda"), torch.tensor([0, 2, 6], device="cuda"), torch.ones(6, dtype=torch.bool, device="cuda")
+    for call, words in (
+            (lambda: us.segment_reduce(x, at, "log_sum_exp"), "log_sum_exp"), (lambda: us.segment_scan(x, at, "log_sum_exp"), "log_sum_exp"),
+            (lambda: us.reduce_by_key(at, at.float(), "log_sum_exp"), "log_sum_exp"), (lambda: us.scan_by_key(x, x, "log_sum_exp"), "log_sum_exp"),
+            (lambda: us.reduce_by_key(at, np.ones(3), "plus"), "lies in memory of the host"), (lambda: us.select(x, x), "not of bool"),
+            (lambda: us.linear_recurrence(x, np.ones(6)), "lies in memory of the host"),
+            (lambda: us.linear_recurrence(x, torch.arange(6, device="cuda")), "float32 or float64")):
+        with pytest.raises(TypeError, match=words):
+            call()
+    for call in (lambda: us.segment_reduce(x, at.flip(0), "plus"), lambda: us.segment_reduce(x, [0, 7], "plus"),
+                 lambda: us.segment_reduce(x, at - 1, "plus"), lambda: us.run_length_decode(x[:3], at - 1), lambda: us.select(x, mask[1:]),
+                 lambda: us.linear_recurrence(x, x[1:]), lambda: us.linear_recurrence(x.view(2, 3), x.view(2, 3))):
+        with pytest.raises(ValueError):
+            call()
