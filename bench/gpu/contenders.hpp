@@ -13,11 +13,10 @@ void measure_floats(session& run);
 void measure_max_plus(session& run);
 void measure_affine(session& run);
 void measure_matrices(session& run);
-void measure_scan_axes_of_narrow(session& run);
-void measure_scan_axes_of_integers(session& run);
-void measure_scan_axes_of_floats(session& run);
-void measure_scan_axes_of_half_floats(session& run);
-void measure_lines(session& run);
+void measure_line_sums(session& run);
+void measure_line_scans(session& run);
+void measure_segments(session& run);
+void measure_keys(session& run);
 void measure_selections(session& run);
 void measure_histograms_of_integers(session& run);
 void measure_histograms_of_wide_integers(session& run);
@@ -27,5 +26,13 @@ void measure_weighted_histograms(session& run);
 void measure_joint_histograms(session& run);
 void measure_histograms_of_matrices(session& run);
 void measure_histograms_of_lines(session& run);
+
+// Of each element type in a file of its own.
+template <class T>
+void measure_scan_places(session& run, const std::string& type);
+template <class T>
+void measure_scans_by_arithmetic(session& run, const std::string& type);
+template <class T>
+void measure_scans_by_logic(session& run, const std::string& type);
 
 } // namespace bench

@@ -11,7 +11,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <upsweep/upsweep.hpp>
+#include <upsweep/reduce.hpp>
+#include <upsweep/scan.hpp>
 
 #include "contenders.hpp"
 #include "generated.cuh"
@@ -228,9 +229,52 @@ bool samples_are_reductions(const up::cuda& gpu, const T* in, const T* out, std:
     return true;
 }
 
+// What a scan begins with, `init` in its placement. These are types, since an operator whose exclusive scan is not measured would take
+// twice as long to compile with it.
+struct inclusive {
+    static constexpr const char* call = "up::inclusive_scan";
+    static constexpr const char* init = "";
+
+    template <class T, class Op>
+    static void scan(const auto& target, std::span<const T> in, std::span<T> out, const Op& op)
+    {
+        up::inclusive_scan(target, in, out, op);
+    }
+};
+struct exclusive {
+    static constexpr const char* call = "up::exclusive_scan";
+    static constexpr const char* init = "none";
+
+    template <class T, class Op>
+    static void scan(const auto& target, std::span<const T> in, std::span<T> out, const Op& op)
+    {
+        up::exclusive_scan(target, in, out, op);
+    }
+    template <class T, class Op>
+    static T after_init(const T& fold, const Op&)
+    {
+        return fold;
+    }
+};
+struct exclusive_after_one {
+    static constexpr const char* call = "up::exclusive_scan";
+    static constexpr const char* init = "init";
+
+    template <class T, class Op>
+    static void scan(const auto& target, std::span<const T> in, std::span<T> out, const Op& op)
+    {
+        up::exclusive_scan(target, in, out, op, T(1));
+    }
+    template <class T, class Op>
+    static T after_init(const T& fold, const Op& op)
+    {
+        return static_cast<T>(op(T(1), fold));
+    }
+};
+
 // What is folded, and what CUB is asked for: scan(storage, bytes, in, out, n, stream), a call of that name. CUB is left out where
 // `peer` is a nullptr.
-template <class Op, class Peer>
+template <class Begin, class Op, class Peer>
 struct scan_of {
     std::string name;
     Op op;
@@ -238,28 +282,30 @@ struct scan_of {
     Peer peer;
 };
 
-template <class Op, class Peer>
-scan_of<Op, Peer> a_scan(const std::string& name, const Op& op, const std::string& peer_call, const Peer& peer)
+template <class Begin = inclusive, class Op, class Peer>
+scan_of<Begin, Op, Peer> a_scan(const std::string& name, const Op& op, const std::string& peer_call, const Peer& peer)
 {
     return {name, op, peer_call, peer};
 }
 
-template <class T, class Op>
-void scan_as(const up::cuda& gpu, std::span<const T> in, std::span<T> out, const Op& op, const placement& place)
+// An exclusive scan on the GPU, against an inclusive one that is written to `ours`.
+template <class Begin, class T, class Op>
+bool is_shifted_inclusive(const up::cuda& gpu, std::span<const T> in, const T* out, T* ours, const Op& op)
 {
-    if (place.init.empty())
-        up::inclusive_scan(gpu, in, out, op);
-    else if (place.init == "none")
-        up::exclusive_scan(gpu, in, out, op);
-    else
-        up::exclusive_scan(gpu, in, out, op, T(1));
+    up::inclusive_scan(gpu, in, std::span<T>(ours, in.size()), op);
+    const std::vector<T> inclusive_scan = to_host(ours, in.size());
+    const std::vector<T> results = to_host(out, in.size());
+    for (std::size_t i = 1; i < in.size(); ++i)
+        if (!same_bits(results[i], Begin::after_init(inclusive_scan[i - 1], op)))
+            return false;
+    return true;
 }
 
 // One scan of n elements. `in_memory` has the elements and `out_memory` room for the results, both with 16 bytes more.
-template <class T, class Op, class Peer>
-void measure_scan_at(session& run, const std::string& type, const scan_of<Op, Peer>& what, const placement& place,
-                     std::size_t n, const device_memory& in_memory, const device_memory& out_memory,
-                     const device_memory& ours_memory)
+template <class T, class Begin, class Op, class Peer>
+void measure_scan_at(session& run, const std::string& type, const scan_of<Begin, Op, Peer>& what,
+                     const placement& place, std::size_t n, const device_memory& in_memory,
+                     const device_memory& out_memory, const device_memory& ours_memory)
 {
     const cudaStream_t stream = run.stream();
     const up::cuda gpu(stream);
@@ -276,35 +322,19 @@ void measure_scan_at(session& run, const std::string& type, const scan_of<Op, Pe
     const auto is_right = [=, &in_memory] {
         if (place.in_place) { // the elements are gone
             fill(in, n, stream);
-            scan_as(gpu, elements, std::span<T>(ours, n), op, place);
-            scan_as(gpu, elements, std::span<T>(out, n), op, place);
+            Begin::scan(gpu, elements, std::span<T>(ours, n), op);
+            Begin::scan(gpu, elements, std::span<T>(out, n), op);
             return std::memcmp(to_host(ours, n).data(), to_host(out, n).data(), n * sizeof(T)) == 0;
         }
-        if (n > compared_with_cpu && place.init.empty())
-            return samples_are_reductions(gpu, in, out, n, op);
-        if (n > compared_with_cpu) { // against the inclusive scan
-            up::inclusive_scan(gpu, elements, std::span<T>(ours, n), op);
-            const std::vector<T> inclusive = to_host(ours, n);
-            const std::vector<T> results = to_host(out, n);
-            const auto after_init = [&](const T& fold) {
-                if constexpr (std::is_invocable_r_v<T, const Op&, T, T>)
-                    return place.init == "none" ? fold : static_cast<T>(op(T(1), fold));
-                else
-                    return fold;
-            };
-            for (std::size_t i = 1; i < n; ++i)
-                if (!same_bits(results[i], after_init(inclusive[i - 1])))
-                    return false;
-            return true;
+        if (n > compared_with_cpu) {
+            if constexpr (std::same_as<Begin, inclusive>)
+                return samples_are_reductions(gpu, in, out, n, op);
+            else
+                return is_shifted_inclusive<Begin>(gpu, elements, out, ours, op);
         }
         const std::vector<T> copy = to_host(in, n);
         std::vector<T> expected(n);
-        if (place.init.empty())
-            up::inclusive_scan(up::cpu{}, copy, expected, op);
-        else if (place.init == "none")
-            up::exclusive_scan(up::cpu{}, copy, expected, op);
-        else
-            up::exclusive_scan(up::cpu{}, copy, expected, op, T(1));
+        Begin::scan(up::cpu{}, std::span<const T>(copy), std::span<T>(expected), op);
         return std::memcmp(expected.data(), to_host(out, n).data(), n * sizeof(T)) == 0;
     };
     const auto is_close = [=] {
@@ -314,15 +344,15 @@ void measure_scan_at(session& run, const std::string& type, const scan_of<Op, Pe
         } else if (place.in_place) {
             return true;
         } else {
-            scan_as(gpu, elements, std::span<T>(ours, n), op, place);
+            Begin::scan(gpu, elements, std::span<T>(ours, n), op);
             return all_close(out, ours, n, stream);
         }
     };
 
     std::vector<contender> contenders =
         copy_roofs(stream, in_memory.data(), out_memory.data(), n * sizeof(T)); // between aligned addresses
-    contenders.push_back({"upsweep", place.init.empty() ? "up::inclusive_scan" : "up::exclusive_scan", UPSWEEP_VERSION,
-                          [=] { scan_as(gpu, elements, std::span<T>(out, n), op, place); }, is_right});
+    contenders.push_back({"upsweep", Begin::call, UPSWEEP_VERSION,
+                          [=] { Begin::scan(gpu, elements, std::span<T>(out, n), op); }, is_right});
     if constexpr (!std::is_null_pointer_v<Peer>) {
         const auto peer = what.peer;
         contenders.push_back(
@@ -330,7 +360,7 @@ void measure_scan_at(session& run, const std::string& type, const scan_of<Op, Pe
                  return peer(storage, bytes, to_peer(static_cast<const T*>(in)), to_peer(out), n, stream);
              }),
              is_close});
-        if constexpr (std::same_as<Op, up::plus>)
+        if constexpr (std::same_as<Op, up::plus> && std::same_as<Begin, inclusive>)
             if (place == placement{})
                 append(contenders, scans_with_promise(static_cast<const T*>(in), out, n, stream, contenders.back()));
     }
@@ -339,14 +369,16 @@ void measure_scan_at(session& run, const std::string& type, const scan_of<Op, Pe
 }
 
 // A scan of each size, between aligned addresses.
-template <class T, class Op, class Peer>
-void measure_scan(session& run, const std::string& type, const scan_of<Op, Peer>& what,
-                  const std::vector<placement>& places = {{}})
+template <class T, class Begin, class Op, class Peer>
+void measure_scan(session& run, const std::string& type, const scan_of<Begin, Op, Peer>& what,
+                  std::vector<placement> places = {{}})
 {
     if (!run.wants("scan", type))
         return;
     const std::size_t most = run.largest() * sizeof(T) + 16;
     const device_memory in(most), out(most), ours(most);
+    for (placement& place : places)
+        place.init = Begin::init;
     for (const std::size_t n : run.sizes())
         for (const placement& place : places)
             measure_scan_at<T>(run, type, what, place, n, in, out, ours);

@@ -1,12 +1,16 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // Measures Upsweep, CUB and the roofs of a GPU side by side.
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
+#include <upsweep/types.hpp>
 
 #include "contenders.hpp"
 
@@ -26,6 +30,14 @@ void set_sizes(bench::settings& chosen, const std::string& sizes)
                                    fmt::format("{}: not two exponents LO:HI with 4 <= LO <= HI <= {}", sizes, most));
 }
 
+template <class T>
+void measure_scan_axes(bench::session& session, const std::string& type)
+{
+    bench::measure_scan_places<T>(session, type);
+    bench::measure_scans_by_arithmetic<T>(session, type);
+    bench::measure_scans_by_logic<T>(session, type);
+}
+
 bool run(bench::settings chosen, std::FILE* rows)
 {
     cudaDeviceProp gpu{};
@@ -40,11 +52,18 @@ bool run(bench::settings chosen, std::FILE* rows)
     bench::measure_max_plus(session);
     bench::measure_affine(session);
     bench::measure_matrices(session);
-    bench::measure_scan_axes_of_narrow(session);
-    bench::measure_scan_axes_of_integers(session);
-    bench::measure_scan_axes_of_floats(session);
-    bench::measure_scan_axes_of_half_floats(session);
-    bench::measure_lines(session);
+    measure_scan_axes<std::int8_t>(session, "i8");
+    measure_scan_axes<std::int16_t>(session, "i16");
+    measure_scan_axes<std::int32_t>(session, "i32");
+    measure_scan_axes<std::int64_t>(session, "i64");
+    measure_scan_axes<float>(session, "f32");
+    measure_scan_axes<double>(session, "f64");
+    measure_scan_axes<upsweep::f16>(session, "f16");
+    measure_scan_axes<upsweep::bf16>(session, "bf16");
+    bench::measure_line_sums(session);
+    bench::measure_line_scans(session);
+    bench::measure_segments(session);
+    bench::measure_keys(session);
     bench::measure_selections(session);
     bench::measure_histograms_of_integers(session);
     bench::measure_histograms_of_wide_integers(session);

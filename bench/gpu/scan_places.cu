@@ -1,11 +1,13 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Scans where users differ: where the arrays begin, in place, exclusive, by which operator.
-#pragma once
+// Scans from and to any address, in place, and exclusive, of one element type, which the build names: UPSWEEP_BENCH_ELEMENT.
+#include <algorithm>
 
 #include "folds.cuh"
 
 namespace bench {
+
+namespace {
 
 // The maximum, for CUB.
 struct peer_maximum {
@@ -38,8 +40,10 @@ struct peer_exclusive_fold {
     }
 };
 
+} // namespace
+
 template <class T>
-void measure_places(session& run, const std::string& type)
+void measure_scan_places(session& run, const std::string& type)
 {
     if (!run.wants_axis("place"))
         return;
@@ -58,39 +62,12 @@ void measure_places(session& run, const std::string& type)
         places.push_back({sizeof(T), sizeof(T), {}, true});
     }
     measure_scan<T>(run, type, a_scan("sum", up::plus{}, "DeviceScan::InclusiveSum", peer_sum{}), places);
-    measure_scan<T>(run, type, a_scan("sum", up::plus{}, "DeviceScan::ExclusiveSum", peer_exclusive_sum{}),
-                    {{0, 0, "none", false}});
+    measure_scan<T>(run, type, a_scan<exclusive>("sum", up::plus{}, "DeviceScan::ExclusiveSum", peer_exclusive_sum{}));
     measure_scan<T>(run, type,
-                    a_scan("maximum", up::maximum{}, "DeviceScan::ExclusiveScan", peer_exclusive_fold<peer_maximum>{}),
-                    {{0, 0, "init", false}});
+                    a_scan<exclusive_after_one>("maximum", up::maximum{}, "DeviceScan::ExclusiveScan",
+                                                peer_exclusive_fold<peer_maximum>{}));
 }
 
-template <class T>
-void measure_operators(session& run, const std::string& type)
-{
-    if (!run.wants_axis("operator"))
-        return;
-    const auto measure = [&](const std::string& name, auto op) {
-        measure_scan<T>(run, type, a_scan(name, op, "", nullptr));
-    };
-    measure("sum", up::plus{});
-    measure("product", up::multiplies{});
-    measure("minimum", up::minimum{});
-    measure("maximum", up::maximum{});
-    measure("logical_and", up::logical_and{});
-    measure("logical_or", up::logical_or{});
-    if constexpr (std::integral<T>) {
-        measure("bit_and", up::bit_and{});
-        measure("bit_or", up::bit_or{});
-        measure("bit_xor", up::bit_xor{});
-    }
-}
-
-template <class T>
-void measure_scan_axes(session& run, const std::string& type)
-{
-    measure_places<T>(run, type);
-    measure_operators<T>(run, type);
-}
+template void measure_scan_places<UPSWEEP_BENCH_ELEMENT>(session& run, const std::string& type);
 
 } // namespace bench
