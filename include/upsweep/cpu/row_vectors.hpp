@@ -218,7 +218,8 @@ private:
         const type before = vector::load(firsts.data());
         type sum{};
         for (std::size_t i = 0; i < count; i += step) {
-            ask_ahead(in + i);
+            if constexpr (AsksAhead)
+                __builtin_prefetch(in + i + ahead, 0, 2);
             type elements = vector::load(in + i);
             if constexpr (Kind == scan_kind::inclusive)
                 put(within.template inclusive<Levels>(before, elements), out + i, sum);
@@ -316,7 +317,8 @@ private:
     template <std::size_t Levels>
     UPSWEEP_ALWAYS_INLINE static type scan_vector(state& s, const T* in, type before, T* out)
     {
-        ask_ahead(in);
+        if constexpr (AsksAhead) // here, since g++ 12 drops the call of a function that does nothing else
+            __builtin_prefetch(in + ahead, 0, 2);
         type total = vector::load(in);
         const type folds = s.within.template exclusive<Levels>(before, total);
         if constexpr (Kind == scan_kind::inclusive) {
@@ -344,11 +346,7 @@ private:
         return std::any_of(sums.begin(), sums.end(), [](T x) { return x != x; });
     }
 
-    UPSWEEP_ALWAYS_INLINE static void ask_ahead(const T* in)
-    {
-        if constexpr (AsksAhead)
-            further_on(in).template advance<lanes>();
-    }
+    static constexpr std::size_t ahead = 8192 / sizeof(T); // elements, as in further_on
 
     std::size_t length_;
     T first_; // result of an exclusive scan
