@@ -13,7 +13,6 @@
 #include <immintrin.h>
 #endif
 
-#include <upsweep/cpu/block.hpp>
 #include <upsweep/cpu/vector.hpp>
 #include <upsweep/fold_order.hpp>
 #include <upsweep/op.hpp>
@@ -47,7 +46,7 @@ struct row_vector {
     static constexpr std::size_t levels = std::bit_width(lanes) - 1;
     // What is permuted.
     using word = std::conditional_t<sizeof(T) >= 4, std::uint32_t, std::uint8_t>;
-    static constexpr std::size_t words_a_lane = sizeof(T) / sizeof(word);
+    static constexpr std::size_t words_a_lane = bytes / sizeof(word) / lanes;
     typedef T type __attribute__((vector_size(bytes)));
     typedef unsigned_t<T> bits __attribute__((vector_size(bytes)));
     typedef word words __attribute__((vector_size(bytes)));
