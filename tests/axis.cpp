@@ -106,47 +106,4 @@ TEST(columns, of_large_results)
     expect_large_scans<double>({1001, 0, 5}, scan_kind::inclusive, maximum{});
 }
 
-// Rows of which a block has several, whole blocks and what is left.
-TEST(rows, of_powers_of_two)
-{
-    auto random = generator();
-    for (const std::size_t length : {2, 4, 8, 16, 32, 64, 128, 256, 512})
-        for (const std::size_t rows : {1, 7, 300, 5000}) {
-            const host_array<float> values = random_array<float>(random, rows * length);
-            host_array<float> expected(rows), sums(rows);
-            for (std::size_t r = 0; r < rows; ++r)
-                expected[r] = literal_fold(values.span().subspan(r * length, length), plus{});
-            for (const cpu& target : {cpu{1}, cpu{3}}) {
-                reduce(target, view<const float, 2>(values.span().data(), {rows, length}), axis{1},
-                       view<float, 1>(sums.span()), plus{});
-                ASSERT_TRUE(bits_equal(sums, expected)) << rows << " x " << length;
-            }
-        }
-}
-
-// Rows around the lengths at which they are scanned otherwise: as blocks, as parts of blocks, and several together.
-TEST(rows, around_blocks)
-{
-    auto random = generator();
-    for (const std::size_t length : {63, 64, 127, 128, 129, 255, 256, 257, 1000, 1023, 1024, 1025, 2047, 2048, 2049}) {
-        const std::size_t rows = 9;
-        const host_array<float> values = random_array<float>(random, rows * length);
-        host_array<float> expected(rows * length), results(rows * length);
-        for (std::size_t r = 0; r < rows; ++r)
-            std::ranges::copy(literal_folds(values.span().subspan(r * length, length), plus{}).span(),
-                              expected.span().data() + r * length);
-        for (float& fold : expected.span())
-            fold = as_expected<float>(fold);
-        const view<const float, 2> in(values.span().data(), {rows, length});
-        for (const cpu& target : {cpu{1}, cpu{3}}) {
-            inclusive_scan(target, in, axis{1}, view<float, 2>(results.span().data(), {rows, length}), plus{});
-            ASSERT_TRUE(bits_equal(results, expected)) << length;
-            exclusive_scan(target, in, axis{1}, view<float, 2>(results.span().data(), {rows, length}), plus{});
-            for (std::size_t r = 0; r < rows; ++r)
-                for (std::size_t i = 1; i < length; ++i)
-                    ASSERT_TRUE(same_bits(results[r * length + i], expected[r * length + i - 1])) << length;
-        }
-    }
-}
-
 } // namespace upsweep::test

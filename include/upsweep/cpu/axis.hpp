@@ -311,12 +311,14 @@ struct engine<cpu, verb::scan_lines> {
         const bool is_in_place = static_cast<const void*>(of.in.data()) == static_cast<const void*>(of.out.data());
         const bool is_large = of.out.size() * sizeof(Out) >= cpu_engine::stream_threshold && !is_in_place;
         const auto store = is_large ? cpu_engine::store_kind::streamed : cpu_engine::store_kind::cached;
-        if constexpr (cpu_engine::reads_beyond<Acc, const T*, Op>)
-            if (init == nullptr && of.length() >= (sizeof(Acc) <= 2 ? 16 : 64) &&
-                of.length() <= cpu_engine::most_of_short_row && cpu_engine::are_rows(of.in) &&
-                cpu_engine::are_rows(of.out)) // shorter ones are scanned faster side by side
+        if constexpr (cpu_engine::reads_beyond<Acc, const T*, Op>) {
+            using scan_of_rows = cpu_engine::short_rows_scan<Kind, Acc, T, Out, Op>;
+            if ((init == nullptr || scan_of_rows::has_init) && of.length() >= scan_of_rows::least_length &&
+                of.length() <= cpu_engine::most_of_short_row<Acc> && cpu_engine::are_rows(of.in) &&
+                cpu_engine::are_rows(of.out))
                 return cpu_engine::scan_short_rows<Kind, Acc>(target, of.in.data(), of.out.data(), of.count(),
-                                                              of.length(), op, store);
+                                                              of.length(), op, init, store);
+        }
         const Out first = as_result<Out, Op>(init != nullptr ? *init : fold_of_nothing<Acc>(op));
         const cpu_engine::line_call<Acc, T, Out, Rank, Op> call{of, op, {Kind, store, init}, first};
         constexpr std::size_t few_elements = 512;

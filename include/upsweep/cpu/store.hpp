@@ -36,8 +36,12 @@ inline void stream_bytes(const void* from, void* to, std::size_t bytes)
     std::memcpy(target, source, head);
     std::size_t done = head;
     for (; bytes - done >= line; done += line)
+#ifdef __AVX512F__
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(target + done), _mm512_loadu_si512(source + done));
+#else
         for (std::size_t k = done; k < done + line; k += vector_bytes)
             stream_vector<byte>(load_vector(source + k), target + k);
+#endif
     std::memcpy(target + done, source + done, bytes - done);
 #else
     std::memcpy(to, from, bytes);

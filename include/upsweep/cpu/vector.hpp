@@ -115,6 +115,12 @@ UPSWEEP_ALWAYS_INLINE inline V lesser(V a, V b)
     if constexpr (sizeof(V) == sizeof(__m256d) && std::same_as<T, double>)
         return (V)_mm256_min_pd((__m256d)a, (__m256d)b);
 #endif
+#ifdef __AVX512F__
+    if constexpr (sizeof(V) == sizeof(__m512) && std::same_as<T, float>)
+        return (V)_mm512_maskz_min_ps(0xffff, (__m512)a, (__m512)b);
+    if constexpr (sizeof(V) == sizeof(__m512d) && std::same_as<T, double>)
+        return (V)_mm512_maskz_min_pd(0xff, (__m512d)a, (__m512d)b);
+#endif
     return a < b ? a : b;
 }
 template <class T, class V>
@@ -125,6 +131,12 @@ UPSWEEP_ALWAYS_INLINE inline V greater(V a, V b)
         return (V)_mm256_max_ps((__m256)a, (__m256)b);
     if constexpr (sizeof(V) == sizeof(__m256d) && std::same_as<T, double>)
         return (V)_mm256_max_pd((__m256d)a, (__m256d)b);
+#endif
+#ifdef __AVX512F__
+    if constexpr (sizeof(V) == sizeof(__m512) && std::same_as<T, float>)
+        return (V)_mm512_maskz_max_ps(0xffff, (__m512)a, (__m512)b);
+    if constexpr (sizeof(V) == sizeof(__m512d) && std::same_as<T, double>)
+        return (V)_mm512_maskz_max_pd(0xff, (__m512d)a, (__m512d)b);
 #endif
     return a > b ? a : b;
 }
@@ -137,11 +149,16 @@ UPSWEEP_ALWAYS_INLINE inline auto unordered(V a, V b)
 #ifdef __AVX__
     if constexpr (sizeof(V) == sizeof(__m256) && std::same_as<T, float>)
         return (bits)_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_UNORD_Q);
-    else if constexpr (sizeof(V) == sizeof(__m256d) && std::same_as<T, double>)
+    if constexpr (sizeof(V) == sizeof(__m256d) && std::same_as<T, double>)
         return (bits)_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_UNORD_Q);
-    else
 #endif
-        return (bits)((a != a) | (b != b));
+#ifdef __AVX512F__
+    if constexpr (sizeof(V) == sizeof(__m512) && std::same_as<T, float>)
+        return (bits)_mm512_maskz_set1_epi32(_mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_UNORD_Q), -1);
+    if constexpr (sizeof(V) == sizeof(__m512d) && std::same_as<T, double>)
+        return (bits)_mm512_maskz_set1_epi64(_mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_UNORD_Q), -1);
+#endif
+    return (bits)((a != a) | (b != b));
 }
 
 // Applies the operator to the lanes of two vectors of elements of type T.
