@@ -177,6 +177,7 @@ TEST(simulated_lines, columns_of_several_tiles)
 TEST(simulated_lines, columns_of_many_tiles)
 {
     expect_columns(34 * 512 + 7, 33, schedules(1)); // tiles enough for a group
+    expect_columns(32 * 512 - 7, 33, schedules(1)); // of which the last one is not whole
     expect_columns(33 * 4096, 2, schedules(1));     // in one piece, all of them whole
 }
 TEST(simulated_lines, columns_with_each_block_stalled_and_each_block_first)

@@ -33,7 +33,9 @@ ALLOWED = (
     (r"\dscan_warp_rows_kernel", 128),
     # Bytes along an axis: sixteen a vector, whose totals have 8 bytes; and many columns of them.
     (r"\dreduce_warp_rows_kernelILi16Emhm", 240),
-    (r"\dreduce_columns_kernel.*Ehhh", 16),
+    (r"\dreduce_columns_kernel.*Ehhh", 24),
+    (r"\dreduce_columns_kernel.*adjacentIjLi4E", 64),
+    (r"\dfold_panels_kernelIhhh", 104),
     # Selections of bytes. Not yet mended.
     (r"\dselect_kernelIPKhS", 16),
     # Recurrences of f64, and the heads of runs of 2^32 keys and more, which have 16 bytes a value. Not yet mended.

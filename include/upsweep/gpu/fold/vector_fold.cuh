@@ -29,6 +29,14 @@ using lane_accumulator_t =
     std::conditional_t<std::is_same_v<Op, plus> && std::is_integral_v<T> && sizeof(T) <= 2,
                        std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>, Acc>;
 
+// The type in which some elements are folded, fewer than 2^16, before their total is an accumulator.
+template <class Op, class Acc, class T>
+struct element_of_few {
+    using type = std::conditional_t<is_any_order<Op, Acc>, lane_accumulator_t<Op, Acc, T>, Acc>;
+};
+template <class Op, class Acc, class T>
+using element_of_few_t = typename element_of_few<Op, Acc, T>::type;
+
 // The type of an element of a whole vector. Elements that are accumulators already may be totals of any number of elements.
 template <class Op, class Acc, class T>
 using vector_element_t =

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include <upsweep/engine.hpp>
+#include <upsweep/gpu/shapes/adjacent_lines.cuh>
 #include <upsweep/gpu/shapes/block_lines.cuh>
 #include <upsweep/gpu/shapes/columns.cuh>
 #include <upsweep/gpu/shapes/pieces.cuh>
@@ -119,15 +120,39 @@ private:
             return fold_segments<Acc>(target, all, op, finish);
         gpu::check_lines(target, call, all);
         if (kernels == gpu::line_kernels::rows)
-            gpu::reduce_warp_rows<Acc>(target, call, all, op, finish);
-        else if (kernels == gpu::line_kernels::pieces)
-            gpu::reduce_long_rows<Acc>(target, call, all, op, finish);
-        else if (kernels == gpu::line_kernels::tiles)
-            gpu::reduce_tiled<Acc>(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, finish);
-        else if (kernels == gpu::line_kernels::walks)
-            gpu::reduce_walked<Acc>(target, call, all, op, finish);
-        else
-            gpu::reduce_columns<Acc>(target, call, all, op, finish);
+            return gpu::reduce_warp_rows<Acc>(target, call, all, op, finish);
+        if (kernels == gpu::line_kernels::pieces)
+            return gpu::reduce_long_rows<Acc>(target, call, all, op, finish);
+        if constexpr (sizeof(Acc) <= gpu::most_total_bytes)
+            if (side_by_side && kernels != gpu::line_kernels::walks && gpu::are_long_panels<true, Acc>(target, all))
+                return gpu::reduce_panels<Acc>(target, call, all, op, finish);
+        if constexpr (gpu::adjacent_lines::is_narrow<T>) {
+            namespace adjacent = gpu::adjacent_lines;
+            if (side_by_side && adjacent::lie_in_words<Op, Acc>(all))
+                return fold_others<adjacent::accumulator_in_words<Op, Acc, T>>(
+                    target, adjacent::in_words(all), true, adjacent::op_on_adjacent<Op>{op},
+                    adjacent::finish_adjacent<Acc, Finish>{finish});
+        }
+        fold_others<Acc>(target, all, side_by_side, op, finish);
+    }
+
+    // Lines that lie side by side, and long ones in one piece.
+    template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+    static void fold_others(const cuda& target, const lines<const T, Out, Rank>& all, bool side_by_side, const Op& op,
+                            const Finish& finish)
+    {
+        constexpr auto call = "reduce";
+        const gpu::line_kernels kernels = gpu::kernels_for<false>(all, side_by_side);
+        if (kernels == gpu::line_kernels::walks)
+            return gpu::reduce_walked<Acc>(target, call, all, op, finish);
+        if constexpr (gpu::fits_tiles<Acc, T>)
+            if (kernels == gpu::line_kernels::tiles)
+                return gpu::reduce_tiled<Acc>(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op,
+                                              finish);
+        if constexpr (sizeof(Acc) <= gpu::most_total_bytes)
+            if (gpu::are_long_pieces<Acc>(all))
+                return gpu::reduce_walked_pieces<Acc>(target, call, all, op, finish);
+        gpu::reduce_columns<Acc>(target, call, all, op, finish);
     }
 
     // By an operator that folds blocks as something else than its accumulators.
@@ -146,6 +171,8 @@ private:
             gpu::reduce_long_rows<Acc>(target, call, all, op, finish);
         else if (kernels == gpu::block_line_kernels::walks)
             gpu::reduce_block_walks<Acc>(target, call, all, op, finish);
+        else if (gpu::are_long_panels<false, Acc>(target, all))
+            gpu::reduce_panels<Acc>(target, call, all, op, finish);
         else
             gpu::reduce_walked_pieces<Acc>(target, call, all, op, finish);
     }
@@ -178,13 +205,30 @@ struct engine<cuda, verb::scan_lines> {
         gpu::check_lines(target, call, all);
         const gpu::scan_start<Acc> start = gpu::start_of_scan(op, init);
         if (kernels == gpu::line_kernels::rows)
-            gpu::scan_warp_rows<Kind>(target, call, all, op, start);
-        else if (kernels == gpu::line_kernels::tiles)
-            gpu::scan_tiled<Kind>(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, start);
-        else if (kernels == gpu::line_kernels::walks)
-            gpu::scan_walked<Kind>(target, call, all, op, start);
-        else
-            gpu::scan_columns<Kind>(target, call, all, op, start);
+            return gpu::scan_warp_rows<Kind>(target, call, all, op, start);
+        if constexpr (gpu::adjacent_lines::is_narrow<T>) {
+            namespace adjacent = gpu::adjacent_lines;
+            if (side_by_side && adjacent::lie_in_words<Op, Acc>(all))
+                return scan_others<Kind>(target, adjacent::in_words(all), true, adjacent::op_on_adjacent<Op>{op},
+                                         adjacent::start_of_each<adjacent::in_word<T>>(start));
+        }
+        scan_others<Kind>(target, all, side_by_side, op, start);
+    }
+
+private:
+    // Lines that lie side by side, and long ones in one piece.
+    template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+    static void scan_others(const cuda& target, const lines<const T, Out, Rank>& all, bool side_by_side, const Op& op,
+                            const gpu::scan_start<Acc>& start)
+    {
+        constexpr auto call = "scan";
+        const gpu::line_kernels kernels = gpu::kernels_for<true>(all, side_by_side);
+        if (kernels == gpu::line_kernels::walks)
+            return gpu::scan_walked<Kind>(target, call, all, op, start);
+        if constexpr (gpu::fits_tiles<Acc, T>)
+            if (kernels == gpu::line_kernels::tiles)
+                return gpu::scan_tiled<Kind>(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, start);
+        gpu::scan_columns<Kind>(target, call, all, op, start);
     }
 };
 

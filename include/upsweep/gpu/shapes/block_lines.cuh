@@ -7,13 +7,14 @@
 
 #include <upsweep/gpu/fold/reduce.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
-#include <upsweep/gpu/primitive/divider.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/shapes/block_counter.cuh>
 #include <upsweep/gpu/shapes/few.cuh>
 #include <upsweep/gpu/shapes/line_places.cuh>
 #include <upsweep/gpu/shapes/pieces.cuh>
 #include <upsweep/gpu/shapes/walked_lines.cuh>
+#include <upsweep/gpu/shapes/walked_pieces.cuh>
 #include <upsweep/gpu/shapes/warp_rows.cuh>
 #include <upsweep/lines.hpp>
 #include <upsweep/op.hpp>
@@ -24,7 +25,7 @@
 //
 //   reduce_block_rows_kernel    lines whose elements lie one behind the other: a warp has a line
 //   reduce_block_walks_kernel   many lines side by side: a lane has a line
-//   fold_walked_pieces_kernel   few of them: a lane has a piece of a line, and other kernels fold the totals of the pieces
+//   fold_walked_pieces_kernel   few of them: a lane has a piece of a line (walked_pieces.cuh)
 namespace upsweep::gpu {
 
 template <class Op, class Acc, class T>
@@ -32,47 +33,6 @@ inline constexpr bool folds_blocks = !std::is_same_v<vector_element_t<Op, Acc, T
 
 // Rows of fewer pieces than 2^log_short_row_pieces have a warp each.
 inline constexpr int log_short_row_pieces = 2;
-
-// The blocks that a lane or a warp has walked past, fewer than 2^Levels: a binary counter in registers, whose digit k is the total of 2^k blocks,
-// and of a type of its own.
-template <class Total, int Levels>
-class block_counter {
-public:
-    // Adds the total of block number `blocks`.
-    template <class Op>
-    __device__ void push(const Total& total, unsigned blocks, const Op& op)
-    {
-        if ((blocks & 1) != 0)
-            above_.push(op(total_, total), blocks >> 1, op);
-        else
-            total_ = total;
-    }
-
-    // before (+) the fold of so many blocks, all that there have been.
-    template <class Acc, class Op>
-    __device__ Acc fold_after(const Acc& before, unsigned blocks, const Op& op) const
-    {
-        const Acc of_larger = above_.fold_after(before, blocks >> 1, op);
-        return (blocks & 1) != 0 ? op(of_larger, static_cast<Acc>(total_)) : of_larger;
-    }
-
-private:
-    Total total_;
-    block_counter<detail::joined_t<Total>, Levels - 1> above_;
-};
-template <class Total>
-class block_counter<Total, 0> {
-public:
-    template <class Op>
-    __device__ void push(const Total&, unsigned, const Op&)
-    {
-    }
-    template <class Acc, class Op>
-    __device__ Acc fold_after(const Acc& before, unsigned, const Op&) const
-    {
-        return before;
-    }
-};
 
 // --- rows -------------------------------------------------------------------------------------------------------------------------
 
@@ -203,35 +163,7 @@ void reduce_block_rows(const cuda& target, std::string_view call, const detail::
 
 // --- lines side by side -------------------------------------------------------------------------------------------------------------
 
-// Blocks of so many rows, 64 bytes of a line; a lane walks fewer than 2^block_walk_levels of them.
-template <class T>
-inline constexpr int block_walk_rows = sizeof(T) < 8 ? 16 : 8;
-inline constexpr int block_walk_levels = 8;
 inline constexpr int short_walk = 16;
-
-// before (+) the fold of `count` elements from `from` on, `stride` apart, fewer than the lane can walk. They are folded as Element.
-template <class Element, class Acc, class T, class Op>
-__device__ Acc fold_walk(const Acc& before, const T* from, std::int64_t stride, unsigned count, const Op& op)
-{
-    constexpr int rows = block_walk_rows<T>;
-    using total = decltype(lane_total<rows>(static_cast<const Element*>(nullptr), op));
-    block_counter<total, block_walk_levels> walked;
-    const unsigned whole = count / rows;
-#pragma unroll 1
-    for (unsigned block = 0; block < whole; ++block) {
-        T loaded[rows];
-#pragma unroll
-        for (int r = 0; r < rows; ++r, from += stride)
-            loaded[r] = *from;
-        Element values[rows];
-#pragma unroll
-        for (int r = 0; r < rows; ++r)
-            values[r] = convert<Element>(loaded[r]);
-        walked.push(lane_total<rows>(values, op), block, op);
-    }
-    const auto rest = [&](int r) { return convert<Element>(from[r * stride]); };
-    return fold_few<Acc, rows / 2>(walked.fold_after(before, whole, op), rest, 0, static_cast<int>(count % rows), op);
-}
 
 template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
 __global__ void __launch_bounds__(long_walk::threads, 3)
@@ -240,7 +172,7 @@ __global__ void __launch_bounds__(long_walk::threads, 3)
     const std::uint64_t line = blockIdx.x * std::uint64_t{long_walk::threads} + threadIdx.x;
     if (line >= of.count)
         return;
-    const Acc fold = fold_walk<vector_element_t<Op, Acc, T>>(op.template identity<Acc>(), of.in.first_of(line),
+    const Acc fold = fold_walk<walked_element_t<Op, Acc, T>>(op.template identity<Acc>(), of.in.first_of(line),
                                                              of.in.stride, static_cast<unsigned>(of.length), op);
     finish(fold, *of.out.first_of(line));
 }
@@ -268,108 +200,6 @@ void reduce_block_walks(const cuda& target, std::string_view call, const detail:
         launch_walk<long_walk>(target, call, reduce_block_short_kernel<Acc, T, Out, Rank, Op, Finish>, all, op, finish);
     else
         launch_walk<long_walk>(target, call, reduce_block_walks_kernel<Acc, T, Out, Rank, Op, Finish>, all, op, finish);
-}
-
-// --- few lines side by side, which are cut into pieces ---------------------------------------------------------------------------
-
-// Level 0 has the totals of the whole pieces of 256 elements, level k those of the whole groups of 256 of level k - 1; those of the same number
-// of all lines lie side by side.
-template <class Acc>
-struct walked_totals {
-    static constexpr int log_piece = 8;
-    static constexpr int most_levels = 8;
-    Acc* levels[most_levels];
-    std::uint64_t counts[most_levels]; // of a line
-    int count = 0;                     // of levels
-
-    walked_totals(const cuda& target, std::uint64_t length, std::uint64_t lines)
-    {
-        std::uint64_t all = 0;
-        for (std::uint64_t left = length >> log_piece; left != 0; left >>= log_piece)
-            all += counts[count++] = left;
-        auto* next =
-            static_cast<Acc*>(target.workspace().memory(workspace_purpose::large_totals, all * lines * sizeof(Acc)));
-        for (int k = 0; k < count; next += counts[k++] * lines)
-            levels[k] = next;
-    }
-};
-
-// A lane has a piece of a line.
-template <class Acc, class T, class Out, std::size_t Rank, class Op>
-__global__ void __launch_bounds__(long_walk::threads, 3)
-    fold_walked_pieces_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, divider lines,
-                              const __grid_constant__ walked_totals<Acc> totals, Op op)
-{
-    constexpr unsigned piece = 1U << walked_totals<Acc>::log_piece;
-    const std::uint64_t place = blockIdx.x * std::uint64_t{long_walk::threads} + threadIdx.x;
-    const std::uint64_t number = lines.quotient(place);
-    if (number >= totals.counts[0])
-        return;
-    const T* const from =
-        of.in.first_of(place - number * lines.divisor) + static_cast<std::int64_t>(number * piece) * of.in.stride;
-    totals.levels[0][place] =
-        fold_walk<vector_element_t<Op, Acc, T>>(op.template identity<Acc>(), from, of.in.stride, piece, op);
-}
-
-// A lane has a group of totals.
-template <class Acc, class Op>
-__global__ void __launch_bounds__(long_walk::threads)
-    fold_walked_groups_kernel(divider lines, const __grid_constant__ walked_totals<Acc> totals, int level, Op op)
-{
-    constexpr unsigned group = 1U << walked_totals<Acc>::log_piece;
-    const std::uint64_t place = blockIdx.x * std::uint64_t{long_walk::threads} + threadIdx.x;
-    const std::uint64_t number = lines.quotient(place);
-    if (number >= totals.counts[level])
-        return;
-    const std::uint64_t line = place - number * lines.divisor;
-    const Acc* const from = totals.levels[level - 1] + number * group * lines.divisor + line;
-    totals.levels[level][place] =
-        fold_walk<Acc>(op.template identity<Acc>(), from, static_cast<std::int64_t>(lines.divisor), group, op);
-}
-
-// A lane has what is left of a line: of each level the totals that are in no group, the last level first, and the elements behind the last piece.
-template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
-__global__ void __launch_bounds__(long_walk::threads)
-    reduce_walked_pieces_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of,
-                                const __grid_constant__ walked_totals<Acc> totals, Op op, Finish finish)
-{
-    constexpr int log_piece = walked_totals<Acc>::log_piece;
-    const std::uint64_t line = blockIdx.x * std::uint64_t{long_walk::threads} + threadIdx.x;
-    if (line >= of.count)
-        return;
-    Acc fold = op.template identity<Acc>();
-#pragma unroll 1
-    for (int k = totals.count - 1; k >= 0; --k) {
-        const auto left = static_cast<unsigned>(totals.counts[k] % (1U << log_piece));
-        const Acc* const from = totals.levels[k] + (totals.counts[k] - left) * of.count + line;
-        fold = fold_walk<Acc>(fold, from, static_cast<std::int64_t>(of.count), left, op);
-    }
-    const auto left = static_cast<unsigned>(of.length % (1U << log_piece));
-    const T* const from = of.in.first_of(line) + static_cast<std::int64_t>(of.length - left) * of.in.stride;
-    fold = fold_walk<vector_element_t<Op, Acc, T>>(fold, from, of.in.stride, left, op);
-    finish(fold, *of.out.first_of(line));
-}
-
-template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
-void reduce_walked_pieces(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
-                          const Op& op, const Finish& finish)
-{
-    const lines_on_device<T, Out, Rank> of{line_places<const T, Rank>(all.in), line_places<Out, Rank>(all.out),
-                                           all.length(), all.count()};
-    const divider lines(all.count());
-    const walked_totals<Acc> totals(target, all.length(), all.count());
-    const auto grid = [](std::uint64_t lanes_in_all) {
-        return grid_shape{static_cast<unsigned>((lanes_in_all + long_walk::threads - 1) / long_walk::threads),
-                          long_walk::threads, 0};
-    };
-    if (totals.count != 0)
-        launch(target, call, fold_walked_pieces_kernel<Acc, T, Out, Rank, Op>, grid(totals.counts[0] * all.count()), of,
-               lines, totals, op);
-    for (int level = 1; level < totals.count; ++level)
-        launch(target, call, fold_walked_groups_kernel<Acc, Op>, grid(totals.counts[level] * all.count()), lines,
-               totals, level, op);
-    launch(target, call, reduce_walked_pieces_kernel<Acc, T, Out, Rank, Op, Finish>, grid(all.count()), of, totals, op,
-           finish);
 }
 
 // --- which lines --------------------------------------------------------------------------------------------------------------------

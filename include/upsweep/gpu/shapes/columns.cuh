@@ -139,9 +139,10 @@ public:
         }
     }
 
-    // The fold of the tiles before tile j of a line, and in `after` that up to its end, where `total` is its own. All threads of the block
-    // call this for the lines of their lanes.
-    __device__ Acc fold(std::uint64_t first, int lines_of_block, std::uint64_t j, const Acc& total, Acc& after)
+    // The fold of the tiles before tile j of a line, and in `after` that up to its end, where `total` is its own, if it is whole: the
+    // total of no other tile, nor of its group, is ever published. All threads of the block call this for the lines of their lanes.
+    __device__ Acc fold(std::uint64_t first, int lines_of_block, std::uint64_t j, bool is_whole, const Acc& total,
+                        Acc& after)
     {
         const int count = static_cast<int>(j % lanes);
         const Acc before_row = fold_whole(first, lines_of_block, j - static_cast<unsigned>(count));
@@ -150,7 +151,7 @@ public:
         if (count + 1 < lanes)
             after = fold_few(before_row, tiles_and(total, count), 0, count + 1, op_);
         __syncthreads();
-        if (count + 1 == lanes)
+        if (count + 1 == lanes && is_whole)
             after = fold_whole(first, lines_of_block, j + 1);
         return before;
     }
@@ -269,7 +270,7 @@ public:
                 states_.publish(first_line_, lines_of_block(), tile_, total);
             if (tile_ + 1 < of_.cuts.tiles)
                 return;
-            before = states_.fold(first_line_, lines_of_block(), tile_, total, after);
+            before = states_.fold(first_line_, lines_of_block(), tile_, is_whole, total, after);
         }
         // A line's fold is written by the thread that has its last rows, or none behind them.
         const int writer = is_whole ? 0 : static_cast<int>(in_tile / rows);
@@ -307,9 +308,10 @@ public:
         Acc after = before;
         if (of_.cuts.tiles > 1) {
             const Acc total = total_of_tile(0);
-            if (rows_in_tile() == rows_of_tile())
+            const bool is_whole = rows_in_tile() == rows_of_tile();
+            if (is_whole)
                 states_.publish(first_line_, lines_of_block(), tile_, total);
-            before = states_.fold(first_line_, lines_of_block(), tile_, total, after);
+            before = states_.fold(first_line_, lines_of_block(), tile_, is_whole, total, after);
         }
 #pragma unroll
         for (int v = 0; v < lines; ++v) {
@@ -414,12 +416,13 @@ private:
         return shared_.elements[(v * rows + r) * Shape::threads + static_cast<int>(threadIdx.x)];
     }
     // Element r of line v of this thread. Those that do not exist are the identity: they change no bit of what is used.
+    template <class Element = Acc>
     __device__ auto at(int v)
     {
         return [this, v, count = has_line(v) ? rows_of_thread_ : 0](int r) {
-            Acc value = op_.template identity<Acc>();
+            Element value = op_.template identity<Element>();
             if (r < count)
-                value = convert<Acc>(element(v, r));
+                value = convert<Element>(element(v, r));
             return value;
         };
     }
@@ -466,7 +469,7 @@ private:
             Acc totals[parts];
 #pragma unroll
             for (int p = 0; p < parts; ++p)
-                totals[p] = block_total<part>(at(v), p * part, op_);
+                totals[p] = convert<Acc>(block_total<part>(at<element_of_few_t<Op, Acc, T>>(v), p * part, op_));
             f(v, totals);
         }
     }
@@ -541,12 +544,13 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     tickets.for_each([&](std::uint64_t task) { self.template scan<Kind>(task, start); });
 }
 
-template <class T>
+// Fewer blocks where an accumulator is those of several narrow elements, which takes registers.
+template <class Acc, class T>
 using shape_of_columns = column_shape<(sizeof(T) <= 4    ? 64
                                        : sizeof(T) <= 8  ? 32
                                        : sizeof(T) <= 16 ? 16
                                                          : 4),
-                                      1, 3>;
+                                      1, (sizeof(T) <= 4 && sizeof(Acc) > 8 ? 2 : 3)>;
 
 template <class Shape>
 column_cuts cut_columns(std::uint64_t length, std::uint64_t count)
@@ -585,7 +589,7 @@ template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finis
 void reduce_columns(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
                     const Op& op, const Finish& finish)
 {
-    using shape = shape_of_columns<T>;
+    using shape = shape_of_columns<Acc, T>;
     launch_columns<reduce_columns_kernel<shape, Acc, T, Out, Rank, Op, Finish>, shape, Acc, Op>(target, call, all, op,
                                                                                                 finish);
 }
@@ -593,7 +597,7 @@ template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class
 void scan_columns(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, const Op& op,
                   const scan_start<Acc>& start)
 {
-    using shape = shape_of_columns<T>;
+    using shape = shape_of_columns<Acc, T>;
     launch_columns<scan_columns_kernel<shape, Kind, Acc, T, Out, Rank, Op>, shape, Acc, Op>(target, call, all, op,
                                                                                             start);
 }

@@ -40,6 +40,10 @@ namespace upsweep::gpu {
 
 inline constexpr int most_tiled_lines = 4;
 
+// Whether there are registers for a lane's rows of a tile, and the folds before them.
+template <class Acc, class T>
+inline constexpr bool fits_tiles = true;
+
 template <class T>
 struct tile_shape {
     static constexpr int warps = sizeof(T) <= 16 ? 8 : 4; // that scan

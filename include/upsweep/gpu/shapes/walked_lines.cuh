@@ -28,12 +28,26 @@ inline constexpr int walk_levels = 11;
 inline constexpr int walk_rows = 16;
 inline constexpr std::uint64_t longest_walk = std::uint64_t{walk_rows} << walk_levels; // one element less
 
-// The blocks that a lane has walked past, as the totals of their aligned blocks: a binary counter whose digits are totals, in
-// registers. All lanes have passed as many.
-template <bool Scans, class Acc, class Op>
-class walked_blocks {
+// The fold of the blocks that a lane has walked past, where any order of them has the same bits.
+template <class Acc, class Op>
+class walked_in_any_order {
 public:
-    __device__ explicit walked_blocks(const Op& op) : op_(op), fold_(op.template identity<Acc>())
+    __device__ explicit walked_in_any_order(const Op& op) : op_(op), fold_(op.template identity<Acc>()) {}
+
+    __device__ void push(const Acc& total, unsigned) { fold_ = op_(fold_, total); }
+    __device__ Acc fold(unsigned) const { return fold_; }
+
+private:
+    Op op_;
+    Acc fold_;
+};
+
+// Of other operators, the blocks that a lane has walked past are the totals of their aligned blocks: a binary counter whose digits are
+// totals, in registers. All lanes have passed as many.
+template <bool Scans, class Acc, class Op>
+class walked_in_canonical_order {
+public:
+    __device__ explicit walked_in_canonical_order(const Op& op) : op_(op), fold_(op.template identity<Acc>())
     {
         if constexpr (Scans) {
 #pragma unroll
@@ -81,6 +95,10 @@ private:
     Acc above_[Scans ? walk_levels : 1]; // [k]: the fold of the blocks larger than 2^k
 };
 
+template <bool Scans, class Acc, class Op>
+using walked_blocks =
+    std::conditional_t<is_any_order<Op, Acc>, walked_in_any_order<Acc, Op>, walked_in_canonical_order<Scans, Acc, Op>>;
+
 // What a lane has of its lines.
 template <class Shape, class Acc, class T, class Out, std::size_t Rank>
 class line_walk {
@@ -116,14 +134,14 @@ public:
     }
 
     // The rows that were loaded last, of which there are so many; behind them the identity.
-    template <class Op>
-    __device__ void values(int v, int count, Acc (&values)[rows], const Op& op) const
+    template <class Element, class Op>
+    __device__ void values(int v, int count, Element (&values)[rows], const Op& op) const
     {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            values[r] = op.template identity<Acc>();
+            values[r] = op.template identity<Element>();
             if (r < count)
-                values[r] = convert<Acc>(loaded_[v][r]);
+                values[r] = convert<Element>(loaded_[v][r]);
         }
     }
 
@@ -138,7 +156,7 @@ private:
 
 // Calls each(values, number of the block, rows in it) for the blocks of the line of a lane. The last one has fewer than Shape::rows
 // rows, or none.
-template <class Shape, class Acc, class T, class Out, std::size_t Rank, class Op, class Each>
+template <class Element, class Shape, class Acc, class T, class Out, std::size_t Rank, class Op, class Each>
 __device__ void walk_line(line_walk<Shape, Acc, T, Out, Rank>& walk, std::uint64_t length, const Op& op, Each each)
 {
     const auto whole = static_cast<unsigned>(length / Shape::rows);
@@ -147,7 +165,7 @@ __device__ void walk_line(line_walk<Shape, Acc, T, Out, Rank>& walk, std::uint64
 #pragma unroll 1
     for (unsigned block = 0; block <= whole; ++block) {
         const int count = block < whole ? Shape::rows : left;
-        Acc values[Shape::rows];
+        Element values[Shape::rows];
         walk.values(0, count, values, op);
         if (block < whole)
             walk.load(block + 1 < whole ? Shape::rows : left);
@@ -160,14 +178,20 @@ __global__ void __launch_bounds__(Shape::threads)
     reduce_walked_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, Finish finish)
 {
     line_walk<Shape, Acc, T, Out, Rank> walk(of);
+    using element = element_of_few_t<Op, Acc, T>;
     walked_blocks<false, Acc, Op> walked(op);
-    walk_line(walk, of.length, op, [&](const Acc(&values)[Shape::rows], unsigned block, int count) {
+    walk_line<element>(walk, of.length, op, [&](const element(&values)[Shape::rows], unsigned block, int count) {
         if (count == Shape::rows)
-            return walked.push(lane_total<Shape::rows>(values, op), block);
-        Acc folds[Shape::rows];
-        lane_folds<Shape::rows>(walked.fold(block), values, folds, op);
-        if (walk.has_line(0))
+            return walked.push(convert<Acc>(lane_total<Shape::rows>(values, op)), block);
+        if (!walk.has_line(0))
+            return;
+        if constexpr (is_any_order<Op, Acc>) { // rows that do not exist are the identity
+            finish(op(walked.fold(block), convert<Acc>(lane_total<Shape::rows>(values, op))), *walk.out(0));
+        } else {
+            Acc folds[Shape::rows];
+            lane_folds<Shape::rows>(walked.fold(block), values, folds, op);
             finish(fold_number(folds, count), *walk.out(0));
+        }
     });
 }
 
@@ -178,7 +202,7 @@ __global__ void __launch_bounds__(Shape::threads)
     line_walk<Shape, Acc, T, Out, Rank> walk(of);
     walked_blocks<true, Acc, Op> walked(op);
     Out* to = walk.has_line(0) ? walk.out(0) : nullptr;
-    walk_line(walk, of.length, op, [&](const Acc(&values)[Shape::rows], unsigned block, int count) {
+    walk_line<Acc>(walk, of.length, op, [&](const Acc(&values)[Shape::rows], unsigned block, int count) {
         Acc folds[Shape::rows];
         lane_folds<Shape::rows>(walked.fold(block), values, folds, op);
         if (count == Shape::rows)

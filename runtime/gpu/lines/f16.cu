@@ -5,5 +5,3 @@
 
 UPSWEEP_SUM_LINES(upsweep::f16);
 UPSWEEP_SCAN_SUMS_OF_LINES(upsweep::f16);
-UPSWEEP_SUM_LINES(upsweep::bf16);
-UPSWEEP_SCAN_SUMS_OF_LINES(upsweep::bf16);

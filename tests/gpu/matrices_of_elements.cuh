@@ -1,0 +1,136 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include <gtest/gtest.h>
+#include <upsweep/axis.hpp>
+
+#include "../view_shapes.hpp"
+#include "operators.cuh"
+
+namespace upsweep::test {
+
+// Matrices one behind the other, from element `offset` on, whose columns are folded.
+template <class T>
+struct matrices_of_elements {
+    std::size_t matrices;
+    std::size_t rows;
+    std::size_t columns;
+    std::size_t offset = 0;
+    host_array<T> values = random_values(offset + matrices * rows * columns);
+    target_array<cuda, T> in{values.span()};
+
+    static host_array<T> random_values(std::size_t count)
+    {
+        auto random = generator();
+        return random_array<T>(random, count);
+    }
+    std::size_t lines() const { return matrices * columns; }
+    std::size_t size() const { return lines() * rows; }
+    std::size_t place(std::size_t line, std::size_t row) const
+    {
+        return (line / columns * rows + row) * columns + line % columns;
+    }
+    host_array<T> line(std::size_t i) const
+    {
+        host_array<T> all(rows);
+        for (std::size_t r = 0; r < rows; ++r)
+            all[r] = values[offset + place(i, r)];
+        return all;
+    }
+    view<const T, 3> elements() const { return {in.const_span().data() + offset, {matrices, rows, columns}}; }
+
+    template <class Op>
+    auto expected_folds(const Op& op) const
+    {
+        using sum = accumulator_t<Op, T>;
+        host_array<result_t<Op, T>> all(lines());
+        for (std::size_t i = 0; i < lines(); ++i)
+            all[i] = as_expected<result_t<Op, T>>(literal_fold(converted<sum>(line(i).span()).span(), op));
+        return all;
+    }
+
+    // reduce(lines, op, finish) reduces them.
+    template <class Op, class Reduce>
+    void expect_folds(const Op& op, Reduce reduce) const
+    {
+        SCOPED_TRACE(std::to_string(matrices) + " x " + std::to_string(rows) + " x " + std::to_string(columns));
+        target_array<cuda, result_t<Op, T>> folds(lines());
+        const auto stride = static_cast<std::ptrdiff_t>(columns);
+        reduce(detail::lines_of(elements(), axis{1}, folds.span().data(), 1, {stride, 0, 1}), op,
+               detail::as_results_of<Op>{});
+        ASSERT_TRUE(bits_equal(folds.to_host(), expected_folds(op)));
+    }
+    template <class Op>
+    void expect_panels(const Op& op) const
+    {
+        expect_folds(op, [](const auto& lines, const auto& by, const auto& finish) {
+            using sum = accumulator_t<Op, T>;
+            ASSERT_TRUE(gpu::are_panels<sum>(cuda{}, lines));
+            gpu::reduce_panels<sum>(cuda{}, "reduce", lines, by, finish);
+        });
+    }
+    template <class Op>
+    void expect_pieces(const Op& op) const
+    {
+        expect_folds(op, [](const auto& lines, const auto& by, const auto& finish) {
+            gpu::reduce_walked_pieces<accumulator_t<Op, T>>(cuda{}, "reduce", lines, by, finish);
+        });
+    }
+
+    // As the verbs choose.
+    template <class Op>
+    void expect_reductions(const Op& op) const
+    {
+        expect_folds(op, [](const auto& lines, const auto& by, const auto& finish) {
+            detail::engine<cuda, detail::verb::reduce_lines>::template fold<accumulator_t<Op, T>>(cuda{}, lines, by,
+                                                                                                  finish);
+        });
+    }
+    template <class Op>
+    void expect_scans(const Op& op) const
+    {
+        expect_results([&](const auto& results) { inclusive_scan(cuda{}, elements(), axis{1}, results, op); },
+                       [&](const auto& folds, std::size_t r) { return as_expected<T>(folds[r]); }, op);
+    }
+    template <class Op>
+    void expect_exclusive_scans(const Op& op) const
+    {
+        const T init = values[0];
+        expect_results([&](const auto& results) { exclusive_scan(cuda{}, elements(), axis{1}, results, op, init); },
+                       [&](const auto& folds, std::size_t r) {
+                           using accumulator = std::remove_cvref_t<decltype(folds[0])>;
+                           return r == 0 ? init
+                                         : as_expected<T>(
+                                               static_cast<accumulator>(op(convert<accumulator>(init), folds[r - 1])));
+                       },
+                       op);
+    }
+
+private:
+    // scan(view) writes results, of which that of row r of a line is expected(folds of the line, r).
+    template <class Scan, class Expected, class Op>
+    void expect_results(Scan scan, Expected expected, const Op& op) const
+    {
+        SCOPED_TRACE(std::to_string(matrices) + " x " + std::to_string(rows) + " x " + std::to_string(columns));
+        host_array<T> all(offset + size());
+        for (std::size_t i = 0; i < lines(); ++i) {
+            const auto folds = literal_folds(converted<scan_accumulator_t<Op, T>>(line(i).span()).span(), op);
+            for (std::size_t r = 0; r < rows; ++r)
+                all[offset + place(i, r)] = expected(folds, r);
+        }
+        target_array<cuda, T> out(offset + size());
+        const host_array<T> before = out.to_host();
+        std::copy(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(offset), all.begin()); // stays
+        scan(view<T, 3>(out.span().data() + offset, {matrices, rows, columns}));
+        ASSERT_TRUE(bits_equal(out.to_host(), all));
+    }
+};
+
+} // namespace upsweep::test
