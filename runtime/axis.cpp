@@ -274,34 +274,46 @@ void arguments_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, c
                  "a GPU writes positions to arrays that take 3 dimensions at most to tell");
 }
 
+// Which elements a reduction folds, where its results go, and who folds them. The types have been checked before.
+struct reduction_along {
+    reduction_along(const char* call, upsweep_context* context, const arrays& all, std::int32_t along)
+        : axis(checked_axis(call, along, all.in_dimensions.rank())),
+          strides(strides_of_reduction(call, all.in_dimensions, axis, all.out_dimensions)),
+          where(execution_of(context)), taken(where), is_on_gpu(lie_on_gpu(call, where, {all.in, all.out}))
+    {
+    }
+
+    std::size_t axis;
+    std::vector<std::ptrdiff_t> strides; // of the results
+    execution where;
+    in_use taken;
+    bool is_on_gpu;
+};
+
 upsweep_status argument_axis(const char* call, upsweep_context* context, upsweep_op op, const upsweep_array* in,
                              std::int32_t axis, const upsweep_array* out)
 {
     return guarded([&] {
         const arrays all(call, in, out);
         check_same_dtype(call, all.out, UPSWEEP_I64);
-        const std::size_t along = checked_axis(call, axis, all.in_dimensions.rank());
-        const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
-        const execution where = execution_of(context);
-        const in_use taken(where);
-        const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
+        const reduction_along of(call, context, all, axis);
         if (all.out.count == 0)
             return;
-        require(all.in_dimensions.extents[along] != 0, call, "of no elements, none is the first",
+        require(all.in_dimensions.extents[of.axis] != 0, call, "of no elements, none is the first",
                 "check that the input is not empty");
         check_results(call, all.in, all.out);
-        if (is_on_gpu)
-            return arguments_on_gpu(call, *where.gpu, op, all, along, strides);
-        const cpu& host = where.host;
+        if (of.is_on_gpu)
+            return arguments_on_gpu(call, *of.where.gpu, op, all, of.axis, of.strides);
+        const cpu& host = of.where.host;
         const upsweep_dtype searched = searched_dtype(all.in.dtype);
         const std::size_t bytes = upsweep_dtype_size(searched);
         if (bytes == all.in.bytes() || all.in.count == 0)
             return find_arguments(host, op, searched,
-                                  lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1));
+                                  lines_of(call, all.in_dimensions, of.axis, all.from(), of.strides, all.to(), 1));
         const converted copy(host, all.in, searched);
         std::byte* data = static_cast<std::byte*>(const_cast<void*>(copy.data())); // is not written to
         const dimensions of_copy = without_gaps(all.in_dimensions);
-        find_arguments(host, op, searched, lines_of(call, of_copy, along, {data, bytes}, strides, all.to(), 1));
+        find_arguments(host, op, searched, lines_of(call, of_copy, of.axis, {data, bytes}, of.strides, all.to(), 1));
     });
 }
 
@@ -313,17 +325,14 @@ upsweep_status quotients_axis(const char* call, upsweep_context* context, const 
     return guarded([&] {
         const arrays all(call, in, out);
         check_same_dtype(call, all.out, quotient_dtype_of(all.in.dtype));
-        const std::size_t along = checked_axis(call, axis, all.in_dimensions.rank());
-        const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
-        const execution where = execution_of(context);
-        const in_use taken(where);
-        const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
+        const reduction_along of(call, context, all, axis);
         if (all.out.count == 0)
             return;
         check_results(call, all.in, all.out);
-        if (is_on_gpu)
-            return on_gpu(*where.gpu, all, along, strides);
-        on_host(where.host, all.in.dtype, lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1));
+        if (of.is_on_gpu)
+            return on_gpu(*of.where.gpu, all, of.axis, of.strides);
+        on_host(of.where.host, all.in.dtype,
+                lines_of(call, all.in_dimensions, of.axis, all.from(), of.strides, all.to(), 1));
     });
 }
 
@@ -351,22 +360,18 @@ upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, cons
         const arrays all(call, in, out);
         check_defined(op, all.in.dtype);
         check_same_dtype(call, all.out, result_dtype_of(op, all.in.dtype));
-        const std::size_t along = checked_axis(call, axis, all.in_dimensions.rank());
-        const auto strides = strides_of_reduction(call, all.in_dimensions, along, all.out_dimensions);
-        const execution where = execution_of(context);
-        const in_use taken(where);
-        const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
-        const cpu& host = where.host;
+        const reduction_along of(call, context, all, axis);
+        const cpu& host = of.where.host;
         if (all.out.count == 0)
             return;
         if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
-            detail::check_fold_exists<minimum>(all.in_dimensions.extents[along]);
+            detail::check_fold_exists<minimum>(all.in_dimensions.extents[of.axis]);
         check_results(call, all.in, all.out);
-        if (is_on_gpu)
-            return reduce_on_gpu(call, *where.gpu, op, all, along, strides, false);
+        if (of.is_on_gpu)
+            return reduce_on_gpu(call, *of.where.gpu, op, all, of.axis, of.strides, false);
         const bool is_logical = op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
         // Truths of integers are folded as extrema, by vectors: some element is true if the greatest is, all are if the least is.
-        const bool by_extrema = is_logical && all.in.dtype < UPSWEEP_F16 && all.in_dimensions.extents[along] != 0;
+        const bool by_extrema = is_logical && all.in.dtype < UPSWEEP_F16 && all.in_dimensions.extents[of.axis] != 0;
         const auto reducer = by_extrema
                                  ? make_shape_reducer(op == UPSWEEP_LOGICAL_OR ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM,
                                                       unsigned_word(all.in.bytes()))
@@ -374,13 +379,13 @@ upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, cons
         const bool is_aside =
             is_logical && (all.out.bytes() != all.in.bytes() || (by_extrema && all.in.dtype != UPSWEEP_BOOL));
         if (!is_aside)
-            return reducer->reduce_lines(host,
-                                         lines_of(call, all.in_dimensions, along, all.from(), strides, all.to(), 1));
+            return reducer->reduce_lines(
+                host, lines_of(call, all.in_dimensions, of.axis, all.from(), of.strides, all.to(), 1));
         std::vector<std::byte> memory;
         const elements truths = words_without_gaps(memory, all.in.bytes(), all.out.count);
-        const dimensions of_truths = without_axis(all.in_dimensions, along);
-        reducer->reduce_lines(host, lines_of(call, all.in_dimensions, along, all.from(),
-                                             strides_of_reduction(call, all.in_dimensions, along, of_truths),
+        const dimensions of_truths = without_axis(all.in_dimensions, of.axis);
+        reducer->reduce_lines(host, lines_of(call, all.in_dimensions, of.axis, all.from(),
+                                             strides_of_reduction(call, all.in_dimensions, of.axis, of_truths),
                                              {truths.data, truths.bytes()}, 1));
         convert_for_scan(host, op, truths, 0, truths.count, all.out);
     });
