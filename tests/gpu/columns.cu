@@ -53,4 +53,15 @@ TEST(gpu_columns, whose_last_tile_is_the_last_of_a_group)
     of.expect_scans(product);
 }
 
+// Blocks are wide where rows begin anywhere; groups of 8 tiles, and of 64, whole and begun, whose last tile is whole or not.
+TEST(gpu_columns, of_rows_that_begin_anywhere)
+{
+    constexpr std::size_t tile = 128;
+    for (const std::size_t rows : {8 * tile - 5, 8 * tile, 9 * tile + 3})
+        matrices_of_elements<float>{1, rows, 101}.expect_scans(plus{});
+    matrices_of_elements<float>{1, 65 * tile + 1, 98}.expect_scans(plus{});
+    matrices_of_elements<float>{1, 600, 257}.expect_scans(plus{});
+    matrices_of_elements<affine>{2, 9 * tile + 77, 99, 1}.expect_scans(composition);
+}
+
 } // namespace upsweep::test

@@ -18,9 +18,9 @@
 namespace upsweep::gpu {
 
 // Blocks of Rows elements, of so many lines a lane.
-template <int Rows, int Lines>
+template <int Rows, int Lines, int Threads = 256>
 struct walk_shape {
-    static constexpr int threads = 256;
+    static constexpr int threads = Threads;
     static constexpr int rows = Rows;
     static constexpr int lines = Lines;
 };
@@ -205,6 +205,7 @@ __global__ void __launch_bounds__(Shape::threads)
     walk_line<Acc>(walk, of.length, op, [&](const Acc(&values)[Shape::rows], unsigned block, int count) {
         Acc folds[Shape::rows];
         lane_folds<Shape::rows>(walked.fold(block), values, folds, op);
+        __syncthreads(); // the lines of a block are written at the same time
         if (count == Shape::rows)
             walked.push(lane_total<Shape::rows>(values, op), block);
 #pragma unroll
@@ -275,6 +276,10 @@ void launch_walk(const cuda& target, std::string_view call, void (*kernel)(Param
 }
 
 using long_walk = walk_shape<walk_rows, 1>;
+// Many threads write longer parts of rows at the same time, but large accumulators leave no room for their registers. Memory is slower by up to a third where
+// the parts of a sector are written at different times, as those at the edges of each warp are if rows begin anywhere.
+template <class Acc>
+using walk_shape_of_scan = walk_shape<walk_rows, 1, sizeof(Acc) <= 8 ? 512 : 256>;
 
 // Calls f with the shape for short lines: of shorter ones a lane has several, so that as much is on its way.
 template <class F>
@@ -302,8 +307,9 @@ template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class
 void scan_walked(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, const Op& op,
                  const scan_start<Acc>& start)
 {
+    using scan_walk = walk_shape_of_scan<Acc>;
     if (all.length() > long_walk::rows)
-        return launch_walk<long_walk>(target, call, scan_walked_kernel<long_walk, Kind, Acc, T, Out, Rank, Op>, all, op,
+        return launch_walk<scan_walk>(target, call, scan_walked_kernel<scan_walk, Kind, Acc, T, Out, Rank, Op>, all, op,
                                       start);
     with_short_shape(all.length(), [&]<class Shape>(Shape) {
         launch_walk<Shape>(target, call, scan_short_kernel<Shape, Kind, Acc, T, Out, Rank, Op>, all, op, start);
