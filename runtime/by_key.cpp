@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -56,29 +56,24 @@ std::uint64_t count_runs(const cpu& host, upsweep_dtype dtype, const void* keys,
     });
 }
 
-// Where each run begins, and the end of the last one: segments of the values.
-class run_offsets {
-public:
-    run_offsets(const cpu& host, upsweep_dtype dtype, const void* keys, std::uint64_t count)
-        : runs_(count_runs(host, dtype, keys, count)),
-          offsets_(std::make_unique_for_overwrite<std::uint64_t[]>(runs_ + 1))
-    {
-        with_key_type(dtype, [&]<class Key>(std::type_identity<Key>) {
-            (void)cpu_engine::for_each_run(
-                host, static_cast<const Key*>(keys), count,
-                [&](const cpu_engine::run_heads& before, std::span<const std::size_t> found) {
-                    std::ranges::copy(found, &offsets_[before.count]);
-                });
-        });
-        offsets_[runs_] = count;
-    }
-
-    std::span<const std::uint64_t> get() const { return {offsets_.get(), runs_ + 1}; }
-
-private:
-    std::uint64_t runs_;
-    std::unique_ptr<std::uint64_t[]> offsets_; // a vector would write them twice
+// What for_each_ended_run of the CPU's engine calls, from any of its threads, for keys of any type.
+struct run_calls {
+    std::function<void(std::uint64_t number, std::span<const std::uint64_t> heads)> begun;
+    std::function<void(std::uint64_t number, std::span<const std::uint64_t> bounds)> ended;
+    std::function<void(std::uint64_t number, std::span<const std::uint64_t> bounds)> long_one;
 };
+std::uint64_t for_each_ended_run(const cpu& host, upsweep_dtype dtype, const void* keys, std::uint64_t count,
+                                 const run_calls& calls)
+{
+    return with_key_type(dtype, [&]<class Key>(std::type_identity<Key>) {
+        return cpu_engine::for_each_ended_run(host, static_cast<const Key*>(keys), count, std::cref(calls.begun),
+                                              std::cref(calls.ended),
+                                              [&](std::size_t number, std::size_t begin, std::size_t end) {
+                                                  calls.long_one(number, std::array<std::uint64_t, 2>{begin, end});
+                                              })
+            .count;
+    });
+}
 
 // Returns the number of runs, which there is room for.
 std::uint64_t encode(const cpu& host, upsweep_dtype dtype, const void* in, std::uint64_t count, void* values,
@@ -112,22 +107,48 @@ void decode(const cpu& host, std::size_t bytes, const void* values, const void* 
     });
 }
 
-// The first key of each run.
-void write_first_keys(const cpu& host, const elements& keys, const void* from, std::span<const std::uint64_t> offsets,
-                      const elements& out)
+// The first keys of runs.
+void write_first_keys(std::size_t bytes, const std::byte* keys, std::span<const std::uint64_t> heads, std::byte* out)
 {
-    const std::size_t runs = offsets.size() - 1;
-    results_side_by_side to(host, out, runs);
-    with_word_of_size(keys.bytes(), [&]<class Word>(Word) {
-        constexpr std::size_t at_once = 4096;
-        const auto* const all = static_cast<const Word*>(from);
-        auto* const firsts = reinterpret_cast<Word*>(to.data());
-        cpu_engine::for_each_index(host, (runs + at_once - 1) / at_once, [&](std::size_t task) {
-            for (std::size_t k = task * at_once; k < std::min(runs, (task + 1) * at_once); ++k)
-                firsts[k] = all[offsets[k]];
-        });
+    with_word_of_size(bytes, [&]<class Word>(Word) {
+        const auto* const all = reinterpret_cast<const Word*>(keys);
+        std::ranges::transform(heads, reinterpret_cast<Word*>(out), [all](std::uint64_t head) { return all[head]; });
     });
-    to.write(0, runs);
+}
+
+// Returns the number of runs, for which there is room.
+std::uint64_t reduce_on_cpu(const char* call, const cpu& host, upsweep_op op, const elements& keys,
+                            const elements& values, const elements& to_keys, const elements& totals)
+{
+    const side_by_side all(host, keys);
+    const std::uint64_t room = std::min({to_keys.count, totals.count, keys.count});
+    if (room < keys.count)
+        if (const std::uint64_t runs = count_runs(host, keys.dtype, all.data(), keys.count); runs > room)
+            detail::refuse_runs(call, runs, room);
+    results_side_by_side firsts(host, to_keys, room);
+    const segment_reduction reduction(host, op, values, totals, room);
+    const std::uint64_t runs = for_each_ended_run(
+        host, keys.dtype, all.data(), keys.count,
+        {[&](std::uint64_t number, std::span<const std::uint64_t> heads) {
+             write_first_keys(keys.bytes(), all.data(), heads, firsts.data() + number * keys.bytes());
+         },
+         [&](std::uint64_t number, std::span<const std::uint64_t> bounds) { reduction.fold(cpu{1}, bounds, number); },
+         [&](std::uint64_t number, std::span<const std::uint64_t> bounds) { reduction.fold(host, bounds, number); }});
+    firsts.write(0, runs);
+    reduction.finish(runs);
+    return runs;
+}
+
+void scan_on_cpu(const cpu& host, upsweep_op op, const elements& keys, const elements& values, const elements& out,
+                 const scan_start& start)
+{
+    const side_by_side all(host, keys);
+    const segment_scan scan(host, op, values, out, start, 0, values.count);
+    (void)for_each_ended_run(host, keys.dtype, all.data(), keys.count,
+                             {[](std::uint64_t, std::span<const std::uint64_t>) {},
+                              [&](std::uint64_t, std::span<const std::uint64_t> bounds) { scan.scan(cpu{1}, bounds); },
+                              [&](std::uint64_t, std::span<const std::uint64_t> bounds) { scan.scan(host, bounds); }});
+    scan.finish();
 }
 
 void check_pairs(const char* call, const elements& keys, const elements& values)
@@ -244,26 +265,14 @@ upsweep_status upsweep_reduce_by_key(upsweep_context* context, upsweep_op op, co
         const execution where = execution_of(context);
         const in_use taken(where);
         const bool is_on_gpu = lie_on_gpu(call, where, {of_keys, of_values, to_keys, to_totals});
-        const cpu& host = where.host;
         check_outputs(call, std::array{of_keys, of_values}, std::array{to_keys, to_totals});
-        const std::uint64_t room = std::min(to_keys.count, to_totals.count);
         if (is_on_gpu) {
             check_has_no_gaps(call, to_keys);
             check_has_no_gaps(call, to_totals);
             *runs = reduce_on_gpu(call, *where.gpu, op, {of_keys, of_values}, {to_keys, to_totals});
             return;
         }
-
-        const side_by_side all(host, of_keys);
-        const run_offsets offsets(host, of_keys.dtype, all.data(), of_keys.count);
-        const std::uint64_t found = offsets.get().size() - 1;
-        if (found > room)
-            detail::refuse_runs(call, found, room);
-        if (found != 0) {
-            reduce_segments(host, op, of_values, offsets.get(), to_totals);
-            write_first_keys(host, of_keys, all.data(), offsets.get(), to_keys);
-        }
-        *runs = found;
+        *runs = of_keys.count != 0 ? reduce_on_cpu(call, where.host, op, of_keys, of_values, to_keys, to_totals) : 0;
     });
 }
 
@@ -281,7 +290,6 @@ upsweep_status upsweep_scan_by_key(upsweep_context* context, upsweep_op op, bool
         const execution where = execution_of(context);
         const in_use taken(where);
         const bool is_on_gpu = lie_on_gpu(call, where, {of_keys, of_values, to});
-        const cpu& host = where.host;
         check_output(call, of_values, to);
         check_apart(call, of_keys, to);
         if (of_values.count == 0)
@@ -291,9 +299,7 @@ upsweep_status upsweep_scan_by_key(upsweep_context* context, upsweep_op op, bool
             const scan_init first(op, to.dtype, init);
             return scan_on_gpu(call, *where.gpu, op, {of_keys, of_values}, to, {kind, first.get()});
         }
-        const side_by_side all(host, of_keys);
-        const run_offsets offsets(host, of_keys.dtype, all.data(), of_keys.count);
-        scan_segments(host, op, of_values, offsets.get(), to, {kind, init});
+        scan_on_cpu(where.host, op, of_keys, of_values, to, {kind, init});
     });
 }
 

@@ -23,42 +23,51 @@ using namespace upsweep::runtime;
 
 namespace upsweep::runtime {
 
-void reduce_segments(const cpu& host, upsweep_op op, const elements& in, std::span<const std::uint64_t> offsets,
-                     const elements& out)
+segment_reduction::segment_reduction(const cpu& host, upsweep_op op, const elements& in, const elements& out,
+                                     std::uint64_t most)
+    : host_(host), op_(op), out_(out), from_(host, in), reducer_(make_shape_reducer(op, in.dtype)),
+      result_bytes_(out.bytes())
 {
-    const side_by_side from(host, in);
-    const std::size_t segments = offsets.size() - 1;
-    const auto reducer = make_shape_reducer(op, in.dtype);
     const bool is_logical = op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
     if (is_logical && in.bytes() != out.bytes()) {
-        std::vector<std::byte> memory;
-        const elements truths = words_without_gaps(memory, in.bytes(), segments);
-        reducer->reduce_segments(host, from.data(), offsets, truths.data);
-        return convert_for_scan(host, op, truths, 0, segments, out);
+        truths_ = words_without_gaps(memory_, in.bytes(), most);
+        result_bytes_ = in.bytes();
+        results_ = static_cast<std::byte*>(truths_->data);
+    } else {
+        results_ = to_.emplace(host, out, most).data();
     }
-    results_side_by_side to(host, out, segments);
-    reducer->reduce_segments(host, from.data(), offsets, to.data());
-    to.write(0, segments);
 }
 
-void scan_segments(const cpu& host, upsweep_op op, const elements& in, std::span<const std::uint64_t> offsets,
-                   const elements& out, const scan_start& start)
+void segment_reduction::fold(const cpu& host, std::span<const std::uint64_t> offsets, std::uint64_t first) const
 {
-    const std::uint64_t first = offsets.front();
-    const std::uint64_t count = offsets.back() - first;
-    const scan_init init(op, out.dtype, start.init);
-    const shape_scan scan = make_shape_scanner(op, in.dtype, out.dtype);
-    if (!scan.takes_elements)
-        convert_for_scan(host, op, in, first, count, out);
-    results_side_by_side to(host, out, out.count, !scan.takes_elements);
-    if (scan.takes_elements) {
-        const side_by_side from(host, in);
-        scan.scanner->scan_segments(host, from.data(), offsets, to.data(), {start.kind, init.get()});
-    } else {
-        scan.scanner->scan_segments(host, to.data(), offsets, to.data(), {start.kind, init.get()});
-    }
-    to.write(first, count);
+    reducer_->reduce_segments(host, from_.data(), offsets, results_ + first * result_bytes_);
 }
+
+void segment_reduction::finish(std::uint64_t segments) const
+{
+    if (truths_)
+        convert_for_scan(host_, op_, *truths_, 0, segments, out_);
+    else
+        to_->write(0, segments);
+}
+
+segment_scan::segment_scan(const cpu& host, upsweep_op op, const elements& in, const elements& out,
+                           const scan_start& start, std::uint64_t first, std::uint64_t count)
+    : init_(op, out.dtype, start.init), start_{start.kind, init_.get()},
+      scan_(make_shape_scanner(op, in.dtype, out.dtype)), first_(first), count_(count)
+{
+    if (!scan_.takes_elements)
+        convert_for_scan(host, op, in, first, count, out);
+    results_ = to_.emplace(host, out, out.count, !scan_.takes_elements).data();
+    from_ = scan_.takes_elements ? in_.emplace(host, in).data() : results_;
+}
+
+void segment_scan::scan(const cpu& host, std::span<const std::uint64_t> offsets) const
+{
+    scan_.scanner->scan_segments(host, from_, offsets, results_, start_);
+}
+
+void segment_scan::finish() const { to_->write(first_, count_); }
 
 } // namespace upsweep::runtime
 
@@ -131,8 +140,11 @@ upsweep_status upsweep_segmented_reduce(upsweep_context* context, upsweep_op op,
             must_be_done(call, gpu::folds_segments_by(op), segments_of_gpu);
             return reduce_on_gpu(*where.gpu, gpu::reduction_of(op, from.dtype), from, bounds, to);
         }
-        if (to.count != 0)
-            reduce_segments(where.host, op, from, all->get(), to);
+        if (to.count == 0)
+            return;
+        const segment_reduction reduction(where.host, op, from, to, to.count);
+        reduction.fold(where.host, all->get(), 0);
+        reduction.finish(to.count);
     });
 }
 
@@ -161,8 +173,13 @@ upsweep_status upsweep_segmented_scan(upsweep_context* context, upsweep_op op, b
             const scan_init first(op, to.dtype, init);
             return scan_on_gpu(*where.gpu, gpu::scan_of(op, to.dtype), from, bounds, to, {kind, first.get()});
         }
-        if (from.count != 0)
-            scan_segments(where.host, op, from, all->get(), to, {kind, init});
+        if (from.count == 0)
+            return;
+        const std::span<const std::uint64_t> of_segments = all->get();
+        const std::uint64_t first = of_segments.front();
+        const segment_scan scan(where.host, op, from, to, {kind, init}, first, of_segments.back() - first);
+        scan.scan(where.host, of_segments);
+        scan.finish();
     });
 }
 

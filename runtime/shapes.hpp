@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -199,12 +200,51 @@ private:
     std::byte* data_;
 };
 
-// Writes the fold of each segment to the first elements of `out`, or the results of a scan of each; the arrays have been checked.
-// Offsets are one more than segments, ascend and lead to elements.
-void reduce_segments(const cpu& host, upsweep_op op, const elements& in, std::span<const std::uint64_t> offsets,
-                     const elements& out);
-void scan_segments(const cpu& host, upsweep_op op, const elements& in, std::span<const std::uint64_t> offsets,
-                   const elements& out, const scan_start& start);
+// Folds segments of an array, some of them at a time and by several threads at once; the arrays have been checked. There are at most so many.
+class segment_reduction {
+public:
+    segment_reduction(const cpu& host, upsweep_op op, const elements& in, const elements& out, std::uint64_t most);
+
+    // Folds segments whose first one has that number, of all. Offsets are one more than segments, ascend and lead to elements.
+    void fold(const cpu& host, std::span<const std::uint64_t> offsets, std::uint64_t first) const;
+    // Puts the folds of the first so many segments where they belong.
+    void finish(std::uint64_t segments) const;
+
+private:
+    cpu host_;
+    upsweep_op op_;
+    elements out_;
+    side_by_side from_;
+    std::unique_ptr<shape_reducer> reducer_;
+    std::size_t result_bytes_;
+    std::vector<std::byte> memory_;
+    std::optional<elements> truths_; // words that become the results
+    std::optional<results_side_by_side> to_;
+    std::byte* results_;
+};
+
+// Scans segments in the same way, all of which lie among `count` elements from `first` on. No others are written.
+class segment_scan {
+public:
+    segment_scan(const cpu& host, upsweep_op op, const elements& in, const elements& out, const scan_start& start,
+                 std::uint64_t first, std::uint64_t count);
+    segment_scan(const segment_scan&) = delete;
+    segment_scan& operator=(const segment_scan&) = delete;
+
+    void scan(const cpu& host, std::span<const std::uint64_t> offsets) const;
+    void finish() const;
+
+private:
+    scan_init init_;
+    scan_start start_;
+    shape_scan scan_;
+    std::uint64_t first_;
+    std::uint64_t count_;
+    std::optional<side_by_side> in_;
+    std::optional<results_side_by_side> to_;
+    const std::byte* from_;
+    std::byte* results_;
+};
 
 // An array of its own without gaps, of an unsigned type with so many bytes an element.
 elements words_without_gaps(std::vector<std::byte>& memory, std::size_t bytes, std::uint64_t count);

@@ -10,7 +10,7 @@ set(gpu_tests reduce.cu reduce_operators.cu reduce_floats.cu scan.cu scan_operat
     weighted_histogram_of_narrow_floats.cu weighted_histogram_of_doubles.cu)
 # On a GPU alone: in the simulator f32 and u16 stand for what is as wide and no less simple, and words of columns_of_words.cu for truths.
 set(gpu_tests_of_more_types axis_of_more_types.cu matrix_histogram_of_i32_and_bf16.cu)
-set(gpu_tests_of_compilers reduce.cu scan.cu view_reduce.cu bulk_copies.cu) # histograms: tests/runtime, whose bits it compares
+set(gpu_tests_of_compilers reduce.cu scan.cu view_reduce.cu bulk_copies.cu histogram_of_floats.cu)
 # In the simulator those are compiled as one that share most: what each of two files instantiates is compiled once, and what both
 # include is parsed once. Those that are named nowhere are compiled alone.
 set(gpu_tests_compiled_together

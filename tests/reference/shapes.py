@@ -377,6 +377,8 @@ def by_key(libs, rng):
     for key_dtype in STORAGE:
         for lib in libs:
             check_by_key(lib, rng, "plus", "f32", key_dtype, 40_000, 3000)
+    for lib in libs: # runs that all threads fold together
+        check_by_key(lib, rng, "plus", "f64", "i32", 900_000, 500_000)
 
 
 @case()
