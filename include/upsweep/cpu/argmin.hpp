@@ -74,11 +74,18 @@ private:
     {
         std::array<Acc, Size> buffer;
         const Acc* const elements = load_block<Size, Acc>(in_ + static_cast<std::ptrdiff_t>(first), buffer.data());
-        const auto columns = vector_columns<Op, Acc, Size>(elements);
-        Acc least = columns[0];
-        for (const Acc& value : columns)
-            least = Op{}(least, value);
-        return least;
+        auto columns = vector_columns<Op, Acc, Size>(elements);
+        if constexpr (sizeof(Acc) >= 4) { // by halves, so that few steps wait for one another
+            for (std::size_t half = columns.size() / 2; half != 0; half /= 2)
+                for (std::size_t k = 0; k < half; ++k)
+                    columns[k] = Op{}(columns[k], columns[k + half]);
+            return columns[0];
+        } else { // compilers fold them by vectors
+            Acc least = columns[0];
+            for (const Acc& value : columns)
+                least = Op{}(least, value);
+            return least;
+        }
     }
 
     void take(const Acc& value, std::size_t first, std::size_t size)
