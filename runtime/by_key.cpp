@@ -116,21 +116,25 @@ void write_first_keys(std::size_t bytes, const std::byte* keys, std::span<const 
     });
 }
 
+struct pairs {
+    elements keys;
+    elements values;
+};
+
 // Returns the number of runs, for which there is room.
-std::uint64_t reduce_on_cpu(const char* call, const cpu& host, upsweep_op op, const elements& keys,
-                            const elements& values, const elements& to_keys, const elements& totals)
+std::uint64_t reduce_on_cpu(const char* call, const cpu& host, upsweep_op op, const pairs& in, const pairs& out)
 {
-    const side_by_side all(host, keys);
-    const std::uint64_t room = std::min({to_keys.count, totals.count, keys.count});
-    if (room < keys.count)
-        if (const std::uint64_t runs = count_runs(host, keys.dtype, all.data(), keys.count); runs > room)
+    const side_by_side all(host, in.keys);
+    const std::uint64_t room = std::min({out.keys.count, out.values.count, in.keys.count});
+    if (room < in.keys.count)
+        if (const std::uint64_t runs = count_runs(host, in.keys.dtype, all.data(), in.keys.count); runs > room)
             detail::refuse_runs(call, runs, room);
-    results_side_by_side firsts(host, to_keys, room);
-    const segment_reduction reduction(host, op, values, totals, room);
+    results_side_by_side firsts(host, out.keys, room);
+    const segment_reduction reduction(host, op, in.values, out.values, room);
     const std::uint64_t runs = for_each_ended_run(
-        host, keys.dtype, all.data(), keys.count,
+        host, in.keys.dtype, all.data(), in.keys.count,
         {[&](std::uint64_t number, std::span<const std::uint64_t> heads) {
-             write_first_keys(keys.bytes(), all.data(), heads, firsts.data() + number * keys.bytes());
+             write_first_keys(in.keys.bytes(), all.data(), heads, firsts.data() + number * in.keys.bytes());
          },
          [&](std::uint64_t number, std::span<const std::uint64_t> bounds) { reduction.fold(cpu{1}, bounds, number); },
          [&](std::uint64_t number, std::span<const std::uint64_t> bounds) { reduction.fold(host, bounds, number); }});
@@ -139,12 +143,11 @@ std::uint64_t reduce_on_cpu(const char* call, const cpu& host, upsweep_op op, co
     return runs;
 }
 
-void scan_on_cpu(const cpu& host, upsweep_op op, const elements& keys, const elements& values, const elements& out,
-                 const scan_start& start)
+void scan_on_cpu(const cpu& host, upsweep_op op, const pairs& in, const elements& out, const scan_start& start)
 {
-    const side_by_side all(host, keys);
-    const segment_scan scan(host, op, values, out, start, 0, values.count);
-    (void)for_each_ended_run(host, keys.dtype, all.data(), keys.count,
+    const side_by_side all(host, in.keys);
+    const segment_scan scan(host, op, in.values, out, start, 0, in.values.count);
+    (void)for_each_ended_run(host, in.keys.dtype, all.data(), in.keys.count,
                              {[](std::uint64_t, std::span<const std::uint64_t>) {},
                               [&](std::uint64_t, std::span<const std::uint64_t> bounds) { scan.scan(cpu{1}, bounds); },
                               [&](std::uint64_t, std::span<const std::uint64_t> bounds) { scan.scan(host, bounds); }});
@@ -179,11 +182,6 @@ std::uint64_t found_runs(const char* call, const gpu::found_on_gpu& found, std::
         detail::refuse_runs(call, found.count, room);
     return found.count;
 }
-
-struct pairs {
-    elements keys;
-    elements values;
-};
 
 std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const pairs& in, const pairs& out)
 {
@@ -272,7 +270,8 @@ upsweep_status upsweep_reduce_by_key(upsweep_context* context, upsweep_op op, co
             *runs = reduce_on_gpu(call, *where.gpu, op, {of_keys, of_values}, {to_keys, to_totals});
             return;
         }
-        *runs = of_keys.count != 0 ? reduce_on_cpu(call, where.host, op, of_keys, of_values, to_keys, to_totals) : 0;
+        *runs =
+            of_keys.count != 0 ? reduce_on_cpu(call, where.host, op, {of_keys, of_values}, {to_keys, to_totals}) : 0;
     });
 }
 
@@ -299,7 +298,7 @@ upsweep_status upsweep_scan_by_key(upsweep_context* context, upsweep_op op, bool
             const scan_init first(op, to.dtype, init);
             return scan_on_gpu(call, *where.gpu, op, {of_keys, of_values}, to, {kind, first.get()});
         }
-        scan_on_cpu(where.host, op, of_keys, of_values, to, {kind, init});
+        scan_on_cpu(where.host, op, {of_keys, of_values}, to, {kind, init});
     });
 }
 

@@ -183,7 +183,6 @@ private:
     struct unit_tree {
         Acc sibling[lane_levels]; // as warp_tree has them, of the lanes that have a line in common
 
-        unit_tree() = default;
         __device__ unit_tree(column_block& block, const Acc (&totals)[parts])
         {
             Acc total = lane_total<parts>(totals, block.op_);
