@@ -3,49 +3,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "../axis_cases.hpp"
-#include "operators.cuh"
+#include "rows_of_elements.cuh"
 
 namespace upsweep::test {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, along_axis, ::testing::Types<cuda>);
-
-// Rows of random elements, `pitch` elements apart from number `offset` on, in memory of the GPU.
-template <class T>
-struct rows_of_elements {
-    std::size_t rows;
-    std::size_t length;
-    std::size_t pitch;
-    std::size_t offset;
-    host_array<T> values = random_values(offset + rows * pitch + 3);
-    target_array<cuda, T> in{values.span()};
-
-    static host_array<T> random_values(std::size_t count)
-    {
-        auto random = generator();
-        return random_array<T>(random, count);
-    }
-    std::span<const T> row(std::size_t i) const { return values.span().subspan(offset + i * pitch, length); }
-    view<const T, 2> matrix() const
-    {
-        return {in.const_span().data() + offset, std::array{rows, length}, {static_cast<std::ptrdiff_t>(pitch), 1}};
-    }
-
-    // reduce(lines, op, finish) reduces them.
-    template <class Op, class Reduce>
-    void expect_totals(const Op& op, Reduce reduce) const
-    {
-        using sum = accumulator_t<Op, T>;
-        target_array<cuda, sum> totals(rows);
-        reduce(detail::lines_of(matrix(), axis{1}, totals.span().data(), 1, {1, 0}), op, detail::as_results_of<Op>{});
-        const host_array<sum> sums = totals.to_host();
-        for (std::size_t i = 0; i < rows; ++i)
-            ASSERT_TRUE(bits_equal(sums[i], as_expected<sum>(literal_fold(converted<sum>(row(i)).span(), op))))
-                << "row " << i << " of " << length;
-    }
-};
 
 // Rows as the kernels take them of which each warp folds its own: they are chosen for more rows than a test has.
 template <class T, class Op>
@@ -58,16 +22,9 @@ void expect_warp_rows(std::size_t rows, std::size_t length, std::size_t pitch, s
         gpu::reduce_warp_rows<sum>(cuda{}, "reduce", lines, by, finish);
     });
 
-    const auto row_stride = static_cast<std::ptrdiff_t>(pitch);
-    target_array<cuda, T> results(of.values.span()); // what lies between the rows stays
-    gpu::scan_warp_rows<scan_kind::inclusive>(
-        cuda{}, "scan", detail::lines_of(of.matrix(), axis{1}, results.span().data() + offset, length, {row_stride, 1}),
-        op, gpu::start_of_scan<scanned>(op, static_cast<const scanned*>(nullptr)));
-    host_array<T> expected = of.values;
-    for (std::size_t i = 0; i < rows; ++i)
-        std::ranges::copy(converted<T>(literal_folds(converted<scanned>(of.row(i)).span(), op).span()),
-                          expected.begin() + static_cast<std::ptrdiff_t>(offset + i * pitch));
-    ASSERT_TRUE(bits_equal(results.to_host(), expected)) << "rows of " << length;
+    of.expect_scans(op, pitch, offset, [](const auto& lines, const auto& by) {
+        gpu::scan_warp_rows<scan_kind::inclusive>(cuda{}, "scan", lines, by, start_of<scanned>(by));
+    });
 }
 
 TEST(gpu_rows, a_warp_each)

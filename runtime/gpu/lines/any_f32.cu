@@ -1,4 +1,5 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "instantiate.cuh"
 
-UPSWEEP_LINES_BY_ANY(float);
+UPSWEEP_REDUCE_LINES_BY_ANY(float);
+UPSWEEP_SCAN_LINES_BY_ANY(float);

@@ -3,4 +3,5 @@
 
 #include "instantiate.cuh"
 
-UPSWEEP_LINES_BY_ANY(std::uint64_t);
+UPSWEEP_REDUCE_LINES_BY_ANY(std::uint64_t);
+UPSWEEP_SCAN_LINES_BY_ANY(std::uint64_t);

@@ -4,4 +4,3 @@
 #include "instantiate.cuh"
 
 UPSWEEP_SUM_LINES(std::uint8_t);
-UPSWEEP_EXTREMA_OF_LINES(std::uint8_t);

@@ -125,9 +125,10 @@ void running_log_sum_exp_of_lines(const cuda& target, const line_layout& lines)
     template void upsweep::runtime::gpu::extrema_of_lines<T>(const upsweep::cuda&, upsweep_op, const line_layout&)
 #define UPSWEEP_SCAN_SUMS_OF_LINES(T)                                                                                  \
     template void upsweep::runtime::gpu::scan_sums_of_lines<T>(const upsweep::cuda&, const line_layout&)
-#define UPSWEEP_LINES_BY_ANY(Word)                                                                                     \
+#define UPSWEEP_REDUCE_LINES_BY_ANY(Word)                                                                              \
     template void upsweep::runtime::gpu::reduce_lines_by_any<Word>(const upsweep::cuda&, const shape_fold&,            \
-                                                                   const line_layout&);                                \
+                                                                   const line_layout&)
+#define UPSWEEP_SCAN_LINES_BY_ANY(Word)                                                                                \
     template void upsweep::runtime::gpu::scan_lines_by_any<Word>(const upsweep::cuda&, const shape_fold&,              \
                                                                  const line_layout&)
 #define UPSWEEP_LOG_SUM_EXP_OF_LINES(T)                                                                                \

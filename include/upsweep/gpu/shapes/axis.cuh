@@ -10,6 +10,7 @@
 #include <upsweep/gpu/shapes/columns.cuh>
 #include <upsweep/gpu/shapes/pieces.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
+#include <upsweep/gpu/shapes/staged_rows.cuh>
 #include <upsweep/gpu/shapes/tiled_lines.cuh>
 #include <upsweep/gpu/shapes/walked_lines.cuh>
 #include <upsweep/gpu/shapes/warp_rows.cuh>
@@ -67,13 +68,14 @@ void check_lines(const cuda& target, std::string_view call, const detail::lines<
 // Which kernels take lines.
 enum class line_kernels {
     segments, // lines whose elements lie close together are segments of equal length
+    staged,   // rows of narrow elements, and short ones of others, through shared memory
     rows,     // many that lie in one piece each, and are not short: a warp folds one
     pieces,   // a reduction of long ones that lie in one piece each
     tiles,    // long ones that lie in one piece
     walks,    // many lines side by side, or short ones
     columns   // others side by side
 };
-template <bool Scans, class T, class Out, std::size_t Rank>
+template <bool Scans, class Acc, class T, class Out, std::size_t Rank>
 line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side_by_side)
 {
     constexpr std::uint64_t long_row = 4096;
@@ -82,7 +84,11 @@ line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side
     const bool has_tiles = all.length() >= long_row && lines_in_one_piece(all, side_by_side) != 0;
     if (!Scans && !side_by_side && are_long_rows(all))
         return line_kernels::pieces;
-    if (!side_by_side && (Scans ? are_warp_rows(all) : are_warp_rows_to_reduce(all)))
+    using result = std::conditional_t<Scans, Out, T>;
+    if (may_be_staged<Scans, Acc, T, result> && !side_by_side && are_staged_rows<Scans>(all))
+        return line_kernels::staged;
+    if (!are_staged_of_any_length<Scans, Acc, T, result> && !side_by_side &&
+        (Scans ? are_warp_rows(all) : are_warp_rows_to_reduce(all)))
         return line_kernels::rows;
     if (!side_by_side)
         return has_tiles && sizeof(T) >= 4 ? line_kernels::tiles
@@ -115,12 +121,16 @@ private:
     {
         constexpr auto call = "reduce";
         const bool side_by_side = gpu::lie_side_by_side(all);
-        const gpu::line_kernels kernels = gpu::kernels_for<false>(all, side_by_side);
+        const gpu::line_kernels kernels = gpu::kernels_for<false, Acc>(all, side_by_side);
         if (kernels == gpu::line_kernels::segments)
             return fold_segments<Acc>(target, all, op, finish);
         gpu::check_lines(target, call, all);
-        if (kernels == gpu::line_kernels::rows)
-            return gpu::reduce_warp_rows<Acc>(target, call, all, op, finish);
+        if constexpr (gpu::may_be_staged<false, Acc, T, T>)
+            if (kernels == gpu::line_kernels::staged)
+                return gpu::reduce_staged_rows<Acc>(target, call, all, op, finish);
+        if constexpr (!gpu::are_staged_of_any_length<false, Acc, T, T>)
+            if (kernels == gpu::line_kernels::rows)
+                return gpu::reduce_warp_rows<Acc>(target, call, all, op, finish);
         if (kernels == gpu::line_kernels::pieces)
             return gpu::reduce_long_rows<Acc>(target, call, all, op, finish);
         if constexpr (sizeof(Acc) <= gpu::most_total_bytes)
@@ -142,7 +152,7 @@ private:
                             const Finish& finish)
     {
         constexpr auto call = "reduce";
-        const gpu::line_kernels kernels = gpu::kernels_for<false>(all, side_by_side);
+        const gpu::line_kernels kernels = gpu::kernels_for<false, Acc>(all, side_by_side);
         if (kernels == gpu::line_kernels::walks)
             return gpu::reduce_walked<Acc>(target, call, all, op, finish);
         if constexpr (gpu::fits_tiles<Acc, T>)
@@ -195,7 +205,7 @@ struct engine<cuda, verb::scan_lines> {
         constexpr auto call = "scan";
         const gpu::current_device current(target.device());
         const bool side_by_side = gpu::lie_side_by_side(all);
-        const gpu::line_kernels kernels = gpu::kernels_for<true>(all, side_by_side);
+        const gpu::line_kernels kernels = gpu::kernels_for<true, Acc>(all, side_by_side);
         if (kernels == gpu::line_kernels::segments) {
             gpu::with_lines(target, call, all, [&](const auto& from, const auto& to, const auto& segments) {
                 gpu::scan_segments<Kind, Acc>(target, from, segments.count * segments.length, segments, to, op, init);
@@ -204,8 +214,12 @@ struct engine<cuda, verb::scan_lines> {
         }
         gpu::check_lines(target, call, all);
         const gpu::scan_start<Acc> start = gpu::start_of_scan(op, init);
-        if (kernels == gpu::line_kernels::rows)
-            return gpu::scan_warp_rows<Kind>(target, call, all, op, start);
+        if constexpr (gpu::may_be_staged<true, Acc, T, Out>)
+            if (kernels == gpu::line_kernels::staged)
+                return gpu::scan_staged_rows<Kind>(target, call, all, op, start);
+        if constexpr (!gpu::are_staged_of_any_length<true, Acc, T, Out>)
+            if (kernels == gpu::line_kernels::rows)
+                return gpu::scan_warp_rows<Kind>(target, call, all, op, start);
         if constexpr (gpu::adjacent_lines::is_narrow<T>) {
             namespace adjacent = gpu::adjacent_lines;
             if (side_by_side && adjacent::lie_in_words<Op, Acc>(all))
@@ -222,7 +236,7 @@ private:
                             const gpu::scan_start<Acc>& start)
     {
         constexpr auto call = "scan";
-        const gpu::line_kernels kernels = gpu::kernels_for<true>(all, side_by_side);
+        const gpu::line_kernels kernels = gpu::kernels_for<true, Acc>(all, side_by_side);
         if (kernels == gpu::line_kernels::walks)
             return gpu::scan_walked<Kind>(target, call, all, op, start);
         if constexpr (gpu::fits_tiles<Acc, T>)

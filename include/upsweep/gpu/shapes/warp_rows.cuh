@@ -261,6 +261,9 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 
 // --- which lines --------------------------------------------------------------------------------------------------------------
 
+// Of shorter lines, other kernels are faster.
+inline constexpr std::uint64_t least_warp_row_bytes = 384;
+
 // Whether warps can fold these lines, and fold them well: where there are so many that all warps are busy, or none is busy for long; and
 // where lines are not so short that most lanes of a row of vectors have nothing.
 template <class T, class Out, std::size_t Rank>
@@ -269,11 +272,10 @@ bool are_warp_rows(const detail::lines<const T, Out, Rank>& all)
     constexpr std::uint64_t many = 8192;
     constexpr std::uint64_t some = 512;
     constexpr std::uint64_t few_bytes = 8192;
-    constexpr std::uint64_t least_bytes = 384;
     constexpr std::uint64_t block = std::uint64_t{lanes} * warp_row_elements<T, Out> * long_warp_rows::rows;
     const std::uint64_t bytes = all.length() * sizeof(T);
     const bool are_many = all.count() >= many || (all.count() >= some && bytes <= few_bytes);
-    return are_many && bytes >= least_bytes && all.length() < block << walk_levels && all.in.stride(0) == 1 &&
+    return are_many && bytes >= least_warp_row_bytes && all.length() < block << walk_levels && all.in.stride(0) == 1 &&
            (all.out.extent(0) == 1 || all.out.stride(0) == 1);
 }
 
@@ -287,7 +289,7 @@ bool are_warp_rows_to_reduce(const detail::lines<const T, Out, Rank>& all)
     constexpr std::uint64_t block = std::uint64_t{lanes} * vector_elements<sizeof(T)> * long_warp_rows::rows;
     const std::uint64_t bytes = all.length() * sizeof(T);
     const std::uint64_t in_blocks = (all.length() + block - 1) / block * block;
-    return sizeof(T) >= 4 && are_warp_rows(all) && bytes < most_bytes &&
+    return are_warp_rows(all) && bytes < most_bytes &&
            (bytes * all.count() <= small_bytes || in_blocks * 8 <= all.length() * 9);
 }
 
