@@ -170,7 +170,7 @@ void check_lengths(const char* call, const elements& lengths)
                     "give integers of 64 bits");
 }
 
-constexpr const char* folds_by_key_of_gpu = "a GPU does not fold by key by log_sum_exp";
+constexpr const char* folds_by_key_of_gpu = "the simulator does not fold by key";
 constexpr const char* runs_of_gpu = "a GPU finds runs of words of up to 64 bits";
 
 // The number of runs that a GPU has found, and written as far as there is room.
@@ -185,7 +185,6 @@ std::uint64_t found_runs(const char* call, const gpu::found_on_gpu& found, std::
 
 std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const pairs& in, const pairs& out)
 {
-    must_be_done(call, gpu::folds_segments_by(op), folds_by_key_of_gpu);
     const gpu::shape_fold fold = gpu::reduction_of(op, in.values.dtype);
     const gpu::key_words keys(gpu, in.keys);
     const gpu::converted values(gpu, in.values, fold.as, fold.dtype);
@@ -213,7 +212,6 @@ std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op
 void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const pairs& in, const elements& out,
                  const scan_start& start)
 {
-    must_be_done(call, gpu::folds_segments_by(op), folds_by_key_of_gpu);
     const gpu::shape_fold fold = gpu::scan_of(op, out.dtype);
     const gpu::key_words keys(gpu, in.keys);
     const gpu::converted values(gpu, in.values, fold.as, fold.dtype);

@@ -73,8 +73,6 @@ void segment_scan::finish() const { to_->write(first_, count_); }
 
 namespace {
 
-constexpr const char* segments_of_gpu = "a GPU does not fold segments by log_sum_exp";
-
 void check_segments(const char* call, const elements& bounds, const elements& out)
 {
     check_are_offsets(call, bounds);
@@ -136,10 +134,8 @@ upsweep_status upsweep_segmented_reduce(upsweep_context* context, upsweep_op op,
         check_places(call, to);
         check_apart(call, from, to);
         check_apart(call, bounds, to);
-        if (is_on_gpu) {
-            must_be_done(call, gpu::folds_segments_by(op), segments_of_gpu);
+        if (is_on_gpu)
             return reduce_on_gpu(*where.gpu, gpu::reduction_of(op, from.dtype), from, bounds, to);
-        }
         if (to.count == 0)
             return;
         const segment_reduction reduction(where.host, op, from, to, to.count);
@@ -169,7 +165,6 @@ upsweep_status upsweep_segmented_scan(upsweep_context* context, upsweep_op op, b
         check_apart(call, bounds, to);
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
         if (is_on_gpu) {
-            must_be_done(call, gpu::folds_segments_by(op), segments_of_gpu);
             const scan_init first(op, to.dtype, init);
             return scan_on_gpu(*where.gpu, gpu::scan_of(op, to.dtype), from, bounds, to, {kind, first.get()});
         }

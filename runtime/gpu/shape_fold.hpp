@@ -31,9 +31,6 @@ shape_fold scan_of(upsweep_op op, upsweep_dtype dtype);
 shape_fold reduction_of_lines(upsweep_op op, upsweep_dtype dtype);
 shape_fold scan_of_lines(upsweep_op op, upsweep_dtype dtype);
 
-// Segments and runs have kernels for all operators but log_sum_exp.
-inline bool folds_segments_by(upsweep_op op) { return op != UPSWEEP_LOG_SUM_EXP; }
-
 // An initial value of the type of the results, or null, as one of the type in which they are folded.
 class folded_init {
 public:

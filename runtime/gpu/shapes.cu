@@ -153,13 +153,13 @@ void check_offsets(const device& gpu, const elements& offsets, std::uint64_t cou
 void reduce_segments(const device& gpu, const shape_fold& fold, const elements& in, const elements& offsets,
                      const elements& out)
 {
-    segment_kernels_of(fold.dtype).reduce(gpu.target, fold, in, offsets, out);
+    segment_kernels_of(fold).reduce(gpu.target, fold, in, offsets, out);
 }
 
 void scan_segments(const device& gpu, const shape_fold& fold, const elements& in, const elements& offsets,
                    const elements& out)
 {
-    segment_kernels_of(fold.dtype).scan(gpu.target, fold, in, offsets, out);
+    segment_kernels_of(fold).scan(gpu.target, fold, in, offsets, out);
 }
 
 upsweep_dtype key_dtype(upsweep_dtype dtype)
@@ -189,7 +189,7 @@ key_words::key_words(const device& gpu, const elements& keys) : keys_(gpu, keys,
 found_on_gpu reduce_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
                            const elements& keys_out, const elements& totals_out)
 {
-    const key_kernels* const kernels = key_kernels_of(fold.dtype, keys.bytes());
+    const key_kernels* const kernels = key_kernels_of(fold, keys.bytes());
     if (kernels == nullptr)
         return {};
     return {true, kernels->reduce(gpu.target, fold, keys, values, keys_out, totals_out)};
@@ -198,7 +198,7 @@ found_on_gpu reduce_by_key(const device& gpu, const shape_fold& fold, const elem
 bool scan_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
                  const elements& out)
 {
-    const key_kernels* const kernels = key_kernels_of(fold.dtype, keys.bytes());
+    const key_kernels* const kernels = key_kernels_of(fold, keys.bytes());
     if (kernels == nullptr)
         return false;
     kernels->scan(gpu.target, fold, keys, values, out);

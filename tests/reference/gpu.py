@@ -415,7 +415,7 @@ def any_folds_on_the_gpu(libs, rng):
             if op not in ("minimum", "maximum"):
                 check_same_there(lib, rng, simulated, f"{op} of nothing", lambda on, x, to: c.reduce_axis(on, number, x, 1, to),
                                  [arrays.Laid(rng, dtype, (7, 0), "c", values=values[:0])], reduce_dtype(op, dtype), (7,))
-            if op == "log_sum_exp":  # A GPU does not fold segments by it.
+            if op == "log_sum_exp":  # The simulator does not fold segments by it.
                 continue
             ends = np.sort(rng.integers(0, len(values) + 1, 40))
             ends[0], ends[-1] = 0, len(values)

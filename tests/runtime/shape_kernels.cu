@@ -12,15 +12,17 @@
 
 namespace upsweep::runtime::gpu {
 
-const segment_kernels& segment_kernels_of(upsweep_dtype dtype)
+const segment_kernels& segment_kernels_of(const shape_fold& fold)
 {
-    static constexpr segment_kernels of_f32{reduce_segments_of<float>, scan_segments_of<float>};
-    if (dtype != UPSWEEP_F32)
-        throw error(error_kind::unsupported, "upsweep", "the simulator has no kernel for this type", "take f32");
+    static constexpr segment_kernels of_f32{reduce_segments_of<float, any_operator>,
+                                            scan_segments_of<float, any_operator>};
+    if (fold.dtype != UPSWEEP_F32 || fold.op == UPSWEEP_LOG_SUM_EXP)
+        throw error(error_kind::unsupported, "upsweep", "the simulator has no kernel for this type or operator",
+                    "take sums of f32");
     return of_f32;
 }
 
-const key_kernels* key_kernels_of(upsweep_dtype, std::size_t) { return nullptr; }
+const key_kernels* key_kernels_of(const shape_fold&, std::size_t) { return nullptr; }
 
 encode_kernels encode_kernels_of(upsweep_dtype dtype)
 {

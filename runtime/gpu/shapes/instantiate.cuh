@@ -25,10 +25,10 @@ std::span<T> as_output(const elements& of)
     return {reinterpret_cast<T*>(of.data), of.count};
 }
 
-// Calls f(operator, type of elements, type of results) for a reduction of words. Sums have kernels of their own, and so have minima and maxima of
-// numbers that have not been converted: the identity of fewer bits, the result of no elements, is another one.
+// Sums have kernels of their own, and so have minima and maxima of numbers that have not been converted: the identity of fewer bits, the result of
+// no elements, is another one.
 template <class Word, class F>
-auto with_reduction(const shape_fold& fold, F f)
+auto with_other_reduction(const shape_fold& fold, F f)
 {
     using summed = summed_as<Word>;
     using compared = compared_as<Word>;
@@ -42,11 +42,23 @@ auto with_reduction(const shape_fold& fold, F f)
     return f(make_any_op<Word>(fold), std::type_identity<Word>{}, std::type_identity<Word>{});
 }
 
+// Calls f(operator, type of elements, type of results) for a reduction of words.
+template <class Word, class Operators, class F>
+auto with_reduction(const shape_fold& fold, F f)
+{
+    if constexpr (std::is_same_v<Operators, log_sum_exp_alone>)
+        return f(log_sum_exp{}, std::type_identity<Word>{}, std::type_identity<Word>{});
+    else
+        return with_other_reduction<Word>(fold, f);
+}
+
 // Calls f(operator) for a scan of words.
-template <class Word, class F>
+template <class Word, class Operators, class F>
 void with_scan(const shape_fold& fold, F f)
 {
-    if (fold.op == UPSWEEP_PLUS)
+    if constexpr (std::is_same_v<Operators, log_sum_exp_alone>)
+        f(log_sum_exp{});
+    else if (fold.op == UPSWEEP_PLUS)
         f(plus{});
     else
         f(make_any_op<Word>(fold));

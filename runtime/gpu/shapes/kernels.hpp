@@ -22,7 +22,7 @@ struct segment_kernels {
     segment_kernel reduce;
     segment_kernel scan;
 };
-const segment_kernels& segment_kernels_of(upsweep_dtype dtype);
+const segment_kernels& segment_kernels_of(const shape_fold& fold);
 
 // Of runs of keys of so many bytes, by values that have been converted; the reduction returns the number of runs.
 struct key_kernels {
@@ -31,7 +31,7 @@ struct key_kernels {
     void (*scan)(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
                  const elements& out);
 };
-const key_kernels* key_kernels_of(upsweep_dtype values, std::size_t key_bytes);
+const key_kernels* key_kernels_of(const shape_fold& fold, std::size_t key_bytes);
 
 using encode_kernels = std::uint64_t (*)(const cuda& target, const elements& in, const elements& values_out,
                                          const elements& lengths_out);
@@ -66,17 +66,22 @@ weight_kernels<Bins> weight_kernels_of(upsweep_dtype samples, upsweep_dtype weig
 
 // --- what the files of this folder instantiate ---------------------------------------------------------------------------------
 
+// The operators of kernels, which are those of one or of the other: log_sum_exp is of floating-point numbers alone, and takes so many instructions
+// that kernels of others would take longer if it was one of their choices.
+struct any_operator;
+struct log_sum_exp_alone;
+
 // Word is float, double, or an unsigned integer, which stands for signed ones, too.
-template <class Word>
+template <class Word, class Operators>
 void reduce_segments_of(const cuda& target, const shape_fold& fold, const elements& in, const elements& offsets,
                         const elements& out);
-template <class Word>
+template <class Word, class Operators>
 void scan_segments_of(const cuda& target, const shape_fold& fold, const elements& in, const elements& offsets,
                       const elements& out);
-template <class Key, class Word>
+template <class Key, class Word, class Operators>
 std::uint64_t reduce_by_key_of(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
                                const elements& keys_out, const elements& totals_out);
-template <class Key, class Word>
+template <class Key, class Word, class Operators>
 void scan_by_key_of(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
                     const elements& out);
 template <class T>

@@ -11,13 +11,13 @@
 
 namespace upsweep::runtime::gpu {
 
-template <class Key, class Word>
+template <class Key, class Word, class Operators>
 std::uint64_t reduce_by_key_of(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
                                const elements& keys_out, const elements& totals_out)
 {
     if (keys.count == 0)
         return 0;
-    return with_reduction<Word>(
+    return with_reduction<Word, Operators>(
         fold, [&]<class In, class Out>(const auto& op, std::type_identity<In>, std::type_identity<Out>) {
             return found_by(target, "reduce_by_key", [&](std::uint64_t* runs) {
                 upsweep::reduce_by_key(target, as_input<Key>(keys), as_input<In>(values), as_output<Key>(keys_out),
@@ -26,19 +26,19 @@ std::uint64_t reduce_by_key_of(const cuda& target, const shape_fold& fold, const
         });
 }
 
-template <class Key, class Word>
+template <class Key, class Word, class Operators>
 void scan_by_key_of(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
                     const elements& out)
 {
-    with_scan<Word>(fold, [&](const auto& op) {
+    with_scan<Word, Operators>(fold, [&](const auto& op) {
         upsweep::inclusive_scan_by_key(target, as_input<Key>(keys), as_input<Word>(values), as_output<Word>(out), op);
     });
 }
 
 } // namespace upsweep::runtime::gpu
 
-#define UPSWEEP_BY_KEY_OF(Key, Word)                                                                                   \
-    template std::uint64_t upsweep::runtime::gpu::reduce_by_key_of<Key, Word>(                                         \
+#define UPSWEEP_BY_KEY_OF(Key, Word, Operators)                                                                        \
+    template std::uint64_t upsweep::runtime::gpu::reduce_by_key_of<Key, Word, upsweep::runtime::gpu::Operators>(       \
         const upsweep::cuda&, const shape_fold&, const elements&, const elements&, const elements&, const elements&);  \
-    template void upsweep::runtime::gpu::scan_by_key_of<Key, Word>(const upsweep::cuda&, const shape_fold&,            \
-                                                                   const elements&, const elements&, const elements&)
+    template void upsweep::runtime::gpu::scan_by_key_of<Key, Word, upsweep::runtime::gpu::Operators>(                  \
+        const upsweep::cuda&, const shape_fold&, const elements&, const elements&, const elements&)

@@ -3,4 +3,4 @@
 
 #include "segments.cuh"
 
-UPSWEEP_SEGMENTS_OF(float);
+UPSWEEP_SEGMENTS_OF(float, any_operator);

@@ -3,4 +3,4 @@
 
 #include "segments.cuh"
 
-UPSWEEP_SEGMENTS_OF(double);
+UPSWEEP_SEGMENTS_OF(double, any_operator);

@@ -1,6 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "../any_op.hpp"
 #include "kernels.hpp"
@@ -9,10 +11,10 @@ namespace upsweep::runtime::gpu {
 
 namespace {
 
-template <class Key, class Word>
-inline constexpr key_kernels of_keys{reduce_by_key_of<Key, Word>, scan_by_key_of<Key, Word>};
-template <class Word>
-inline constexpr segment_kernels of_segments{reduce_segments_of<Word>, scan_segments_of<Word>};
+template <class Key, class Word, class Operators>
+inline constexpr key_kernels of_keys{reduce_by_key_of<Key, Word, Operators>, scan_by_key_of<Key, Word, Operators>};
+template <class Word, class Operators>
+inline constexpr segment_kernels of_segments{reduce_segments_of<Word, Operators>, scan_segments_of<Word, Operators>};
 template <class Word>
 inline constexpr word_kernels of_words{decode_runs_of<Word>, select_of<Word>, partition_of<Word>};
 template <class T, class Bins>
@@ -30,20 +32,34 @@ weight_kernels<Bins> kernels_of_weights(upsweep_dtype weights)
     }
 }
 
+// Calls f(word, operators) with the types that kernels of a fold are instantiated for.
+template <class F>
+void with_kernels_of(const shape_fold& fold, F f)
+{
+    with_folded_type(fold.dtype, [&]<class Word>(Word word) {
+        if constexpr (std::floating_point<Word>)
+            if (fold.op == UPSWEEP_LOG_SUM_EXP)
+                return f(word, std::type_identity<log_sum_exp_alone>{});
+        f(word, std::type_identity<any_operator>{});
+    });
+}
+
 } // namespace
 
-const segment_kernels& segment_kernels_of(upsweep_dtype dtype)
+const segment_kernels& segment_kernels_of(const shape_fold& fold)
 {
     const segment_kernels* kernels = nullptr;
-    with_folded_type(dtype, [&]<class Word>(Word) { kernels = &of_segments<Word>; });
+    with_kernels_of(fold, [&]<class Word, class Operators>(Word, std::type_identity<Operators>) {
+        kernels = &of_segments<Word, Operators>;
+    });
     return *kernels;
 }
 
-const key_kernels* key_kernels_of(upsweep_dtype values, std::size_t key_bytes)
+const key_kernels* key_kernels_of(const shape_fold& fold, std::size_t key_bytes)
 {
     const key_kernels* kernels = nullptr;
-    with_folded_type(values, [&]<class Word>(Word) {
-        kernels = key_bytes == 4 ? &of_keys<std::uint32_t, Word> : &of_keys<std::uint64_t, Word>;
+    with_kernels_of(fold, [&]<class Word, class Operators>(Word, std::type_identity<Operators>) {
+        kernels = key_bytes == 4 ? &of_keys<std::uint32_t, Word, Operators> : &of_keys<std::uint64_t, Word, Operators>;
     });
     return kernels;
 }

@@ -422,19 +422,6 @@ __device__ auto staged_total(const unsigned (&words)[Words], int left, bool are_
     }
 }
 
-// before (+) the fold of the first `count` of these elements, fewer than all, where all lanes have the same count.
-template <int Elements, class Acc, class Op>
-__device__ Acc fold_first(const Acc& before, const Acc* values, int count, const Op& op)
-{
-    constexpr int half = Elements / 2;
-    if constexpr (half == 0)
-        return before;
-    else if (count < half)
-        return fold_first<half>(before, values, count, op);
-    else
-        return fold_first<half>(op(before, lane_total<half>(values, op)), values + half, count - half, op);
-}
-
 // HasBlocks tells whether rows may have several panels.
 template <class Shape, bool HasBlocks, class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)

@@ -137,28 +137,26 @@ private:
 
 // --- reduce -------------------------------------------------------------------------------------------------------------------
 
-// The fold of a line, of which the last `count` elements, fewer than a block, are these, and `before` is the fold of those before
-// them. One lane of the warp has it: that number count % row / Elements.
+// before (+) the fold of the first `count` of these elements, fewer than all. All lanes have the same count, so that of the blocks that its
+// binary digits tell each is folded alone. One lane has the result: that number count % row / Elements.
 template <int Rows, int Elements, class Acc, class Op>
-__device__ Acc fold_of_line(const Acc& before, const Acc (&values)[Rows][Elements], int count, const Op& op)
+__device__ Acc fold_first_rows(const Acc& before, const Acc (*values)[Elements], int count, const Op& op)
 {
     constexpr int row = Elements * lanes;
-    const int last_row = count / row; // in which the line ends, or before which
-    Acc totals[Rows];
-    Acc last[Elements];
+    if constexpr (Rows == 1) {
+        const warp_tree<Acc> tree(lane_total<Elements>(values[0], op), op);
+        return fold_first<Elements>(tree.fold_before(before, op), values[0], count % Elements, op);
+    } else {
+        constexpr int half = Rows / 2;
+        if (count < half * row)
+            return fold_first_rows<half>(before, values, count, op);
+        Acc totals[half];
 #pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-        totals[r] = warp_tree<Acc>(lane_total<Elements>(values[r], op), op).total;
-#pragma unroll
-        for (int j = 0; j < Elements; ++j)
-            replace_if(r == 0 || r == last_row, last[j], values[r][j]);
+        for (int r = 0; r < half; ++r)
+            totals[r] = lane_total<Elements>(values[r], op);
+        const Acc of_half = warp_total<half>(totals, op);
+        return fold_first_rows<half>(op(before, of_half), values + half, count - half * row, op);
     }
-    Acc before_rows[Rows];
-    lane_folds<Rows>(before, totals, before_rows, op);
-    const warp_tree<Acc> tree(lane_total<Elements>(last, op), op);
-    Acc folds[Elements];
-    lane_folds<Elements>(tree.fold_before(fold_number(before_rows, last_row), op), last, folds, op);
-    return fold_number(folds, count % Elements);
 }
 
 template <int Elements, class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
@@ -183,7 +181,7 @@ __global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::block
                 return;
             fold = walked.fold(now.block + 1);
         } else {
-            fold = fold_of_line(walked.fold(now.block), values, count, op);
+            fold = fold_first_rows<rows>(walked.fold(now.block), values, count, op);
             writer = count % row_steps::row / Elements;
         }
         if (lane_id() == writer)
@@ -279,8 +277,8 @@ bool are_warp_rows(const detail::lines<const T, Out, Rank>& all)
            (all.out.extent(0) == 1 || all.out.stride(0) == 1);
 }
 
-// Whether they reduce them faster than others do. Of large arrays, lines must nearly fill their blocks, since a step takes the same time
-// whatever it has of a line; tiles are faster for longer lines.
+// Whether they reduce them faster than others do. Of large arrays, lines must nearly fill a block, since a step takes the same time whatever it
+// has of a line; tiles are faster for longer lines.
 template <class T, class Out, std::size_t Rank>
 bool are_warp_rows_to_reduce(const detail::lines<const T, Out, Rank>& all)
 {
@@ -288,9 +286,8 @@ bool are_warp_rows_to_reduce(const detail::lines<const T, Out, Rank>& all)
     constexpr std::uint64_t most_bytes = 32 << 10;
     constexpr std::uint64_t block = std::uint64_t{lanes} * vector_elements<sizeof(T)> * long_warp_rows::rows;
     const std::uint64_t bytes = all.length() * sizeof(T);
-    const std::uint64_t in_blocks = (all.length() + block - 1) / block * block;
     return are_warp_rows(all) && bytes < most_bytes &&
-           (bytes * all.count() <= small_bytes || in_blocks * 8 <= all.length() * 9);
+           (bytes * all.count() <= small_bytes || all.length() * 8 >= block * 7);
 }
 
 template <class Shape, auto Kernel, class T, class Out, std::size_t Rank, class... Arguments>
