@@ -81,12 +81,13 @@ TEST(gpu_staged_rows, of_half_floats)
     expect_staged_rows<f16>(lengths_of_panels<f16>, plus{});
 }
 
-// Whose accumulators are wider, and whose order matters: an operator of the user on bytes.
+// Whose order matters: an operator of the user on bytes.
+struct last_that_is_not_zero {
+    UPSWEEP_HOST_DEVICE std::uint8_t operator()(std::uint8_t a, std::uint8_t b) const { return b != 0 ? b : a; }
+};
 TEST(gpu_staged_rows, by_an_operator_of_the_user)
 {
-    const monoid last_that_is_not_zero{
-        [] UPSWEEP_HOST_DEVICE(std::uint8_t a, std::uint8_t b) { return b != 0 ? b : a; }, std::uint8_t{0}, ordered};
-    expect_staged_rows<std::uint8_t>({33, 100, 1500}, last_that_is_not_zero);
+    expect_staged_rows<std::uint8_t>({33, 100, 1500}, monoid{last_that_is_not_zero{}, std::uint8_t{0}, ordered});
 }
 
 // Wider elements are scanned so where rows are short.

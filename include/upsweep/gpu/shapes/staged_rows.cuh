@@ -636,7 +636,10 @@ bool are_staged_rows(const detail::lines<const T, Out, Rank>& all)
     if (all.length() > shape::panel)
         return is_narrow && all.count() >= (all.length() <= few_panels * shape::panel ? some : many);
     const auto rows = cut_into_staged_rows<shape, Scans>(all);
-    return rows.rows * 2 >= lanes / rows.lanes_of_row && (is_narrow || all.length() * sizeof(T) < least_warp_row_bytes);
+    const auto filled = static_cast<std::uint64_t>(rows.rows) * all.length(); // of bytes other kernels are slower still
+    const bool are_filled = shape::larger == 1 || all.length() >= 32 || filled * 5 >= std::uint64_t{shape::panel} * 3;
+    return are_filled && rows.rows * 2 >= lanes / rows.lanes_of_row &&
+           (is_narrow || all.length() * sizeof(T) < least_warp_row_bytes);
 }
 
 template <class Shape, auto Kernel, bool Scans, class T, class Out, std::size_t Rank, class... Arguments>
