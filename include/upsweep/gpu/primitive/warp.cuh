@@ -217,20 +217,6 @@ __device__ void lane_folds(const T& before, const T* elements, T* folds, const O
     }
 }
 
-// before (+) the fold of the first `count` of these elements, fewer than all, where all
-// lanes have the same count.
-template <int Elements, class Acc, class Op>
-__device__ Acc fold_first(const Acc& before, const Acc* values, int count, const Op& op)
-{
-    constexpr int half = Elements / 2;
-    if constexpr (half == 0)
-        return before;
-    else if (count < half)
-        return fold_first<half>(before, values, count, op);
-    else
-        return fold_first<half>(op(before, lane_total<half>(values, op)), values + half, count - half, op);
-}
-
 // Of the folds before so many values, that before number `count`.
 template <int Count, class Acc>
 __device__ Acc fold_number(const Acc (&folds)[Count], int count)

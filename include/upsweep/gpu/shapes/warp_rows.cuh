@@ -137,8 +137,21 @@ private:
 
 // --- reduce -------------------------------------------------------------------------------------------------------------------
 
-// before (+) the fold of the first `count` of these elements, fewer than all. All lanes have the same count, so that of the blocks that its
-// binary digits tell each is folded alone. One lane has the result: that number count % row / Elements.
+// before (+) the fold of the first `count` of these elements, fewer than all, where all lanes have the same count.
+template <int Elements, class Acc, class Op>
+__device__ Acc fold_first(const Acc& before, const Acc* values, int count, const Op& op)
+{
+    constexpr int half = Elements / 2;
+    if constexpr (half == 0)
+        return before;
+    else if (count < half)
+        return fold_first<half>(before, values, count, op);
+    else
+        return fold_first<half>(op(before, lane_total<half>(values, op)), values + half, count - half, op);
+}
+
+// The same of the elements of a warp in rows of vectors: each of the blocks that the binary digits of their number tell is folded alone. One
+// lane has the result: that number count % row / Elements.
 template <int Rows, int Elements, class Acc, class Op>
 __device__ Acc fold_first_rows(const Acc& before, const Acc (*values)[Elements], int count, const Op& op)
 {
