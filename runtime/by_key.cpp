@@ -170,17 +170,14 @@ void check_lengths(const char* call, const elements& lengths)
                     "give integers of 64 bits");
 }
 
-constexpr const char* folds_by_key_of_gpu = "the simulator does not fold by key";
 constexpr const char* runs_of_gpu = "a GPU finds runs of words of up to 64 bits";
 
-// The number of runs that a GPU has found, and written as far as there is room.
-std::uint64_t found_runs(const char* call, const gpu::found_on_gpu& found, std::uint64_t room,
-                         const char* what_there_is)
+// Runs that a GPU has found, and written as far as there is room, are refused where there are more.
+std::uint64_t checked_runs(const char* call, std::uint64_t runs, std::uint64_t room)
 {
-    must_be_done(call, found.is_done, what_there_is);
-    if (found.count > room)
-        detail::refuse_runs(call, found.count, room);
-    return found.count;
+    if (runs > room)
+        detail::refuse_runs(call, runs, room);
+    return runs;
 }
 
 std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const pairs& in, const pairs& out)
@@ -196,21 +193,20 @@ std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op
         words_out.dtype = keys.get().dtype;
         words_out = aside.emplace(gpu, words_out).get();
     }
-    const auto found = gpu::reduce_by_key(gpu, fold, keys.get(), values.get(), words_out, to_values.get());
+    const std::uint64_t runs = gpu::reduce_by_key(gpu, fold, keys.get(), values.get(), words_out, to_values.get());
     const std::uint64_t room = std::min(out.keys.count, out.values.count);
-    if (keys.are_floats() && found.count != 0) {
+    if (keys.are_floats() && runs != 0) {
         elements lengths = to_keys.get();
         lengths.dtype = UPSWEEP_U64;
         const gpu::scratch not_asked_for(gpu, lengths);
         (void)gpu::encode_runs(gpu, keys.keys(), to_keys.get(), not_asked_for.get());
     }
-    to_keys.write_first(std::min(found.count, room));
-    to_values.write_first(std::min(found.count, room));
-    return found_runs(call, found, room, folds_by_key_of_gpu);
+    to_keys.write_first(std::min(runs, room));
+    to_values.write_first(std::min(runs, room));
+    return checked_runs(call, runs, room);
 }
 
-void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const pairs& in, const elements& out,
-                 const scan_start& start)
+void scan_on_gpu(const gpu::device& gpu, upsweep_op op, const pairs& in, const elements& out, const scan_start& start)
 {
     const gpu::shape_fold fold = gpu::scan_of(op, out.dtype);
     const gpu::key_words keys(gpu, in.keys);
@@ -219,7 +215,7 @@ void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const 
     const bool is_exclusive = start.kind == scan_kind::exclusive;
     std::optional<gpu::scratch> aside;
     const elements inclusive = is_exclusive ? aside.emplace(gpu, to.get()).get() : to.get();
-    must_be_done(call, gpu::scan_by_key(gpu, fold, keys.get(), values.get(), inclusive), folds_by_key_of_gpu);
+    gpu::scan_by_key(gpu, fold, keys.get(), values.get(), inclusive);
     if (is_exclusive || start.init != nullptr) {
         const gpu::folded_init init(fold, out.dtype, start.init);
         gpu::begin_runs(gpu, fold, keys.get(), inclusive, to.get(), {start.kind, init.get()});
@@ -294,7 +290,7 @@ upsweep_status upsweep_scan_by_key(upsweep_context* context, upsweep_op op, bool
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
         if (is_on_gpu) {
             const scan_init first(op, to.dtype, init);
-            return scan_on_gpu(call, *where.gpu, op, {of_keys, of_values}, to, {kind, first.get()});
+            return scan_on_gpu(*where.gpu, op, {of_keys, of_values}, to, {kind, first.get()});
         }
         scan_on_cpu(where.host, op, {of_keys, of_values}, to, {kind, init});
     });
@@ -326,7 +322,8 @@ upsweep_status upsweep_run_length_encode(upsweep_context* context, const upsweep
             const gpu::converted_results values(*where.gpu, to_values, compared);
             const auto found = gpu::encode_runs(*where.gpu, all.get(), values.get(), to_lengths);
             values.write_first(std::min(found.count, room));
-            *runs = found_runs(call, found, room, runs_of_gpu);
+            must_be_done(call, found.is_done, runs_of_gpu);
+            *runs = checked_runs(call, found.count, room);
             return;
         }
 

@@ -164,8 +164,10 @@ nb::object mean_on_gpu(gpu_array& in, nb::handle axis, bool keeps_dimensions, nb
     gpu_output to(call, in, shape.rank, shape.extents, types.result, out);
     // The sum of a line is divided where it is made; that of a large array has faster kernels, and is divided by another one.
     constexpr std::int64_t most_of_a_line = 1 << 14;
-    const bool is_line = in.count() > 0 && in.count() <= most_of_a_line && lie_as_one_axis(in.at(), axes);
-    if (std::popcount(axes) == in.rank() && !is_line) {
+    const auto is_line = [&] {
+        return in.count() > 0 && in.count() <= most_of_a_line && lie_as_one_axis(in.at(), axes);
+    };
+    if (std::popcount(axes) == in.rank() && !is_line()) {
         const new_gpu_array sum = new_gpu_value(in, reduce_dtype(UPSWEEP_PLUS, in.dtype()));
         const upsweep_array result = value_at(sum.at(), sum.at().array.dtype);
         on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {

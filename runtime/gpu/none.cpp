@@ -81,12 +81,12 @@ bool has_bits_of(upsweep_dtype, upsweep_dtype) { throw_none(); }
 void check_offsets(const device&, const elements&, std::uint64_t) { throw_none(); }
 upsweep_dtype key_dtype(upsweep_dtype) { throw_none(); }
 key_words::key_words(const device& gpu, const elements& keys) : keys_(gpu, keys, keys.dtype) { throw_none(); }
-found_on_gpu reduce_by_key(const device&, const shape_fold&, const elements&, const elements&, const elements&,
-                           const elements&)
+std::uint64_t reduce_by_key(const device&, const shape_fold&, const elements&, const elements&, const elements&,
+                            const elements&)
 {
     throw_none();
 }
-bool scan_by_key(const device&, const shape_fold&, const elements&, const elements&, const elements&) { throw_none(); }
+void scan_by_key(const device&, const shape_fold&, const elements&, const elements&, const elements&) { throw_none(); }
 void begin_runs(const device&, const shape_fold&, const elements&, const elements&, const elements&, const scan_start&)
 {
     throw_none();

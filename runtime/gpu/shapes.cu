@@ -186,23 +186,16 @@ key_words::key_words(const device& gpu, const elements& keys) : keys_(gpu, keys,
     are_wide ? write(double{}, std::uint64_t{}) : write(float{}, std::uint32_t{});
 }
 
-found_on_gpu reduce_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
-                           const elements& keys_out, const elements& totals_out)
+std::uint64_t reduce_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
+                            const elements& keys_out, const elements& totals_out)
 {
-    const key_kernels* const kernels = key_kernels_of(fold, keys.bytes());
-    if (kernels == nullptr)
-        return {};
-    return {true, kernels->reduce(gpu.target, fold, keys, values, keys_out, totals_out)};
+    return key_kernels_of(fold, keys.bytes()).reduce(gpu.target, fold, keys, values, keys_out, totals_out);
 }
 
-bool scan_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
+void scan_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
                  const elements& out)
 {
-    const key_kernels* const kernels = key_kernels_of(fold, keys.bytes());
-    if (kernels == nullptr)
-        return false;
-    kernels->scan(gpu.target, fold, keys, values, out);
-    return true;
+    key_kernels_of(fold, keys.bytes()).scan(gpu.target, fold, keys, values, out);
 }
 
 found_on_gpu encode_runs(const device& gpu, const elements& in, const elements& values_out, const elements& lengths_out)

@@ -109,9 +109,9 @@ private:
 
 // Reduce runs of such words by values that have been converted as the fold says, and scan them inclusively. Of more runs than the
 // outputs have room for, those are written for which there is.
-found_on_gpu reduce_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
-                           const elements& keys_out, const elements& totals_out);
-bool scan_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
+std::uint64_t reduce_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
+                            const elements& keys_out, const elements& totals_out);
+void scan_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
                  const elements& out);
 // As begin_segments has it.
 void begin_runs(const device& gpu, const shape_fold& fold, const elements& keys, const elements& inclusive,

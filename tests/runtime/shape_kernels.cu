@@ -22,7 +22,10 @@ const segment_kernels& segment_kernels_of(const shape_fold& fold)
     return of_f32;
 }
 
-const key_kernels* key_kernels_of(const shape_fold&, std::size_t) { return nullptr; }
+const key_kernels& key_kernels_of(const shape_fold&, std::size_t)
+{
+    throw error(error_kind::unsupported, "upsweep", "the simulator does not fold by key", "fold segments");
+}
 
 encode_kernels encode_kernels_of(upsweep_dtype dtype)
 {

@@ -31,7 +31,7 @@ struct key_kernels {
     void (*scan)(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
                  const elements& out);
 };
-const key_kernels* key_kernels_of(const shape_fold& fold, std::size_t key_bytes);
+const key_kernels& key_kernels_of(const shape_fold& fold, std::size_t key_bytes);
 
 using encode_kernels = std::uint64_t (*)(const cuda& target, const elements& in, const elements& values_out,
                                          const elements& lengths_out);

@@ -55,13 +55,13 @@ const segment_kernels& segment_kernels_of(const shape_fold& fold)
     return *kernels;
 }
 
-const key_kernels* key_kernels_of(const shape_fold& fold, std::size_t key_bytes)
+const key_kernels& key_kernels_of(const shape_fold& fold, std::size_t key_bytes)
 {
     const key_kernels* kernels = nullptr;
     with_kernels_of(fold, [&]<class Word, class Operators>(Word, std::type_identity<Operators>) {
         kernels = key_bytes == 4 ? &of_keys<std::uint32_t, Word, Operators> : &of_keys<std::uint64_t, Word, Operators>;
     });
-    return kernels;
+    return *kernels;
 }
 
 encode_kernels encode_kernels_of(upsweep_dtype dtype)
