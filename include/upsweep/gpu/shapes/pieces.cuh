@@ -189,6 +189,21 @@ __device__ Acc fold_totals(Acc before, const Acc* first, int count, const Op& op
     return fold_in_group(before, group, count % group_tiles, unused, op);
 }
 
+// The fold of so many pieces of a line, the first ones.
+template <class Acc, class Op>
+__device__ Acc fold_pieces_before(const piece_totals<Acc>& totals, std::uint64_t base, std::uint64_t pieces,
+                                  const Op& op)
+{
+    Acc fold = op.template identity<Acc>();
+    for (int k = totals.count - 1; k >= 0; --k) {
+        const std::uint64_t groups = pieces >> (k * log_group_pieces);
+        const auto left = static_cast<int>(groups % group_pieces);
+        if (left != 0)
+            fold = fold_totals(fold, totals.place(k, base, groups - static_cast<unsigned>(left)), left, op);
+    }
+    return fold;
+}
+
 // before (+) the fold of `count` elements, fewer than a piece. Every lane of the warp gets it.
 template <class Acc, class Source, class Op>
 __device__ Acc fold_after_pieces(Acc before, Source from, int count, const Op& op)
@@ -292,13 +307,7 @@ __global__ void __launch_bounds__(piece_shape<typename Lines::source>::threads)
         return;
     const auto line = lines.line(number);
     const std::uint64_t pieces = line.pieces();
-    Acc fold = op.template identity<Acc>();
-    for (int k = totals.count - 1; k >= 0; --k) {
-        const std::uint64_t groups = pieces >> (k * log_group_pieces);
-        const auto left = static_cast<int>(groups % group_pieces);
-        if (left != 0)
-            fold = fold_totals(fold, totals.place(k, line.base, groups - static_cast<unsigned>(left)), left, op);
-    }
+    Acc fold = fold_pieces_before(totals, line.base, pieces, op);
     const std::uint64_t first = pieces * piece_shape<typename Lines::source>::piece;
     if (first != line.length)
         fold = fold_after_pieces(fold, line.from + first, static_cast<int>(line.length - first), op);
@@ -306,10 +315,10 @@ __global__ void __launch_bounds__(piece_shape<typename Lines::source>::threads)
         lines.finish(finish, number, line.length, fold);
 }
 
-// Reduces lines of so many elements in all. Resident blocks that take pieces by turns would take 3 to 5 % longer.
-template <class Acc, class Lines, class Op, class Finish>
-void reduce_in_pieces(const cuda& target, std::string_view call, const Lines& lines, std::uint64_t elements,
-                      const Op& op, const Finish& finish)
+// The totals of the pieces and groups of lines of so many elements in all. Resident blocks that take pieces by turns would take 3 to 5 % longer.
+template <class Acc, class Lines, class Op>
+piece_totals<Acc> fold_in_pieces(const cuda& target, std::string_view call, const Lines& lines, std::uint64_t elements,
+                                 const Op& op)
 {
     using shape = piece_shape<typename Lines::source>;
     const auto grid = [](std::uint64_t warps) { return grid_of_warps(warps, shape::threads); };
@@ -321,7 +330,17 @@ void reduce_in_pieces(const cuda& target, std::string_view call, const Lines& li
     for (int level = 1; level < totals.count; ++level)
         launch(target, call, fold_groups_kernel<Acc, Lines, Op>, grid(totals.places[level]), lines, slots, totals,
                level, op);
-    launch(target, call, reduce_lines_kernel<Acc, Lines, Op, Finish>, grid(lines.count()), lines, totals, op, finish);
+    return totals;
+}
+
+// Reduces such lines.
+template <class Acc, class Lines, class Op, class Finish>
+void reduce_in_pieces(const cuda& target, std::string_view call, const Lines& lines, std::uint64_t elements,
+                      const Op& op, const Finish& finish)
+{
+    const piece_totals<Acc> totals = fold_in_pieces<Acc>(target, call, lines, elements, op);
+    launch(target, call, reduce_lines_kernel<Acc, Lines, Op, Finish>,
+           grid_of_warps(lines.count(), piece_shape<typename Lines::source>::threads), lines, totals, op, finish);
 }
 
 // --- which lines --------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include <upsweep/gpu/shapes/pieces.cuh>
 #include <upsweep/gpu/shapes/scan_heads.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
+#include <upsweep/gpu/shapes/warp_segments.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/op.hpp>
@@ -167,6 +169,10 @@ struct engine<cuda, verb::scan_segments> {
             const std::size_t segments = offsets.size() - 1;
             if (segments == 0 || count == 0)
                 return;
+            if constexpr (gpu::may_be_scanned_by_warps<source_t, out_t>)
+                if (gpu::are_segments_for_warps<std::iter_value_t<source_t>>(segments, count))
+                    return gpu::scan_segments_by_warps<Kind>(target, "segmented_scan", from, count, offsets.data(),
+                                                             segments, to, op, init);
             if constexpr (gpu::scans_by_heads<Kind, Acc, source_t, out_t, Op>)
                 gpu::with_heads_of_segments(
                     target, "segmented_scan", offsets.data(), segments, count,

@@ -32,7 +32,8 @@ inline constexpr std::uint64_t longest_walk = std::uint64_t{walk_rows} << walk_l
 template <class Acc, class Op>
 class walked_in_any_order {
 public:
-    __device__ explicit walked_in_any_order(const Op& op) : op_(op), fold_(op.template identity<Acc>()) {}
+    __device__ walked_in_any_order(const Op& op, const Acc& before) : op_(op), fold_(before) {}
+    __device__ explicit walked_in_any_order(const Op& op) : walked_in_any_order(op, op.template identity<Acc>()) {}
 
     __device__ void push(const Acc& total, unsigned) { fold_ = op_(fold_, total); }
     __device__ Acc fold(unsigned) const { return fold_; }
@@ -43,24 +44,29 @@ private:
 };
 
 // Of other operators, the blocks that a lane has walked past are the totals of their aligned blocks: a binary counter whose digits are
-// totals, in registers. All lanes have passed as many.
-template <bool Scans, class Acc, class Op>
+// totals, in registers. All lanes have passed as many, fewer than 2^Levels.
+template <bool Scans, class Acc, class Op, int Levels>
 class walked_in_canonical_order {
 public:
-    __device__ explicit walked_in_canonical_order(const Op& op) : op_(op), fold_(op.template identity<Acc>())
+    // Behind elements with that fold, of which there is none or a multiple of what all levels have.
+    __device__ walked_in_canonical_order(const Op& op, const Acc& before) : op_(op), fold_(before)
     {
         if constexpr (Scans) {
 #pragma unroll
-            for (int k = 0; k < walk_levels; ++k)
+            for (int k = 0; k < Levels; ++k)
                 above_[k] = fold_;
         }
+    }
+    __device__ explicit walked_in_canonical_order(const Op& op)
+        : walked_in_canonical_order(op, op.template identity<Acc>())
+    {
     }
 
     // Adds the total of block number `blocks`.
     template <int Level = 0>
     __device__ void push(const Acc& total, unsigned blocks)
     {
-        if constexpr (Level < walk_levels) {
+        if constexpr (Level < Levels) {
             if ((blocks >> Level & 1) != 0) {
                 push<Level + 1>(op_(totals_[Level], total), blocks);
                 return;
@@ -81,7 +87,7 @@ public:
         Acc result = fold_;
         if constexpr (!Scans) {
 #pragma unroll
-            for (int k = walk_levels - 1; k >= 0; --k)
+            for (int k = Levels - 1; k >= 0; --k)
                 if ((blocks >> k & 1) != 0)
                     result = op_(result, totals_[k]);
         }
@@ -91,13 +97,13 @@ public:
 private:
     Op op_;
     Acc fold_; // of all blocks; of a reduction, the identity
-    Acc totals_[walk_levels];
-    Acc above_[Scans ? walk_levels : 1]; // [k]: the fold of the blocks larger than 2^k
+    Acc totals_[Levels];
+    Acc above_[Scans ? Levels : 1]; // [k]: the fold of the blocks larger than 2^k
 };
 
-template <bool Scans, class Acc, class Op>
-using walked_blocks =
-    std::conditional_t<is_any_order<Op, Acc>, walked_in_any_order<Acc, Op>, walked_in_canonical_order<Scans, Acc, Op>>;
+template <bool Scans, class Acc, class Op, int Levels = walk_levels>
+using walked_blocks = std::conditional_t<is_any_order<Op, Acc>, walked_in_any_order<Acc, Op>,
+                                         walked_in_canonical_order<Scans, Acc, Op, Levels>>;
 
 // What a lane has of its lines.
 template <class Shape, class Acc, class T, class Out, std::size_t Rank>

@@ -204,16 +204,55 @@ __global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::block
 
 // --- scan ---------------------------------------------------------------------------------------------------------------------
 
-// Writes the results of a vector whose first element has this number in its line.
-template <scan_kind Kind, int Elements, class Acc, class Out, class Op>
-__device__ void store_results(Out* line, std::uint64_t first, std::uint64_t length, const Acc (&folds)[Elements + 1],
+// What comes before and after each of so many rows of vectors, which are trees of the warp.
+template <int Rows, int Elements, class Acc>
+struct scanned_rows {
+    warp_tree<Acc> trees[Rows];
+    Acc before[Rows + 1]; // the fold before each row of vectors, and after the last the total of all of them
+
+    template <class Op>
+    __device__ scanned_rows(const Acc (*values)[Elements], const Acc& fold_before, const Op& op)
+    {
+        Acc totals[Rows];
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+            trees[r] = warp_tree<Acc>(lane_total<Elements>(values[r], op), op);
+            totals[r] = trees[r].total;
+        }
+        lane_folds<Rows>(fold_before, totals, before, op);
+        before[Rows] = lane_total<Rows>(totals, op);
+    }
+
+    // Takes a whole block to those that a warp has walked past, if it is one. Afterwards before[Rows] is the fold after the last row.
+    template <class Walked>
+    __device__ void push(Walked& walked, unsigned block, bool is_whole)
+    {
+        if (is_whole)
+            walked.push(before[Rows], block);
+        before[Rows] = walked.fold(block + 1);
+    }
+
+    // The folds before each element of this lane's vector of a row, and after the last.
+    template <class Op>
+    __device__ void folds_of_row(int r, const Acc (&values)[Elements], Acc (&folds)[Elements + 1], const Op& op) const
+    {
+        const Acc before_lane = trees[r].fold_before(before[r], op);
+        lane_folds<Elements>(before_lane, values, folds, op);
+        folds[Elements] = shuffle_down(before_lane);
+        replace_if(lane_id() == lanes - 1, folds[Elements], before[r + 1]);
+    }
+};
+
+// Writes the results of a vector whose first element has this number in its line; number 0 may be the first one of the scan.
+template <scan_kind Kind, int Elements, class Acc, class Out, class Number, class Op>
+__device__ void store_results(Out* line, Number first, Number length, bool begins, const Acc (&folds)[Elements + 1],
                               const scan_start<Acc>& start, const Op& op)
 {
     typename lane_vector<Out, Elements>::elements results;
 #pragma unroll
     for (int j = 0; j < Elements; ++j)
-        results.element[j] =
-            result_of_fold<Kind, Out>(folds[j + rows_ahead<Kind>], first + static_cast<unsigned>(j) == 0, start, op);
+        results.element[j] = result_of_fold<Kind, Out>(folds[j + rows_ahead<Kind>],
+                                                       begins && first + static_cast<unsigned>(j) == 0, start, op);
     const auto vector = lane_vector<Out, Elements>::of(results);
     if constexpr (has_words<Elements, Out*>) {
         if (first + Elements <= length && is_aligned<Elements>(line + first)) {
@@ -238,32 +277,17 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
             walked = walked_blocks<true, Acc, Op>(op);
 #pragma unroll
         for (int line = 0; line < Shape::lines; ++line) {
-            warp_tree<Acc> trees[rows];
-            Acc totals[rows];
-            Acc before[rows + 1]; // the fold before each row of vectors, and after the last
-#pragma unroll
-            for (int r = 0; r < rows; ++r) {
-                trees[r] = warp_tree<Acc>(lane_total<Elements>(values[line * rows + r], op), op);
-                totals[r] = trees[r].total;
-            }
-            lane_folds<rows>(walked.fold(now.block), totals, before, op);
-            before[rows] = lane_total<rows>(totals, op);
-            if constexpr (has_blocks) {
-                if (steps.count(now) == row_steps::block)
-                    walked.push(before[rows], now.block);
-                before[rows] = walked.fold(now.block + 1);
-            }
+            scanned_rows<rows, Elements, Acc> scanned(values + line * rows, walked.fold(now.block), op);
+            if constexpr (has_blocks)
+                scanned.push(walked, now.block, steps.count(now) == row_steps::block);
 #pragma unroll
             for (int r = 0; r < rows; ++r) {
                 const int v = line * rows + r;
                 if (!steps.has_row(now, v))
                     continue;
-                const Acc before_lane = trees[r].fold_before(before[r], op);
                 Acc folds[Elements + 1];
-                lane_folds<Elements>(before_lane, values[v], folds, op);
-                folds[Elements] = shuffle_down(before_lane);
-                replace_if(lane_id() == lanes - 1, folds[Elements], before[r + 1]);
-                store_results<Kind, Elements>(of.out.first_of(steps.line(now, v)), steps.first(now, v), of.length,
+                scanned.folds_of_row(r, values[v], folds, op);
+                store_results<Kind, Elements>(of.out.first_of(steps.line(now, v)), steps.first(now, v), of.length, true,
                                               folds, start, op);
             }
         }
