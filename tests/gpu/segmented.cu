@@ -37,9 +37,15 @@ void expect_folds_in_pieces(const Op& op)
     on_every_cut_of_some<T, Offset>([&](const T* in, const Offset* offsets, const auto& values, const auto& cut) {
         const std::size_t count = cut.offsets.size() - 1;
         target_array<cuda, sum> out(count);
+        const detail::as_results_of<Op> finish;
         gpu::reduce_long_segments<sum>(cuda{}, "reduce", in, cut.elements, offsets, count, out.span().data(), op,
-                                       detail::as_results_of<Op>{});
+                                       finish);
         const host_array<sum> sums = out.to_host();
+        target_array<cuda, sum> out_of_few(count);
+        const gpu::segments_in_pieces<const T*, Offset, sum*, sum> lines{
+            in, offsets, count, cut.elements, out_of_few.span().data(), fold_of_nothing<sum>(op), 1.0};
+        gpu::reduce_in_few_pieces<sum>(cuda{}, "reduce", lines, cut.elements, op, finish);
+        ASSERT_TRUE(bits_equal(out_of_few.to_host(), sums)) << "where those of few pieces are folded in one go";
         for (std::size_t k = 0; k < count; ++k) {
             const auto line = converted<sum>(segment_of(values, cut, k));
             const sum expected = line.size() == 0 ? fold_of_nothing<sum>(op) : literal_fold(line.span(), op);

@@ -12,6 +12,8 @@
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/shapes/line_places.cuh>
+#include <upsweep/gpu/shapes/walked_lines.cuh>
+#include <upsweep/gpu/shapes/warp_rows.cuh>
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
@@ -204,6 +206,25 @@ __device__ Acc fold_pieces_before(const piece_totals<Acc>& totals, std::uint64_t
     return fold;
 }
 
+// before (+) the fold of the first `count` of these rows, fewer than all, of which a lane has a total each. The blocks that the binary digits of their
+// number tell are folded alone.
+template <int Rows, class Acc, class Op>
+__device__ Acc fold_rows(const Acc& before, const Acc* totals, int count, const Op& op)
+{
+    constexpr int half = Rows / 2;
+    if constexpr (half == 0) {
+        return before;
+    } else if (count < half) {
+        return fold_rows<half>(before, totals, count, op);
+    } else {
+        Acc of_half[half];
+#pragma unroll
+        for (int r = 0; r < half; ++r)
+            of_half[r] = totals[r];
+        return fold_rows<half>(op(before, warp_total(of_half, op)), totals + half, count - half, op);
+    }
+}
+
 // before (+) the fold of `count` elements, fewer than a piece. Every lane of the warp gets it.
 template <class Acc, class Source, class Op>
 __device__ Acc fold_after_pieces(Acc before, Source from, int count, const Op& op)
@@ -223,50 +244,64 @@ __device__ Acc fold_after_pieces(Acc before, Source from, int count, const Op& o
                 aligned ? load_vector<elements>(mine + r * shape::row) : gather_vector<elements>(mine + r * shape::row);
     const vector last = gather_vector<elements>(mine + rows * shape::row, left);
 
-    if (rows != 0) {
-        Acc totals[shape::rows];
-        Acc before_rows[shape::rows];
+    Acc totals[shape::rows];
 #pragma unroll
-        for (int r = 0; r < shape::rows; ++r) {
-            totals[r] = op.template identity<Acc>();
-            if (r < rows) {
-                Acc of_lane[1] = {convert<Acc>(vector_total<Acc>(loaded[r], op))};
-                totals[r] = warp_total(of_lane, op);
-            }
-        }
-        lane_folds<shape::rows>(before, totals, before_rows, op);
-        before = fold_number(before_rows, rows);
-    }
+    for (int r = 0; r < shape::rows; ++r)
+        if (r < rows)
+            totals[r] = convert<Acc>(vector_total<Acc>(loaded[r], op));
+    before = fold_rows<shape::rows>(before, totals, rows, op);
     Acc values[elements];
-    Acc folds[elements];
 #pragma unroll
     for (int j = 0; j < elements; ++j) {
         values[j] = op.template identity<Acc>();
         replace_if(j < left, values[j], convert<Acc>(last[j]));
     }
     const warp_tree<Acc> tree(lane_total<elements>(values, op), op);
-    lane_folds<elements>(tree.fold_before(before, op), values, folds, op);
-    return shuffle(fold_number(folds, count % elements), count % shape::row / elements);
+    const Acc fold = fold_first<elements>(tree.fold_before(before, op), values, count % elements, op);
+    return shuffle(fold, count % shape::row / elements);
 }
 
 // --- kernels ------------------------------------------------------------------------------------------------------------------
 
+// Of very many lines, a warp folds those that have few pieces in one go, and lists the others, for the kernels behind.
+inline constexpr int log_few_pieces = 4;
+inline constexpr std::uint64_t few_pieces = std::uint64_t{1} << log_few_pieces;
+
+struct listed_lines {
+    unsigned long long* count = nullptr; // null where the kernels behind take all lines
+    std::uint64_t* numbers = nullptr;
+
+    // The lanes of a warp call this together.
+    __device__ void append(std::uint64_t number) const
+    {
+        if (lane_id() == 0)
+            numbers[atomicAdd(count, 1ULL)] = number;
+    }
+    __device__ bool has_none() const { return count != nullptr && *count == 0; }
+    __device__ bool has(std::uint64_t pieces) const { return count == nullptr || pieces > few_pieces; }
+    __device__ std::uint64_t count_of(std::uint64_t all) const { return count != nullptr ? *count : all; }
+    __device__ std::uint64_t number(std::uint64_t i) const { return count != nullptr ? numbers[i] : i; }
+};
+
 template <class Acc, class Lines, class Op>
 __global__ void __launch_bounds__(piece_shape<typename Lines::source>::threads,
                                   piece_shape<typename Lines::source>::blocks)
-    fold_pieces_kernel(const __grid_constant__ Lines lines, std::uint64_t slots, bool of_many, Op op, Acc* totals)
+    fold_pieces_kernel(const __grid_constant__ Lines lines, std::uint64_t slots, listed_lines listed, bool of_many,
+                       Op op, Acc* totals)
 {
     using shape = piece_shape<typename Lines::source>;
-    const std::uint64_t slot = warp_in_grid();
-    if (slot >= slots)
+    if (listed.has_none())
         return;
-    const auto line = lines.owner(slot);
-    if (slot - line.base >= line.pieces())
-        return;
-    const auto from = line.from + (slot - line.base) * shape::piece;
-    const Acc total = warp_tile_total<shape, Acc>(from, is_aligned<shape::elements>(from), of_many, op);
-    if (lane_id() == 0)
-        totals[slot] = total;
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * (shape::threads / lanes);
+    for (std::uint64_t slot = warp_in_grid(); slot < slots; slot += warps) {
+        const auto line = lines.owner(slot);
+        if (slot - line.base >= line.pieces() || !listed.has(line.pieces()))
+            continue;
+        const auto from = line.from + (slot - line.base) * shape::piece;
+        const Acc total = warp_tile_total<shape, Acc>(from, is_aligned<shape::elements>(from), of_many, op);
+        if (lane_id() == 0)
+            totals[slot] = total;
+    }
 }
 
 template <class Acc, class Lines, class Op>
@@ -299,12 +334,13 @@ __global__ void __launch_bounds__(piece_shape<typename Lines::source>::threads)
 
 template <class Acc, class Lines, class Op, class Finish>
 __global__ void __launch_bounds__(piece_shape<typename Lines::source>::threads)
-    reduce_lines_kernel(const __grid_constant__ Lines lines, const __grid_constant__ piece_totals<Acc> totals, Op op,
-                        Finish finish)
+    reduce_lines_kernel(const __grid_constant__ Lines lines, const __grid_constant__ piece_totals<Acc> totals,
+                        listed_lines listed, Op op, Finish finish)
 {
-    const std::uint64_t number = warp_in_grid();
-    if (number >= lines.count())
+    const std::uint64_t i = warp_in_grid();
+    if (i >= listed.count_of(lines.count()))
         return;
+    const std::uint64_t number = listed.number(i);
     const auto line = lines.line(number);
     const std::uint64_t pieces = line.pieces();
     Acc fold = fold_pieces_before(totals, line.base, pieces, op);
@@ -315,18 +351,51 @@ __global__ void __launch_bounds__(piece_shape<typename Lines::source>::threads)
         lines.finish(finish, number, line.length, fold);
 }
 
-// The totals of the pieces and groups of lines of so many elements in all. Resident blocks that take pieces by turns would take 3 to 5 % longer.
-template <class Acc, class Lines, class Op>
-piece_totals<Acc> fold_in_pieces(const cuda& target, std::string_view call, const Lines& lines, std::uint64_t elements,
-                                 const Op& op)
+// The same of lines with few pieces; others are listed.
+template <class Acc, class Lines, class Op, class Finish>
+__global__ void __launch_bounds__(piece_shape<typename Lines::source>::threads,
+                                  piece_shape<typename Lines::source>::blocks)
+    reduce_lines_of_few_pieces_kernel(const __grid_constant__ Lines lines, listed_lines others, Op op, Finish finish)
 {
     using shape = piece_shape<typename Lines::source>;
+    const std::uint64_t number = warp_in_grid();
+    if (number >= lines.count())
+        return;
+    const auto line = lines.line(number);
+    if (line.pieces() > few_pieces)
+        return others.append(number);
+    const auto pieces = static_cast<unsigned>(line.pieces());
+    walked_blocks<false, Acc, Op, log_few_pieces + 1> walked(op);
+    auto from = line.from;
+#pragma unroll 1
+    for (unsigned j = 0; j < pieces; ++j, from = from + shape::piece)
+        walked.push(warp_tile_total<shape, Acc>(from, is_aligned<shape::elements>(from), true, op), j);
+    Acc fold = walked.fold(pieces);
+    const auto left = static_cast<int>(line.length % shape::piece);
+    if (left != 0)
+        fold = fold_after_pieces(fold, from, left, op);
+    if (lane_id() == 0)
+        lines.finish(finish, number, line.length, fold);
+}
+
+// The totals of the pieces and groups of lines of so many elements in all. Resident blocks that take pieces by turns would take 3 to 5 % longer; where
+// lines are listed there may be nothing to do.
+template <class Acc, class Lines, class Op>
+piece_totals<Acc> fold_in_pieces(const cuda& target, std::string_view call, const Lines& lines, std::uint64_t elements,
+                                 const Op& op, const listed_lines& listed = {})
+{
+    using shape = piece_shape<typename Lines::source>;
+    constexpr auto kernel = fold_pieces_kernel<Acc, Lines, Op>;
     const auto grid = [](std::uint64_t warps) { return grid_of_warps(warps, shape::threads); };
     const std::uint64_t slots = lines.slots();
     const piece_totals<Acc> totals(target, slots, lines.most_pieces());
     if (slots != 0)
-        launch(target, call, fold_pieces_kernel<Acc, Lines, Op>, grid(slots), lines, slots,
-               elements > many_bytes / sizeof(std::iter_value_t<typename Lines::source>), op, totals.levels[0]);
+        launch(target, call, kernel,
+               listed.count != nullptr
+                   ? grid_shape{resident_blocks<kernel>(target, shape::threads, 0), shape::threads, 0}
+                   : grid(slots),
+               lines, slots, listed, elements > many_bytes / sizeof(std::iter_value_t<typename Lines::source>), op,
+               totals.levels[0]);
     for (int level = 1; level < totals.count; ++level)
         launch(target, call, fold_groups_kernel<Acc, Lines, Op>, grid(totals.places[level]), lines, slots, totals,
                level, op);
@@ -340,7 +409,28 @@ void reduce_in_pieces(const cuda& target, std::string_view call, const Lines& li
 {
     const piece_totals<Acc> totals = fold_in_pieces<Acc>(target, call, lines, elements, op);
     launch(target, call, reduce_lines_kernel<Acc, Lines, Op, Finish>,
-           grid_of_warps(lines.count(), piece_shape<typename Lines::source>::threads), lines, totals, op, finish);
+           grid_of_warps(lines.count(), piece_shape<typename Lines::source>::threads), lines, totals, listed_lines{},
+           op, finish);
+}
+
+// The same of very many lines of different lengths: nobody has to find out to which line a piece belongs but where lines have many pieces.
+template <class Acc, class Lines, class Op, class Finish>
+void reduce_in_few_pieces(const cuda& target, std::string_view call, const Lines& lines, std::uint64_t elements,
+                          const Op& op, const Finish& finish)
+{
+    using shape = piece_shape<typename Lines::source>;
+    const std::uint64_t most = lines.slots() / few_pieces; // that can be listed
+    auto* const memory = static_cast<std::uint64_t*>(
+        target.workspace().memory(workspace_purpose::lists, (most + 1) * sizeof(std::uint64_t)));
+    const listed_lines others{reinterpret_cast<unsigned long long*>(memory), memory + 1};
+    check(call, cudaMemsetAsync(others.count, 0, sizeof(*others.count), target.stream()));
+    launch(target, call, reduce_lines_of_few_pieces_kernel<Acc, Lines, Op, Finish>,
+           grid_of_warps(lines.count(), shape::threads), lines, others, op, finish);
+    if (most == 0)
+        return;
+    const piece_totals<Acc> totals = fold_in_pieces<Acc>(target, call, lines, elements, op, others);
+    launch(target, call, reduce_lines_kernel<Acc, Lines, Op, Finish>, grid_of_warps(most, shape::threads), lines,
+           totals, others, op, finish);
 }
 
 // --- which lines --------------------------------------------------------------------------------------------------------------
@@ -376,6 +466,16 @@ bool are_long_segments(std::uint64_t segments, std::uint64_t elements)
     return elements / (elements > few_elements ? least : least / 4) >= segments;
 }
 
+// Whether there are so many segments of so many elements that all warps are busy with segments of their own, which mostly have few pieces.
+template <class Source>
+bool are_in_few_pieces(std::uint64_t segments, std::uint64_t elements)
+{
+    constexpr std::uint64_t many_elements = std::uint64_t{64} << 20;
+    constexpr std::uint64_t many = 16384;
+    return elements >= many_elements && segments >= many &&
+           elements / segments <= piece_shape<Source>::piece * few_pieces / 2;
+}
+
 // Writes finish(fold) of each segment, of so many elements in all at most. There are some of both.
 template <class Acc, class Source, class Offset, class Out, class Op, class Finish>
 void reduce_long_segments(const cuda& target, std::string_view call, const Source& in, std::uint64_t elements,
@@ -384,10 +484,12 @@ void reduce_long_segments(const cuda& target, std::string_view call, const Sourc
 {
     const double segments_a_slot =
         static_cast<double>(segments) * piece_shape<Source>::piece / static_cast<double>(elements);
-    reduce_in_pieces<Acc>(target, call,
-                          segments_in_pieces<Source, Offset, Out, Acc>{in, offsets, segments, elements, out,
-                                                                       fold_of_nothing<Acc>(op), segments_a_slot},
-                          elements, op, finish);
+    const segments_in_pieces<Source, Offset, Out, Acc> lines{
+        in, offsets, segments, elements, out, fold_of_nothing<Acc>(op), segments_a_slot};
+    if (are_in_few_pieces<Source>(segments, elements))
+        reduce_in_few_pieces<Acc>(target, call, lines, elements, op, finish);
+    else
+        reduce_in_pieces<Acc>(target, call, lines, elements, op, finish);
 }
 
 } // namespace upsweep::gpu

@@ -230,17 +230,19 @@ inline constexpr bool may_be_scanned_by_warps = std::is_pointer_v<Source>&& std:
                                                 sizeof(std::iter_value_t<Source>) >= 4 &&
                                                 sizeof(std::iter_value_t<Out>) >= 4;
 
-// Whether they have so many elements on average that a warp each is not too much, and there are so many of them that all warps are busy, or none is
-// busy for long.
+// Whether they have so many elements on average that a warp each is not too much, but not so many that most of them have several parts, and whether
+// there are so many of them that all warps are busy, or none is busy for long.
 template <class T>
 bool are_segments_for_warps(std::uint64_t segments, std::uint64_t elements)
 {
     constexpr std::uint64_t least_bytes = 768;
+    constexpr std::uint64_t most_bytes = 48 << 10;
     constexpr std::uint64_t many = 8192;
     constexpr std::uint64_t some = 512;
     constexpr std::uint64_t few_bytes = 8192;
     const std::uint64_t bytes = elements / segments * sizeof(T);
-    return bytes >= least_bytes && (segments >= many || (segments >= some && bytes <= few_bytes));
+    return bytes >= least_bytes && bytes <= most_bytes &&
+           (segments >= many || (segments >= some && bytes <= few_bytes));
 }
 
 template <scan_kind Kind, class Acc, class T, class Offset, class Out, class Op>
