@@ -33,8 +33,12 @@ void scan_segments_of(const cuda& target, const shape_fold& fold, const elements
 
 } // namespace upsweep::runtime::gpu
 
-#define UPSWEEP_SEGMENTS_OF(Word, Operators)                                                                           \
+#define UPSWEEP_REDUCE_SEGMENTS_OF(Word, Operators)                                                                    \
     template void upsweep::runtime::gpu::reduce_segments_of<Word, upsweep::runtime::gpu::Operators>(                   \
-        const upsweep::cuda&, const shape_fold&, const elements&, const elements&, const elements&);                   \
+        const upsweep::cuda&, const shape_fold&, const elements&, const elements&, const elements&)
+#define UPSWEEP_SCAN_SEGMENTS_OF(Word, Operators)                                                                      \
     template void upsweep::runtime::gpu::scan_segments_of<Word, upsweep::runtime::gpu::Operators>(                     \
         const upsweep::cuda&, const shape_fold&, const elements&, const elements&, const elements&)
+#define UPSWEEP_SEGMENTS_OF(Word, Operators)                                                                           \
+    UPSWEEP_REDUCE_SEGMENTS_OF(Word, Operators);                                                                       \
+    UPSWEEP_SCAN_SEGMENTS_OF(Word, Operators)

@@ -351,10 +351,9 @@ __global__ void __launch_bounds__(piece_shape<typename Lines::source>::threads)
         lines.finish(finish, number, line.length, fold);
 }
 
-// The same of lines with few pieces; others are listed.
+// The same of lines with few pieces; others are listed. The more warps a multiprocessor has the better, up to where they have too few registers.
 template <class Acc, class Lines, class Op, class Finish>
-__global__ void __launch_bounds__(piece_shape<typename Lines::source>::threads,
-                                  piece_shape<typename Lines::source>::blocks)
+__global__ void __launch_bounds__(piece_shape<typename Lines::source>::threads, sizeof(Acc) <= 4 ? 4 : 3)
     reduce_lines_of_few_pieces_kernel(const __grid_constant__ Lines lines, listed_lines others, Op op, Finish finish)
 {
     using shape = piece_shape<typename Lines::source>;
