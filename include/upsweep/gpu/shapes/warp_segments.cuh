@@ -255,8 +255,9 @@ void scan_segments_by_warps(const cuda& target, std::string_view call, const T* 
     constexpr unsigned tasks_of_warp = 4; // where there is so much work: some tasks take longer than others
     const std::uint64_t tasks = tasks_of_warp * (threads / lanes) * resident_blocks<kernel>(target, threads, 0);
     const std::uint64_t all = elements + segments * shape::block;
+    constexpr std::uint64_t least_work = 4 * shape::block; // to look for it takes a while, too
     std::uint64_t work = shape::part;
-    while (work > shape::block && all / work < tasks)
+    while (work > least_work && all / work < tasks)
         work /= 2;
     const double segments_a_slot =
         static_cast<double>(segments) * piece_shape<const T*>::piece / static_cast<double>(elements);
