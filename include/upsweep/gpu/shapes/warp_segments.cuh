@@ -239,7 +239,7 @@ bool are_segments_for_warps(std::uint64_t segments, std::uint64_t elements)
     constexpr std::uint64_t most_bytes = 48 << 10;
     constexpr std::uint64_t many = 8192;
     constexpr std::uint64_t some = 512;
-    constexpr std::uint64_t few_bytes = 8192;
+    constexpr std::uint64_t few_bytes = 12 << 10;
     const std::uint64_t bytes = elements / segments * sizeof(T);
     return bytes >= least_bytes && bytes <= most_bytes &&
            (segments >= many || (segments >= some && bytes <= few_bytes));
