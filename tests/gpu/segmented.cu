@@ -42,8 +42,8 @@ void expect_folds_in_pieces(const Op& op)
                                        finish);
         const host_array<sum> sums = out.to_host();
         target_array<cuda, sum> out_of_few(count);
-        const gpu::segments_in_pieces<const T*, Offset, sum*, sum> lines{
-            in, offsets, count, cut.elements, out_of_few.span().data(), fold_of_nothing<sum>(op), 1.0};
+        const gpu::segments_in_pieces<const T*, Offset, sum*, sum> lines(
+            in, offsets, count, cut.elements, out_of_few.span().data(), fold_of_nothing<sum>(op));
         gpu::reduce_in_few_pieces<sum>(cuda{}, "reduce", lines, cut.elements, op, finish);
         ASSERT_TRUE(bits_equal(out_of_few.to_host(), sums)) << "where those of few pieces are folded in one go";
         for (std::size_t k = 0; k < count; ++k) {

@@ -28,11 +28,14 @@ ALLOWED = (
     # Elements that are converted where they are read.
     (r"\d((small_)?reduce|small_scan)_kernel.*(typed_input|truth_of_elements)", 40),
     # Scans of f64 by an operator that is chosen for each operation, which computes all that there are. Not yet mended.
-    (r"\dscan_(heads|runs|tiled|columns|segments|walked|warp_rows|parts)_kernel(?!.*strided_source).*any_opId", 800),
-    # The binary counter of the blocks that a warp has walked past, of totals of 8 bytes; fewer warps, or fewer rows a step, spill nothing and are slower.
-    (r"\dscan_(warp_rows|parts)_kernel", 192),
+    (r"\dscan_(heads|runs|tiled|columns|segments|walked|warp_rows)_kernel(?!.*strided_source).*any_opId", 768),
+    (r"\dscan_parts_kernel.*any_opId", 800),
+    # The binary counter of the blocks that a warp has walked past, of totals of 8 bytes; of segments, fewer warps or fewer rows a step spill nothing and
+    # are slower.
+    (r"\dscan_warp_rows_kernel", 128),
+    (r"\dscan_parts_kernel.*Eddd", 192),
     # Lines of pieces whose totals are in memory: a value that waits for loads.
-    (r"\dreduce_lines_kernel", 32),
+    (r"\dreduce_lines_kernelId.*(minimum|maximum)", 32),
     # Bytes along an axis: sixteen a vector, whose totals have 8 bytes; and many columns of them.
     (r"\dreduce_warp_rows_kernelILi16Emhm", 240),
     (r"\dreduce_columns_kernel.*Ehhh", 24),

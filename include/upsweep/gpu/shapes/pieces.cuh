@@ -88,6 +88,14 @@ struct segments_in_pieces {
     Acc nothing;            // the result of a segment without elements
     double segments_a_slot; // on average
 
+    // Of some elements.
+    segments_in_pieces(const Source& from, const Offset* all_offsets, std::uint64_t count, std::uint64_t all_elements,
+                       const Out& to, const Acc& of_nothing)
+        : in(from), offsets(all_offsets), segments(count), elements(all_elements), out(to), nothing(of_nothing),
+          segments_a_slot(static_cast<double>(count) * piece_shape<Source>::piece / static_cast<double>(all_elements))
+    {
+    }
+
     std::uint64_t slots() const { return elements / piece_shape<Source>::piece; }
     std::uint64_t most_pieces() const { return slots(); }
     UPSWEEP_HOST_DEVICE std::uint64_t count() const { return segments; }
@@ -481,10 +489,8 @@ void reduce_long_segments(const cuda& target, std::string_view call, const Sourc
                           const Offset* offsets, std::uint64_t segments, const Out& out, const Op& op,
                           const Finish& finish)
 {
-    const double segments_a_slot =
-        static_cast<double>(segments) * piece_shape<Source>::piece / static_cast<double>(elements);
-    const segments_in_pieces<Source, Offset, Out, Acc> lines{
-        in, offsets, segments, elements, out, fold_of_nothing<Acc>(op), segments_a_slot};
+    const segments_in_pieces<Source, Offset, Out, Acc> lines(in, offsets, segments, elements, out,
+                                                             fold_of_nothing<Acc>(op));
     if (are_in_few_pieces<Source>(segments, elements))
         reduce_in_few_pieces<Acc>(target, call, lines, elements, op, finish);
     else

@@ -18,34 +18,20 @@
 #include <upsweep/op.hpp>
 
 // Scans of segments that are long enough to have a warp each, which waits for no other. Segments are cut into *parts* of 64 KiB, counted from
-// their heads on. A warp scans some parts, one after the other, as rows are scanned (warp_rows.cuh). Of segments
-// that have more than one part, the totals of pieces are folded before that (pieces.cuh), which reads those segments twice.
+// their heads on. A warp scans some parts, one after the other, as rows are scanned (warp_rows.cuh). Of segments that have more than one part, the
+// totals of pieces are folded before that (pieces.cuh), which reads those segments twice.
 namespace upsweep::gpu {
 
 template <class T, class Out>
 struct segment_part_shape {
-    using rows = long_warp_rows;
     static constexpr int elements = warp_row_elements<T, Out>; // of a vector
+    static constexpr int rows = long_warp_rows::rows;          // of vectors
     static constexpr int row = elements * lanes;
-    static constexpr int block = row * rows::rows; // elements of a step
+    static constexpr int block = row * rows; // elements of a step
     static constexpr std::uint64_t part = std::uint64_t{block} << 5;
     static constexpr int levels = 6; // of blocks of a part, and of all of them
     static constexpr int pieces = static_cast<int>(part / piece_shape<const T*>::piece); // of a part
     static_assert(part % piece_shape<const T*>::piece == 0);
-};
-
-// Segments of which those of one part have no pieces: nobody needs their totals.
-template <class T, class Out, class Offset>
-struct segments_in_parts : segments_in_pieces<const T*, Offset, Out*, char> {
-    using base = segments_in_pieces<const T*, Offset, Out*, char>;
-
-    __device__ line_in_pieces<const T*> owner(std::uint64_t slot) const
-    {
-        line_in_pieces<const T*> line = base::owner(slot);
-        if (line.length <= segment_part_shape<T, Out>::part)
-            line.length = 0;
-        return line;
-    }
 };
 
 // A part, by numbers of elements.
@@ -53,6 +39,45 @@ struct segment_part {
     std::uint64_t first = 0;
     std::uint64_t length = 0;
     std::uint64_t head = 0; // of its segment
+
+    __device__ bool is_first() const { return first == head; }
+};
+
+// Segments of which those of one part have no pieces: nobody needs their totals.
+template <class T, class Out, class Offset>
+struct segments_in_parts : segments_in_pieces<const T*, Offset, Out*, char> {
+    using in_pieces = segments_in_pieces<const T*, Offset, Out*, char>;
+    using shape = segment_part_shape<T, Out>;
+
+    segments_in_parts(const T* in, const Offset* offsets, std::uint64_t segments, std::uint64_t elements, Out* out)
+        : in_pieces(in, offsets, segments, elements, out, char{})
+    {
+    }
+
+    __device__ line_in_pieces<const T*> owner(std::uint64_t slot) const
+    {
+        line_in_pieces<const T*> line = in_pieces::owner(slot);
+        if (line.length <= shape::part)
+            line.length = 0;
+        return line;
+    }
+
+    // The fold before a part that is not the first one of its segment, and, if it is whole, in `after` that up to its end, which is no fold of the
+    // two: the binary digits carry there. In a loop, the fold of pieces is compiled once.
+    template <class Acc, class Op>
+    __device__ Acc fold_before(const segment_part& part, const piece_totals<Acc>& totals, Acc& after,
+                               const Op& op) const
+    {
+        const std::uint64_t base = in_pieces::line(part.head, part.head).base;
+        const std::uint64_t number = (part.first - part.head) / shape::part;
+        Acc fold = op.template identity<Acc>();
+#pragma unroll 1
+        for (unsigned ends = part.length == shape::part ? 2 : 1; ends-- > 0;) {
+            after = fold;
+            fold = fold_pieces_before(totals, base, (number + ends) * shape::pieces, op);
+        }
+        return fold;
+    }
 };
 
 // The parts that fall to a warp, in their order. A segment costs what a block of elements does, whatever it has of one, so that work is elements and
@@ -143,13 +168,13 @@ __global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::block
 {
     using shape = segment_part_shape<T, Out>;
     constexpr int elements = shape::elements;
-    constexpr int rows = shape::rows::rows;
+    constexpr int rows = shape::rows;
     const std::uint64_t first = warp_in_grid() * work;
     parts_of_warp<Offset> parts(of.offsets, of.segments, shape::part, shape::block, first, first + work);
 
     lane_vector<T, elements> loaded[rows];
-    const auto count_of = [](const segment_part& part,
-                             unsigned block) { // how many elements the part has from a block on, up to those of a block
+    // How many elements a part has from a block on, up to those of a block.
+    const auto count_of = [](const segment_part& part, unsigned block) {
         const std::uint64_t left = part.length - std::uint64_t{block} * shape::block;
         return left < shape::block ? static_cast<int>(left) : shape::block;
     };
@@ -190,25 +215,14 @@ __global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::block
         const unsigned next_block = is_last ? 0 : block + 1;
         load(next, next_block);
 
-        const bool is_first = now.first == now.head; // of the parts of its segment
-        if (block == 0) {
-            Acc before = op.template identity<Acc>();
-            if (!is_first) {
-                const std::uint64_t base = of.line(now.head, now.head).base;
-                const std::uint64_t number = (now.first - now.head) / shape::part;
-#pragma unroll 1
-                for (unsigned k = now.length == shape::part ? 2 : 1; k-- > 0;) {
-                    after = before;
-                    before = fold_pieces_before(totals, base, (number + k) * shape::pieces, op);
-                }
-            }
-            walked = walked_blocks<true, Acc, Op, shape::levels>(op, before);
-        }
-        const bool begins = block == 0 && is_first;
-        Out* const to = of.out + now.first + std::uint64_t{block} * shape::block;
+        if (block == 0)
+            walked = walked_blocks<true, Acc, Op, shape::levels>(
+                op, now.is_first() ? op.template identity<Acc>() : of.fold_before(now, totals, after, op));
         scanned_rows<rows, elements, Acc> scanned(values, walked.fold(block), op);
         scanned.push(walked, block, count == shape::block);
-        replace_if(!is_first && (block + 1) * shape::block == shape::part, scanned.before[rows], after);
+        replace_if(!now.is_first() && (block + 1) * shape::block == shape::part, scanned.before[rows], after);
+        const bool begins = block == 0 && now.is_first();
+        Out* const to = of.out + now.first + std::uint64_t{block} * shape::block;
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             if (r * shape::row >= count)
@@ -259,9 +273,7 @@ void scan_segments_by_warps(const cuda& target, std::string_view call, const T* 
     std::uint64_t work = shape::part;
     while (work > least_work && all / work < tasks)
         work /= 2;
-    const double segments_a_slot =
-        static_cast<double>(segments) * piece_shape<const T*>::piece / static_cast<double>(elements);
-    const segments_in_parts<T, Out, Offset> parts{{in, offsets, segments, elements, out, '\0', segments_a_slot}};
+    const segments_in_parts<T, Out, Offset> parts(in, offsets, segments, elements, out);
     const piece_totals<Acc> totals = elements > shape::part ? fold_in_pieces<Acc>(target, call, parts, elements, op)
                                                             : piece_totals<Acc>(target, 0, 0);
     launch(target, call, kernel, grid_of_warps(all / work + 1, threads), parts, work, totals, op,
