@@ -172,11 +172,8 @@ private:
     // The fold before the run that enters the window and ends there; if that is a whole piece, with it.
     __device__ Acc fold_before(const head_window& window, const typename fold_t::states& pieces)
     {
-        if (!window.is_piece())
-            return fold_.fold_before(window, pieces);
-        Acc after = op_.template identity<Acc>();
-        fold_.fold_before(window, pieces, shared_.totals[head_tile / chunk_elements - 1], after);
-        return after;
+        const std::uint64_t before = window.tile - window.entered;
+        return pieces.fold(window.entered, before + (window.is_piece() ? 1 : 0), op_.template identity<Acc>());
     }
 
     // Folds run i of the window, whose head is number `head` there, if it exists. All lanes call this together.

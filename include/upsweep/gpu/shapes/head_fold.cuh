@@ -201,10 +201,11 @@ public:
     {
         return pieces.fold(window.entered, window.tile - window.entered, op_.template identity<Acc>());
     }
-    // The same for a window that is a piece, of so much in total, and in `after` the fold up to its end.
+    // The same, and for a window that is a piece, of so much in total, in `after` the fold up to its end.
     __device__ Acc fold_before(const head_window& window, const states& pieces, const Acc& total, Acc& after)
     {
-        return pieces.fold(window.entered, window.tile - window.entered, op_.template identity<Acc>(), total, after);
+        return pieces.fold(window.entered, window.tile - window.entered, op_.template identity<Acc>(),
+                           window.is_piece(), total, after);
     }
 
     // before (+) the fold of the first `number` chunks of a segment, of which the next one would begin in a cell: by the binary digits of their number.
@@ -333,31 +334,38 @@ __device__ void prefetch_elements([[maybe_unused]] const Source& from, [[maybe_u
     }
 }
 
-// Calls f(window, states of pieces) for the windows that fall to this warp, and then once with a window without elements. Numbers in windows are
-// those of elements of the array.
-template <class Acc, class Source, class Op, class F>
+// Deals with the windows that fall to this warp:
+//
+//     begin(window, states of pieces)     does what others wait for
+//     wait(window, states of pieces)      waits for others
+//     finish(window)                      does the rest
+//
+// Numbers in windows are those of elements of the array.
+template <class Acc, class Source, class Op, class Begin, class Wait, class Finish>
 __device__ void for_each_head_window(const Source& in, const head_places& where, piece_slots slots,
-                                     const tile_state_memory& memory, const Op& op, F f)
+                                     const tile_state_memory& memory, const Op& op, Begin begin, Wait wait,
+                                     Finish finish)
 {
     const head_places heads = where.in_kernel();
     const std::uint64_t count = heads.count();
     const std::uint64_t tiles = head_tiles(count);
     const warp_tasks tasks(memory);
     const piece_states<Acc, Op> pieces(memory, tasks.epoch(), slots, op, pause_of_looks);
-    // The bits of a tile are on their way while another window is dealt with, and elements on their way to the second-level cache, but not earlier than
-    // that: there is no room for more.
+    // The bits of the next tile are on their way while a window is finished, and elements on their way to the second-level cache.
     tile_bits_around bits(heads, tasks.first());
-    tasks.for_each(tiles + tasks.warps(), [&](std::uint64_t tile) {
+    tasks.for_each_by_late_ticket(tiles, [&](std::uint64_t tile, auto draw) {
         head_window window;
         if (tile < tiles) {
             window = head_window(tile, bits, heads.before(tile, bits.before, false), count);
             window.first += heads.first();
         }
-        const std::uint64_t next = tile + tasks.warps();
+        begin(window, pieces);
+        wait(window, pieces);
+        const std::uint64_t next = draw();
         bits = tile_bits_around(heads, next);
         if (next < tiles)
             prefetch_elements(in + (heads.first() + next * head_tile), elements_of_tile(next, count));
-        f(window, pieces);
+        finish(window);
     });
 }
 

@@ -91,16 +91,29 @@ public:
         return before;
     }
 
-    // The same, and in `after` the fold up to the end of piece j, whose total is `total` and has been published.
-    __device__ T fold(std::uint64_t base, std::uint64_t j, const T& before, const T& total, T& after) const
+    // The same, and where piece j is whole, in `after` the fold up to its end; its total is `total` and has been published.
+    __device__ T fold(std::uint64_t base, std::uint64_t j, const T& before, bool is_whole, const T& total,
+                      T& after) const
     {
         const int count = static_cast<int>(j % lanes);
-        const T before_row = fold(base, j - static_cast<unsigned>(count), before);
+        const bool ends_row = is_whole && count + 1 == lanes;
+        T before_row = before;
+        // One loop for both folds, since each copy of `fold` is much code.
+#pragma unroll 1
+        for (int k = 0; k < (ends_row ? 2 : 1); ++k) {
+            after = before_row;
+            before_row = fold(base, k == 0 && ends_row ? j + 1 : j - static_cast<unsigned>(count), before);
+        }
         T totals[1];
         read(slots_.place(0, base, j - static_cast<unsigned>(count)), count, total, totals);
         const T folds = warp_tree<T>(totals[0], op_).fold_before(before_row, op_);
-        after = count + 1 < lanes ? shuffle(folds, (count + 1) % lanes) : fold(base, j + 1, before);
+        if (!ends_row)
+            after = shuffle(folds, (count + 1) % lanes);
         return shuffle(folds, count);
+    }
+    __device__ T fold(std::uint64_t base, std::uint64_t j, const T& before, const T& total, T& after) const
+    {
+        return fold(base, j, before, true, total, after);
     }
 
 private:
@@ -162,6 +175,25 @@ public:
             if (task >= tasks)
                 return;
         }
+    }
+
+    // Calls f(task, draw) for tasks by tickets. f calls draw() once, when it has done waiting for others: it returns the next task of this warp, which
+    // may be behind the last one. So no warp that waits has a task that it has not begun and that others may wait for.
+    template <class F>
+    __device__ void for_each_by_late_ticket(std::uint64_t tasks, F f) const
+    {
+        const std::uint64_t tickets = tasks < warps_ ? warps_ : tasks;
+        std::uint64_t next = first();
+        do {
+            f(next, [&] {
+                std::uint64_t ticket = 0;
+                if (lane_id() == 0) {
+                    ticket = take_ticket(header_, tickets);
+                    end_with(ticket, tickets);
+                }
+                return next = warps_ + shuffle(ticket, 0);
+            });
+        } while (next < tasks);
     }
 
     // Calls f(task) for tasks by tickets, as for_each_by_ticket does, and then so many times more with a number behind the last task, for what a warp

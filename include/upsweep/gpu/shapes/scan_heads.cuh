@@ -24,7 +24,7 @@
 //     look back a piece at the beginning of the window asks for the fold before it
 //     down      they scan the other chunks, one for each cell, each from the joined totals before it
 //
-// Of pieces that follow one another, the next one goes up before this one looks back.
+// Warps do different things at a time, so that the kernel is as fast as its code is short: what waits for others is there once.
 //
 // What a lane does depends on chunks, not on segments, so that the time hardly depends on the mix of lengths.
 namespace upsweep::gpu {
@@ -48,49 +48,83 @@ public:
     {
     }
 
-    // Begins to scan a window, which may have no elements: folds what others wait for. A whole piece leaves room for the piece before, which has been
-    // begun and not been ended.
-    __device__ void begin(const Source& in, const Out& out, const head_window& window,
-                          const typename fold_t::states& pieces)
+    // A window whose scan has been begun.
+    struct part {
+        bool is_piece = false;
+        bool are_single = false;
+        int first = 0; // where a whole piece begins in the memory of a window, which has room for two
+        typename fold_t::piece folded;
+        Acc before; // the fold of what comes before the window of the segment that enters it
+        Acc after;  // that up to the end of a whole piece
+    };
+
+    // Begins to scan a window, which may have no elements: folds what others wait for. A whole piece goes to element `first` of the memory.
+    __device__ part begin(const Source& in, const head_window& window, const typename fold_t::states& pieces, int first)
     {
-        is_piece_ = window.is_piece();
-        if (has_piece_before_ && !is_piece_)
-            end_piece(out, pieces);
+        part begun;
         if (window.length <= 0)
-            return;
-        if (is_piece_) {
+            return begun;
+        begun.is_piece = window.is_piece();
+        begun.first = first;
+        if (begun.is_piece) {
             const std::uint64_t base = window.begin_of_last();
-            first_ = has_piece_before_ ? head_tile - first_before_ : 0;
-            folded_ = fold_.fold_piece(first_, in + window.first, base, window.tile - base, pieces);
-            return;
+            begun.folded = fold_.fold_piece(first, in + window.first, base, window.tile - base, pieces);
+            return begun;
         }
-        are_single_ = window.are_single();
-        if (!are_single_)
+        begun.are_single = window.are_single();
+        if (!begun.are_single)
             scan_first_chunks(fold_.fold(in + window.first, window, pieces));
+        return begun;
     }
 
-    // Ends the scan of a window, or in the place of a piece of the one before: when a warp looks for the totals that a piece needs, they have been
-    // there for a while. This waits for others.
-    __device__ void end(const Source& in, const Out& out, const head_window& window,
-                        const typename fold_t::states& pieces)
+    // Joins the total of a piece with others. This waits for them.
+    __device__ void join(const head_window& window, const typename fold_t::states& pieces)
+    {
+        fold_.join(window, pieces);
+    }
+
+    // Waits for what comes before the window.
+    __device__ void wait(const head_window& window, part& begun, const typename fold_t::states& pieces)
+    {
+        begun.before = op_.template identity<Acc>();
+        begun.after = begun.folded.tree.total;
+        if (window.length > 0 && window.enters)
+            begun.before = fold_.fold_before(window, pieces, begun.folded.tree.total, begun.after);
+    }
+
+    // Does the rest.
+    __device__ void finish(const Source& in, const Out& out, const head_window& window, const part& begun)
     {
         if (window.length <= 0)
             return;
-        if (is_piece_) {
-            const std::uint64_t base = window.begin_of_last();
-            pieces.join(base, window.tile - base);
-            if (has_piece_before_)
-                end_piece(out, pieces);
-            piece_before_ = window;
-            folded_before_ = folded_;
-            first_before_ = first_;
-            has_piece_before_ = true;
-        } else if (are_single_) {
-            scan_single(in + window.first, out + window.first, window.length);
-        } else {
-            scan_other_chunks(window, pieces);
-            empty(results(), 0, out + window.first, window.length);
-        }
+        if (begun.are_single)
+            return scan_single(in + window.first, out + window.first, window.length);
+        if (begun.is_piece)
+            scan_piece(window, begun);
+        else
+            scan_other_chunks(window, begun.before);
+        empty(results(), begun.first, out + window.first, window.length);
+    }
+
+    // What comes after `begin`, and of a piece after `join`, of windows that are a whole piece and of others: where a kernel deals with them in two
+    // places, each has the code of one kind.
+    __device__ void end_piece(const Out& out, const head_window& window, part& begun,
+                              const typename fold_t::states& pieces)
+    {
+        wait(window, begun, pieces);
+        scan_piece(window, begun);
+        empty(results(), begun.first, out + window.first, head_tile);
+    }
+    __device__ void end_other(const Source& in, const Out& out, const head_window& window, const part& begun,
+                              const typename fold_t::states& pieces)
+    {
+        if (window.length <= 0)
+            return;
+        if (begun.are_single)
+            return scan_single(in + window.first, out + window.first, window.length);
+        fold_.join(window, pieces);
+        scan_other_chunks(window, window.enters ? fold_.fold_before(window, pieces) : op_.template identity<Acc>());
+        empty(results(), 0, out + window.first, window.length);
     }
 
 private:
@@ -102,25 +136,17 @@ private:
             return shared_.results;
     }
 
-    __device__ void end_piece(const Out& out, const typename fold_t::states& pieces)
+    __device__ void scan_piece(const head_window& window, const part& begun)
     {
-        const head_window& window = piece_before_;
-        const typename fold_t::piece& folded = folded_before_;
-        Acc before = op_.template identity<Acc>();
-        Acc after = folded.tree.total;
-        if (window.enters)
-            before = fold_.fold_before(window, pieces, folded.tree.total, after);
-        const Acc first = folded.tree.fold_before(before, op_);
-        const Acc second = op_(first, folded.half);
+        const Acc first = begun.folded.tree.fold_before(begun.before, op_);
+        const Acc second = op_(first, begun.folded.half);
         Acc end = shuffle_down(first);
-        replace_if(lane_id() == lanes - 1, end, after);
-        const int at = first_before_ + lane_id() * lanes;
+        replace_if(lane_id() == lanes - 1, end, begun.after);
+        const int at = begun.first + lane_id() * lanes;
         scan_chunk<chunk_elements, true>(at, chunk_elements, first, lane_id() == 0 && !window.enters,
                                          [&](const Acc(&)[chunk_elements]) { return second; });
         scan_chunk<chunk_elements, true>(at + chunk_elements, chunk_elements, second, false,
                                          [&](const Acc(&)[chunk_elements]) { return end; });
-        empty(results(), first_before_, out + window.first, head_tile);
-        has_piece_before_ = false;
     }
 
     // Segments of one element each.
@@ -171,10 +197,8 @@ private:
     }
 
     // Of chunks that are no first ones. A piece that enters the window is not whole: it would fill the window.
-    __device__ void scan_other_chunks(const head_window& window, const typename fold_t::states& pieces)
+    __device__ void scan_other_chunks(const head_window& window, const Acc& carry)
     {
-        fold_.join(window, pieces);
-        const Acc carry = window.enters ? fold_.fold_before(window, pieces) : op_.template identity<Acc>();
         __syncwarp();
         for (int cell = lane_id(); (cell - lane_id()) * chunk_elements < window.length; cell += lanes) {
             const placed_chunk mine = window.chunk_into(cell);
@@ -200,16 +224,6 @@ private:
     fold_t fold_;
     Op op_;
     scan_start<Acc> start_;
-    // Of the window that has been begun.
-    bool is_piece_ = false;
-    bool are_single_ = false;
-    typename fold_t::piece folded_;
-    int first_ = 0; // where a whole piece begins in the memory of a window, which has room for two
-    // Of the piece before, if there is one that has not been ended.
-    bool has_piece_before_ = false;
-    head_window piece_before_;
-    typename fold_t::piece folded_before_;
-    int first_before_ = 0;
 };
 
 // --- kernel -------------------------------------------------------------------------------------------------------------------
@@ -224,11 +238,59 @@ __launch_bounds__(head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, O
     using scan_t = head_scan<Kind, Acc, Source, Out, Op>;
     extern __shared__ __align__(16) uint4 dynamic[];
     scan_t scan(reinterpret_cast<typename scan_t::memory*>(dynamic)[warp_id()], op, start);
-    for_each_head_window<Acc>(in, where, slots, memory, op, [&](const head_window& window, const auto& pieces) {
-        scan.begin(in, out, window, pieces);
-        scan.end(in, out, window, pieces);
-    });
+    typename scan_t::part part;
+    for_each_head_window<Acc>(
+        in, where, slots, memory, op,
+        [&](const head_window& window, const auto& pieces) { part = scan.begin(in, window, pieces, 0); },
+        [&](const head_window& window, const auto& pieces) {
+            scan.join(window, pieces);
+            scan.wait(window, part, pieces);
+        },
+        [&](const head_window& window) { scan.finish(in, out, window, part); });
 }
+
+// Scans windows one after the other. Of whole pieces, each is begun before the one before is ended: when a warp looks for the totals that a piece needs,
+// they have been there for a while.
+template <class Scan, class Source, class Out, class States>
+class scan_with_put_off_pieces {
+public:
+    __device__ scan_with_put_off_pieces(Scan& scan, const Source& in, const Out& out) : scan_(scan), in_(in), out_(out)
+    {
+    }
+
+    __device__ void begin(const head_window& window, const States& pieces)
+    {
+        if (is_put_off_ && !window.is_piece())
+            end_piece(pieces);
+        part_ = scan_.begin(in_, window, pieces, is_put_off_ ? head_tile - part_before_.first : 0);
+    }
+    __device__ void end(const head_window& window, const States& pieces)
+    {
+        if (!part_.is_piece)
+            return scan_.end_other(in_, out_, window, part_, pieces);
+        scan_.join(window, pieces);
+        if (is_put_off_)
+            end_piece(pieces);
+        window_before_ = window;
+        part_before_ = part_;
+        is_put_off_ = true;
+    }
+
+private:
+    __device__ void end_piece(const States& pieces)
+    {
+        scan_.end_piece(out_, window_before_, part_before_, pieces);
+        is_put_off_ = false;
+    }
+
+    Scan& scan_;
+    Source in_;
+    Out out_;
+    typename Scan::part part_;
+    bool is_put_off_ = false; // the window before, a piece that has been begun
+    head_window window_before_;
+    typename Scan::part part_before_;
+};
 
 // The same of runs of equal keys, whose heads it finds.
 template <scan_kind Kind, class Acc, class Keys, class Source, class Out, class Op>
@@ -241,12 +303,12 @@ __launch_bounds__(head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, O
     using scan_t = head_scan<Kind, Acc, Source, Out, Op>;
     extern __shared__ __align__(16) uint4 dynamic[];
     scan_t scan(reinterpret_cast<typename scan_t::memory*>(dynamic)[warp_id()], op, start);
+    scan_with_put_off_pieces<scan_t, Source, Out, piece_states<Acc, Op>> scans(scan, in, out);
     for_each_window_of_keys<Acc>(
         keys, count, slots, slots_of_heads, memory, op,
-        [&](const head_window& window, const auto& pieces) { scan.begin(in, out, window, pieces); },
+        [&](const head_window& window, const auto& pieces) { scans.begin(window, pieces); },
         [](std::uint64_t, const found_heads&) {},
-        [&](const head_window& window, const auto& pieces) { scan.end(in, out, window, pieces); },
-        [](std::uint64_t) {});
+        [&](const head_window& window, const auto& pieces) { scans.end(window, pieces); }, [](std::uint64_t) {});
 }
 
 // Whether segments can be told by their heads: their windows must fit into shared memory.
