@@ -91,32 +91,49 @@ public:
         return before;
     }
 
-    // The same, and where piece j is whole, in `after` the fold up to its end; its total is `total` and has been published.
+    // The same, and in `after` the fold up to the end of piece j, whose total is `total` and has been published.
+    __device__ T fold(std::uint64_t base, std::uint64_t j, const T& before, const T& total, T& after) const
+    {
+        const T before_row = fold(base, j - j % lanes, before);
+        const T result = fold_in_row(base, j, before_row, total, after);
+        if (ends_row(j))
+            after = fold(base, j + 1, before);
+        return result;
+    }
+
+    // The same in less code and more time, with one loop over levels: `after` is only found where piece j is whole.
     __device__ T fold(std::uint64_t base, std::uint64_t j, const T& before, bool is_whole, const T& total,
                       T& after) const
     {
-        const int count = static_cast<int>(j % lanes);
-        const bool ends_row = is_whole && count + 1 == lanes;
         T before_row = before;
-        // One loop for both folds, since each copy of `fold` is much code.
+        T up_to_end = before;
 #pragma unroll 1
-        for (int k = 0; k < (ends_row ? 2 : 1); ++k) {
-            after = before_row;
-            before_row = fold(base, k == 0 && ends_row ? j + 1 : j - static_cast<unsigned>(count), before);
+        for (int k = is_whole && ends_row(j) ? 0 : 1; k < 2; ++k) {
+            up_to_end = before_row;
+            before_row = fold(base, k == 0 ? j + 1 : j - j % lanes, before);
         }
-        T totals[1];
-        read(slots_.place(0, base, j - static_cast<unsigned>(count)), count, total, totals);
-        const T folds = warp_tree<T>(totals[0], op_).fold_before(before_row, op_);
-        if (!ends_row)
-            after = shuffle(folds, (count + 1) % lanes);
-        return shuffle(folds, count);
-    }
-    __device__ T fold(std::uint64_t base, std::uint64_t j, const T& before, const T& total, T& after) const
-    {
-        return fold(base, j, before, true, total, after);
+        const T result = fold_in_row(base, j, before_row, total, after);
+        if (ends_row(j))
+            after = up_to_end;
+        return result;
     }
 
 private:
+    // Whether piece j is the last one of a row of 32.
+    __device__ static bool ends_row(std::uint64_t j) { return j % lanes == lanes - 1; }
+
+    // before_row (+) the fold of the pieces before piece j in its row, and in `after` with piece j, unless that ends the row.
+    __device__ T fold_in_row(std::uint64_t base, std::uint64_t j, const T& before_row, const T& total, T& after) const
+    {
+        const int count = static_cast<int>(j % lanes);
+        T totals[1];
+        read(slots_.place(0, base, j - static_cast<unsigned>(count)), count, total, totals);
+        const T folds = warp_tree<T>(totals[0], op_).fold_before(before_row, op_);
+        if (!ends_row(j))
+            after = shuffle(folds, count + 1);
+        return shuffle(folds, count);
+    }
+
     // The totals of the states from `first` on, of which this lane reads one if there are so many, or else has `otherwise`.
     __device__ void read(std::uint64_t first, int count, const T& otherwise, T (&totals)[1]) const
     {

@@ -249,8 +249,8 @@ __launch_bounds__(head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, O
         [&](const head_window& window) { scan.finish(in, out, window, part); });
 }
 
-// Scans windows one after the other. Of whole pieces, each is begun before the one before is ended: when a warp looks for the totals that a piece needs,
-// they have been there for a while.
+// Scans windows that a warp has drawn ahead, one after the other. Of whole pieces, each is begun before the one before is ended: when a warp looks for the
+// totals that a piece needs, they have been there for a while.
 template <class Scan, class Source, class Out, class States>
 class scan_with_put_off_pieces {
 public:
