@@ -101,7 +101,7 @@ public:
         return result;
     }
 
-    // The same in less code and more time, with one loop over levels: `after` is only found where piece j is whole.
+    // The same in less code, with one copy of the loop over levels. Where piece j is not whole, nothing is said in `after`.
     __device__ T fold(std::uint64_t base, std::uint64_t j, const T& before, bool is_whole, const T& total,
                       T& after) const
     {
@@ -159,7 +159,6 @@ public:
     }
 
     __device__ std::uint64_t epoch() const { return epoch_; }
-    __device__ std::uint64_t warps() const { return warps_; }
 
     // The first task of this warp. The others of for_each are as many behind it as there are warps, and so on.
     __device__ static std::uint64_t first() { return blockIdx.x + std::uint64_t{threadIdx.x / lanes} * gridDim.x; }

@@ -88,7 +88,7 @@ public:
     {
         begun.before = op_.template identity<Acc>();
         begun.after = begun.folded.tree.total;
-        if (window.length > 0 && window.enters)
+        if (window.length > 0 && window.enters) // one without elements is entered by a segment that ends before it
             begun.before = fold_.fold_before(window, pieces, begun.folded.tree.total, begun.after);
     }
 
@@ -107,7 +107,7 @@ public:
     }
 
     // What comes after `begin`, and of a piece after `join`, of windows that are a whole piece and of others: where a kernel deals with them in two
-    // places, each has the code of one kind.
+    // places, each has the code of one kind. By `finish`, scans by key take 1 % longer.
     __device__ void end_piece(const Out& out, const head_window& window, part& begun,
                               const typename fold_t::states& pieces)
     {
