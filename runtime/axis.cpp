@@ -16,6 +16,7 @@
 #include "call.hpp"
 #include "dimensions.hpp"
 #include "fold.hpp"
+#include "gpu/engine.hpp"
 #include "gpu/lines.hpp"
 #include "gpu/shape_fold.hpp"
 #include "gpu/shapes.hpp"
@@ -210,6 +211,37 @@ void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const 
         gpu::begin_lines(gpu, fold, to.get(), {length, inner}, {start.kind, init.get()});
     }
     to.write_back();
+}
+
+// Whether the lines along an axis are few long arrays one behind the other: those are scanned as arrays, one after the other, at up to nine tenths of
+// the speed of copying, where kernels of lines reach three quarters, of narrow elements a third. Each takes a launch, so that a line
+// has at least as many bytes as make up for it.
+bool are_few_arrays(const arrays& of, std::size_t axis)
+{
+    const std::size_t length = of.in_dimensions.extents[axis];
+    const bool is_narrow = of.out.bytes() < sizeof(std::uint32_t);
+    const std::size_t least = (is_narrow ? std::size_t{16} << 20 : std::size_t{128} << 20) / of.out.bytes();
+    const bool are_last = std::all_of(of.in_dimensions.extents.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
+                                      of.in_dimensions.extents.end(), [](std::size_t extent) { return extent == 1; });
+    return are_last && of.in.is_contiguous() && of.out.is_contiguous() && (length == of.in.count || length >= least);
+}
+
+// Scans such lines, if there is a kernel for arrays of these types. Returns whether there is.
+bool scan_few_arrays(const execution& where, upsweep_op op, const arrays& of, std::size_t axis, const scan_start& start)
+{
+    const std::size_t length = of.in_dimensions.extents[axis];
+    const auto line = [&](elements all, std::size_t number) {
+        all.data += number * length * all.bytes();
+        all.count = length;
+        all.extents.back() = length;
+        return all;
+    };
+    for (std::size_t i = 0; i * length < of.in.count; ++i)
+        if (!gpu::scan_by_type(
+                {op, of.in.dtype, of.out.dtype, start.kind, start.init, where.host, where.gpu, where.gpu_memory},
+                line(of.in, i), line(of.out, i)))
+            return false;
+    return true;
 }
 
 // Writes folds of no elements, or their means, which are NaN: what exclusive scans of one element are, or begin with.
@@ -450,9 +482,12 @@ upsweep_status upsweep_scan_axis(upsweep_context* context, upsweep_op op, bool e
         check_output(call, all.in, all.out);
         const scan_init first(op, all.out.dtype, init);
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
+        const scan_start start{kind, first.get()};
+        if (is_on_gpu && are_few_arrays(all, along) && scan_few_arrays(where, op, all, along, start))
+            return;
         if (is_on_gpu)
-            return scan_on_gpu(call, *where.gpu, op, all, along, {kind, first.get()});
-        scan_along(call, where.host, op, all, along, {kind, first.get()});
+            return scan_on_gpu(call, *where.gpu, op, all, along, start);
+        scan_along(call, where.host, op, all, along, start);
     });
 }
 

@@ -84,6 +84,19 @@ struct matrices_of_elements {
         });
     }
 
+    // scan(lines, op) scans them.
+    template <class Op, class Scan>
+    void expect_scans_by(const Op& op, Scan scan) const
+    {
+        const auto stride = static_cast<std::ptrdiff_t>(columns);
+        const auto of_matrix = static_cast<std::ptrdiff_t>(rows) * stride;
+        expect_results(
+            [&](const view<T, 3>& results) {
+                scan(detail::lines_of(elements(), axis{1}, results.data(), rows, {of_matrix, stride, 1}), op);
+            },
+            [&](const auto& folds, std::size_t r) { return as_expected<T>(folds[r]); }, op);
+    }
+
     // As the verbs choose.
     template <class Op>
     void expect_reductions(const Op& op) const

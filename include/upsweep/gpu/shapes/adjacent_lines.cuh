@@ -2,165 +2,21 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-#include <upsweep/gpu/fold/packed.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
-#include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/shapes/adjacent.cuh>
 #include <upsweep/gpu/shapes/tiled_lines.cuh>
 #include <upsweep/lines.hpp>
-#include <upsweep/op.hpp>
-#include <upsweep/qualifiers.hpp>
 #include <upsweep/view.hpp>
 
 // Lines of elements of one or two bytes that lie side by side. A lane that had one of them would read a byte where the path to the memory
 // has room for a word of 4 bytes. So the lines that share a word are folded as one line, whose elements are these words and whose operator
 // folds each element of a word with its counterpart. The kernels of lines take them as they take every other element and operator.
 namespace upsweep::gpu::adjacent_lines {
-
-// One element, accumulator or result of each of Count lines.
-template <class T, int Count>
-class alignas(sizeof(T) * Count < 16 ? sizeof(T) * Count : 16) adjacent {
-public:
-    using value_type = T;
-
-    adjacent() = default;
-
-    // Those that make(k) returns for line k.
-    template <class F>
-    UPSWEEP_HOST_DEVICE static adjacent of(F make)
-    {
-        adjacent all;
-        for (int k = 0; k < Count; ++k)
-            all.values_[k] = make(k);
-        return all;
-    }
-
-    UPSWEEP_HOST_DEVICE T operator[](int k) const { return values_[k]; }
-
-private:
-    T values_[Count];
-};
-
-// Of elements that fill a word together. They are kept as the word, which compilers have in one register.
-template <class T, int Count>
-    requires(sizeof(T) < sizeof(unsigned) && sizeof(T) * Count == sizeof(unsigned))
-class adjacent<T, Count> {
-    using bits = std::conditional_t<sizeof(T) == 1, std::uint8_t, std::uint16_t>;
-    static constexpr int width = 8 * sizeof(T);
-
-public:
-    using value_type = T;
-
-    adjacent() = default;
-    UPSWEEP_HOST_DEVICE explicit adjacent(unsigned word) : word_(word) {}
-
-    template <class F>
-    UPSWEEP_HOST_DEVICE static adjacent of(F make)
-    {
-        unsigned word = 0;
-        for (int k = 0; k < Count; ++k)
-            word |= static_cast<unsigned>(std::bit_cast<bits>(static_cast<T>(make(k)))) << k * width;
-        return adjacent(word);
-    }
-
-    UPSWEEP_HOST_DEVICE T operator[](int k) const { return std::bit_cast<T>(static_cast<bits>(word_ >> k * width)); }
-    UPSWEEP_HOST_DEVICE unsigned word() const { return word_; }
-
-private:
-    unsigned word_;
-};
-
-// Whether the elements of a word are folded without being taken apart.
-template <class Op, class T, int Count>
-inline constexpr bool folds_words = sizeof(T) * Count == sizeof(unsigned) &&
-                                    (is_packed<Op, T> || (detail::is_logical<Op> && std::same_as<T, bool>));
-
-// The operator on the elements of two words. Truths are bytes of 0 or 1.
-template <class Op, class T>
-__device__ unsigned fold_words(unsigned a, unsigned b)
-{
-    if constexpr (std::same_as<Op, logical_or>)
-        return a | b;
-    else if constexpr (std::same_as<Op, logical_and>)
-        return a & b;
-    else if constexpr (std::same_as<Op, plus>)
-        return sizeof(T) == 1 ? __vadd4(a, b) : __vadd2(a, b);
-    else if constexpr (detail::is_extremum<Op> && sizeof(T) == 1)
-        // By halves: odd bytes are their upper ends, and even ones after a shift.
-        return __byte_perm(packed::apply<T, Op>(a << 8, b << 8), packed::apply<T, Op>(a, b), 0x7351);
-    else
-        return packed::apply<T, Op>(a, b);
-}
-
-template <class Op>
-struct op_on_adjacent {
-    Op op;
-
-    template <class T, int Count>
-    __device__ adjacent<T, Count> operator()(const adjacent<T, Count>& a, const adjacent<T, Count>& b) const
-    {
-        if constexpr (folds_words<Op, T, Count>)
-            return adjacent<T, Count>(fold_words<Op, T>(a.word(), b.word()));
-        else
-            return adjacent<T, Count>::of([&](int k) { return static_cast<T>(op(a[k], b[k])); });
-    }
-    template <class Adjacent>
-    UPSWEEP_HOST_DEVICE Adjacent identity() const
-    {
-        return Adjacent::of([&](int) { return op.template identity<typename Adjacent::value_type>(); });
-    }
-    // Of operands whose order a lane knows only when it runs.
-    template <class T, int Count>
-    __device__ adjacent<T, Count> joined(const adjacent<T, Count>& mine, const adjacent<T, Count>& theirs,
-                                         bool mine_is_right) const
-    {
-        if constexpr (folds_words<Op, T, Count>)
-            return (*this)(mine, theirs);
-        else
-            return adjacent<T, Count>::of(
-                [&](int k) { return static_cast<T>(combine(op, mine[k], theirs[k], mine_is_right)); });
-    }
-};
-
-// Writes the results of adjacent lines as one, of folds that are accumulators of type Acc but narrower.
-template <class Acc, class Finish>
-struct finish_adjacent {
-    Finish finish;
-
-    template <class Fold, class Result, int Count>
-    UPSWEEP_HOST_DEVICE void operator()(const adjacent<Fold, Count>& folds, adjacent<Result, Count>& results) const
-    {
-        results = adjacent<Result, Count>::of([&](int k) {
-            Result result;
-            finish(static_cast<Acc>(folds[k]), result);
-            return result;
-        });
-    }
-};
-
-// What kernels call for single elements, too; they find these by the types of the arguments.
-template <class Acc, class T, int Count>
-UPSWEEP_HOST_DEVICE Acc convert(const adjacent<T, Count>& elements)
-{
-    if constexpr (std::same_as<Acc, adjacent<T, Count>>)
-        return elements;
-    else
-        return Acc::of([&](int k) { return upsweep::convert<typename Acc::value_type>(elements[k]); });
-}
-template <class Result, class Op, class Acc, int Count>
-UPSWEEP_HOST_DEVICE Result as_result(const adjacent<Acc, Count>& folds)
-{
-    if constexpr (std::same_as<Result, adjacent<Acc, Count>> && std::integral<Acc>)
-        return folds;
-    else
-        return Result::of(
-            [&](int k) { return upsweep::as_result<typename Result::value_type, decltype(Op::op)>(folds[k]); });
-}
 
 // Elements narrower than a word, and how many of them share one.
 template <class T>
@@ -201,15 +57,15 @@ auto as_units(const view<T, Rank>& lines)
     return view<unit, Rank>(reinterpret_cast<unit*>(lines.data()), extents, strides);
 }
 
-// Whether lines are folded in words: those that share them, if several words lie side by side, and if the accumulators leave registers for
-// the rest.
+// Whether lines are folded in words: those that share them, if there are so many side by side at least, and if the accumulators leave registers
+// for the rest.
 template <class Op, class Acc, class T, class Out, std::size_t Rank>
-bool lie_in_words(const detail::lines<const T, Out, Rank>& all)
+bool lie_in_words(const detail::lines<const T, Out, Rank>& all, std::size_t least)
 {
     constexpr int count = in_word<T>;
     using accumulator = accumulator_in_words<Op, Acc, T>;
     const bool fits = std::same_as<typename accumulator::value_type, Acc> || all.length() < longest_sum_of_bytes;
-    return sizeof(accumulator) <= sizeof(uint4) && fits && all.in.extent(Rank - 1) > count &&
+    return sizeof(accumulator) <= sizeof(uint4) && fits && all.in.extent(Rank - 1) >= least &&
            share_units<count>(all.in) && share_units<count>(all.out);
 }
 
@@ -221,31 +77,34 @@ auto in_words(const detail::lines<const T, Out, Rank>& all)
                                                                                as_units<count>(all.out)};
 }
 
-// What each of the lines begins with.
-template <int Count, class Acc>
-scan_start<adjacent<Acc, Count>> start_of_each(const scan_start<Acc>& start)
+// Calls f with the lines as units, if there are two to four of them beside each other and what is accumulated fits into 16 bytes: such units lie one
+// behind the other, as the elements of a row do. Returns whether it has.
+template <class Acc, int Count = 2, class T, class Out, std::size_t Rank, class F>
+bool with_whole_units(const detail::lines<const T, Out, Rank>& all, F f)
 {
-    const auto each = [](const Acc& value) { return adjacent<Acc, Count>::of([&](int) { return value; }); };
-    return {each(start.before), each(start.first), start.has_init, start.is_piece};
+    if constexpr (Count > 4) {
+        return false;
+    } else {
+        if constexpr (sizeof(Acc) * Count <= sizeof(uint4) && sizeof(T) * Count % sizeof(unsigned) == 0) {
+            if (all.in.extent(Rank - 1) == Count && all.in.stride(0) == Count && share_units<Count>(all.in) &&
+                share_units<Count>(all.out)) {
+                f(detail::lines<const adjacent<T, Count>, adjacent<Out, Count>, Rank>{as_units<Count>(all.in),
+                                                                                      as_units<Count>(all.out)},
+                  std::integral_constant<int, Count>{});
+                return true;
+            }
+        }
+        return with_whole_units<Acc, Count + 1>(all, f);
+    }
 }
 
 } // namespace upsweep::gpu::adjacent_lines
 
 namespace upsweep::gpu {
 
-template <class Op, class T, int Count>
-inline constexpr bool is_any_order<adjacent_lines::op_on_adjacent<Op>, adjacent_lines::adjacent<T, Count>> =
-    is_any_order<Op, T>;
-
 template <class Acc, class T, int Count>
 inline constexpr bool
     fits_tiles<adjacent_lines::adjacent<Acc, Count>, adjacent_lines::adjacent<T, Count>> = sizeof(Acc) * Count <=
                                                                                            sizeof(unsigned);
-
-template <class Op, class Acc, class T, int Count>
-struct element_of_few<adjacent_lines::op_on_adjacent<Op>, adjacent_lines::adjacent<Acc, Count>,
-                      adjacent_lines::adjacent<T, Count>> {
-    using type = adjacent_lines::adjacent<typename element_of_few<Op, Acc, T>::type, Count>;
-};
 
 } // namespace upsweep::gpu

@@ -10,6 +10,7 @@
 #include <upsweep/gpu/shapes/columns.cuh>
 #include <upsweep/gpu/shapes/pieces.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
+#include <upsweep/gpu/shapes/short_rows.cuh>
 #include <upsweep/gpu/shapes/staged_rows.cuh>
 #include <upsweep/gpu/shapes/tiled_lines.cuh>
 #include <upsweep/gpu/shapes/walked_lines.cuh>
@@ -67,13 +68,14 @@ void check_lines(const cuda& target, std::string_view call, const detail::lines<
 
 // Which kernels take lines.
 enum class line_kernels {
-    segments, // lines whose elements lie close together are segments of equal length
-    staged,   // rows of narrow elements, and short ones of others, through shared memory
-    rows,     // many that lie in one piece each, and are not short: a warp folds one
-    pieces,   // a reduction of long ones that lie in one piece each
-    tiles,    // long ones that lie in one piece
-    walks,    // many lines side by side, or short ones
-    columns   // others side by side
+    short_rows, // of two to four elements: a lane folds them in registers
+    segments,   // lines whose elements lie close together are segments of equal length
+    staged,     // rows of narrow elements, and short ones of others, through shared memory
+    rows,       // many that lie in one piece each, and are not short: a warp folds one
+    pieces,     // a reduction of long ones that lie in one piece each
+    tiles,      // long ones that lie in one piece
+    walks,      // many lines side by side, or short ones
+    columns     // others side by side
 };
 template <bool Scans, class Acc, class T, class Out, std::size_t Rank>
 line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side_by_side)
@@ -82,6 +84,8 @@ line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side
     constexpr std::uint64_t short_column = 64;
     constexpr std::uint64_t many_columns = 65536; // as many as lanes keep the memory busy
     const bool has_tiles = all.length() >= long_row && lines_in_one_piece(all, side_by_side) != 0;
+    if (!side_by_side && are_short_rows(all))
+        return line_kernels::short_rows;
     if (!Scans && !side_by_side && are_long_rows(all))
         return line_kernels::pieces;
     using result = std::conditional_t<Scans, Out, T>;
@@ -125,6 +129,9 @@ private:
         if (kernels == gpu::line_kernels::segments)
             return fold_segments<Acc>(target, all, op, finish);
         gpu::check_lines(target, call, all);
+        if constexpr (gpu::may_be_short_rows<T, Out>)
+            if (kernels == gpu::line_kernels::short_rows)
+                return gpu::reduce_short_rows<Acc>(target, call, all, op, finish);
         if constexpr (gpu::may_be_staged<false, Acc, T, T>)
             if (kernels == gpu::line_kernels::staged)
                 return gpu::reduce_staged_rows<Acc>(target, call, all, op, finish);
@@ -133,17 +140,37 @@ private:
                 return gpu::reduce_warp_rows<Acc>(target, call, all, op, finish);
         if (kernels == gpu::line_kernels::pieces)
             return gpu::reduce_long_rows<Acc>(target, call, all, op, finish);
+        if (side_by_side && fold_whole_units<Acc>(target, all, op, finish))
+            return;
         if constexpr (sizeof(Acc) <= gpu::most_total_bytes)
             if (side_by_side && kernels != gpu::line_kernels::walks && gpu::are_long_panels<true, Acc>(target, all))
                 return gpu::reduce_panels<Acc>(target, call, all, op, finish);
         if constexpr (gpu::adjacent_lines::is_narrow<T>) {
             namespace adjacent = gpu::adjacent_lines;
-            if (side_by_side && adjacent::lie_in_words<Op, Acc>(all))
+            if (side_by_side && adjacent::lie_in_words<Op, Acc>(all, adjacent::in_word<T> + 1))
                 return fold_others<adjacent::accumulator_in_words<Op, Acc, T>>(
                     target, adjacent::in_words(all), true, adjacent::op_on_adjacent<Op>{op},
                     adjacent::finish_adjacent<Acc, Finish>{finish});
         }
         fold_others<Acc>(target, all, side_by_side, op, finish);
+    }
+
+    // A few columns that are long, as rows of units. Returns whether they were.
+    template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+    static bool fold_whole_units(const cuda& target, const lines<const T, Out, Rank>& all, const Op& op,
+                                 const Finish& finish)
+    {
+        namespace adjacent = gpu::adjacent_lines;
+        bool are_long = false;
+        adjacent::with_whole_units<Acc>(all, [&]<class Units, int Count>(const Units& units,
+                                                                         std::integral_constant<int, Count>) {
+            are_long = gpu::are_long_rows(units);
+            if (are_long)
+                gpu::reduce_long_rows<adjacent::adjacent<Acc, Count>>(target, "reduce", units,
+                                                                      adjacent::op_on_adjacent<Op>{op},
+                                                                      adjacent::finish_adjacent<Acc, Finish>{finish});
+        });
+        return are_long;
     }
 
     // Lines that lie side by side, and long ones in one piece.
@@ -214,6 +241,9 @@ struct engine<cuda, verb::scan_lines> {
         }
         gpu::check_lines(target, call, all);
         const gpu::scan_start<Acc> start = gpu::start_of_scan(op, init);
+        if constexpr (gpu::may_be_short_rows<T, Out>)
+            if (kernels == gpu::line_kernels::short_rows)
+                return gpu::scan_short_rows<Kind>(target, call, all, op, start);
         if constexpr (gpu::may_be_staged<true, Acc, T, Out>)
             if (kernels == gpu::line_kernels::staged)
                 return gpu::scan_staged_rows<Kind>(target, call, all, op, start);
@@ -222,7 +252,10 @@ struct engine<cuda, verb::scan_lines> {
                 return gpu::scan_warp_rows<Kind>(target, call, all, op, start);
         if constexpr (gpu::adjacent_lines::is_narrow<T>) {
             namespace adjacent = gpu::adjacent_lines;
-            if (side_by_side && adjacent::lie_in_words<Op, Acc>(all))
+            constexpr int each = adjacent::in_word<T>;
+            constexpr bool words_fit = gpu::fits_tiles<adjacent::adjacent<Acc, each>, adjacent::adjacent<T, each>>;
+            const bool is_faster = words_fit || kernels != gpu::line_kernels::tiles;
+            if (side_by_side && is_faster && adjacent::lie_in_words<Op, Acc>(all, each))
                 return scan_others<Kind>(target, adjacent::in_words(all), true, adjacent::op_on_adjacent<Op>{op},
                                          adjacent::start_of_each<adjacent::in_word<T>>(start));
         }

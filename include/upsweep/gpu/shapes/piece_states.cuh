@@ -94,11 +94,9 @@ public:
     // The same, and in `after` the fold up to the end of piece j, whose total is `total` and has been published.
     __device__ T fold(std::uint64_t base, std::uint64_t j, const T& before, const T& total, T& after) const
     {
-        const T before_row = fold(base, j - j % lanes, before);
-        const T result = fold_in_row(base, j, before_row, total, after);
-        if (ends_row(j))
-            after = fold(base, j + 1, before);
-        return result;
+        const T folds = folds_in_row(base, j, fold(base, j - j % lanes, before), total);
+        after = ends_row(j) ? fold(base, j + 1, before) : fold_after(folds, j);
+        return fold_before(folds, j);
     }
 
     // The same in less code, with one copy of the loop over levels. Where piece j is not whole, nothing is said in `after`.
@@ -112,26 +110,31 @@ public:
             up_to_end = before_row;
             before_row = fold(base, k == 0 ? j + 1 : j - j % lanes, before);
         }
-        const T result = fold_in_row(base, j, before_row, total, after);
-        if (ends_row(j))
-            after = up_to_end;
-        return result;
+        const T folds = folds_in_row(base, j, before_row, total);
+        after = ends_row(j) ? up_to_end : fold_after(folds, j);
+        return fold_before(folds, j);
     }
 
 private:
     // Whether piece j is the last one of a row of 32.
     __device__ static bool ends_row(std::uint64_t j) { return j % lanes == lanes - 1; }
 
-    // before_row (+) the fold of the pieces before piece j in its row, and in `after` with piece j, unless that ends the row.
-    __device__ T fold_in_row(std::uint64_t base, std::uint64_t j, const T& before_row, const T& total, T& after) const
+    // before_row (+) the fold of the pieces before each one of the row of piece j, of which each lane has one, up to that piece.
+    __device__ T folds_in_row(std::uint64_t base, std::uint64_t j, const T& before_row, const T& total) const
     {
         const int count = static_cast<int>(j % lanes);
         T totals[1];
         read(slots_.place(0, base, j - static_cast<unsigned>(count)), count, total, totals);
-        const T folds = warp_tree<T>(totals[0], op_).fold_before(before_row, op_);
-        if (!ends_row(j))
-            after = shuffle(folds, count + 1);
-        return shuffle(folds, count);
+        return warp_tree<T>(totals[0], op_).fold_before(before_row, op_);
+    }
+    __device__ static T fold_before(const T& folds_of_row, std::uint64_t j)
+    {
+        return shuffle(folds_of_row, static_cast<int>(j % lanes));
+    }
+    // Where piece j does not end its row.
+    __device__ static T fold_after(const T& folds_of_row, std::uint64_t j)
+    {
+        return shuffle(folds_of_row, static_cast<int>(j % lanes) + 1);
     }
 
     // The totals of the states from `first` on, of which this lane reads one if there are so many, or else has `otherwise`.

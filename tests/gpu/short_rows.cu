@@ -1,0 +1,80 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Rows of two to four elements.
+#include <cstddef>
+#include <cstdint>
+
+#include "rows_of_elements.cuh"
+
+namespace upsweep::test {
+
+namespace {
+
+template <class T, class Op>
+void expect_short_rows(const rows_of_elements<T>& of, const Op& op, std::size_t out_offset)
+{
+    of.expect_totals(op, [](const auto& lines, const auto& by, const auto& finish) {
+        ASSERT_TRUE(gpu::are_short_rows(lines));
+        gpu::reduce_short_rows<accumulator_t<Op, T>>(cuda{}, "reduce", lines, by, finish);
+    });
+    of.expect_scans(op, of.length, out_offset, [](const auto& lines, const auto& by) {
+        ASSERT_TRUE(gpu::are_short_rows(lines));
+        gpu::scan_short_rows<scan_kind::inclusive>(cuda{}, "scan", lines, by, start_of<scan_accumulator_t<Op, T>>(by));
+    });
+}
+
+// Fewer than a lane has, some of a warp, whole blocks, and one more; from the beginning of a vector on, and from within.
+template <class T, class Op>
+void expect_short_rows(const Op& op)
+{
+    for (const std::size_t length : {2, 3, 4})
+        for (const std::size_t rows : {2, 5, 100, 4096, 4097}) {
+            expect_short_rows(rows_of_elements<T>{rows, length, length, 0}, op, 0);
+            expect_short_rows(rows_of_elements<T>{rows, length, length, 1}, op, rows % 3);
+        }
+}
+
+} // namespace
+
+TEST(gpu_short_rows, of_floats) { expect_short_rows<float>(plus{}); }
+TEST(gpu_short_rows, of_bytes)
+{
+    expect_short_rows<std::uint8_t>(plus{}); // results have eight times as many bytes
+    expect_short_rows<std::int8_t>(minimum{});
+}
+TEST(gpu_short_rows, of_half_floats) { expect_short_rows<f16>(plus{}); }
+TEST(gpu_short_rows, by_an_operator_of_the_user) { expect_short_rows<affine>(composition); }
+
+TEST(gpu_short_rows, after_an_initial_value)
+{
+    const rows_of_elements<float> of{1000, 3, 3, 0};
+    target_array<cuda, float> results(3000);
+    const float init = 0.75F;
+    gpu::scan_short_rows<scan_kind::exclusive>(cuda{}, "scan",
+                                               detail::lines_of(of.matrix(), axis{1}, results.span().data(), 3, {3, 1}),
+                                               plus{}, start_of(plus{}, &init));
+    host_array<float> expected(3000);
+    for (std::size_t i = 0; i < 1000; ++i) {
+        const auto row = of.row(i);
+        expected[3 * i] = init;
+        expected[3 * i + 1] = init + row[0];
+        expected[3 * i + 2] = init + (row[0] + row[1]);
+    }
+    ASSERT_TRUE(bits_equal(results.to_host(), expected));
+}
+
+// Rows that lie apart, or whose results do, are for other kernels.
+TEST(gpu_short_rows, that_lie_apart)
+{
+    target_array<cuda, float> results(1200);
+    const auto are_short = [&](std::size_t pitch, std::ptrdiff_t out_pitch) {
+        const rows_of_elements<float> of{300, 3, pitch, 1};
+        return gpu::are_short_rows(detail::lines_of(of.matrix(), axis{1}, results.span().data(), 3, {out_pitch, 1}));
+    };
+    EXPECT_TRUE(are_short(3, 3));
+    EXPECT_FALSE(are_short(4, 3));
+    EXPECT_FALSE(are_short(3, 4));
+    EXPECT_FALSE(are_short(4, 4));
+}
+
+} // namespace upsweep::test
