@@ -2,5 +2,4 @@
 #include "instantiate.cuh"
 
 UPSWEEP_SUM_LINES(float);
-UPSWEEP_EXTREMA_OF_LINES(float);
 UPSWEEP_SCAN_SUMS_OF_LINES(float);

@@ -2,4 +2,3 @@
 #include "instantiate.cuh"
 
 UPSWEEP_SUM_LINES(double);
-UPSWEEP_EXTREMA_OF_LINES(double);

@@ -1,0 +1,4 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "instantiate.cuh"
+
+UPSWEEP_EXTREMA_OF_LINES(float);
