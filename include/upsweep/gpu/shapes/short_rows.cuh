@@ -127,7 +127,7 @@ private:
         return lane_vector<Out, each>::of(all);
     }
 
-    // Where a vector of the warp lies in shared memory. As many vectors a lane as are no multiple of two meet in no bank as they are.
+    // Where a vector of the warp lies in shared memory. Lanes that have an odd number of vectors each meet in no bank wherever those begin.
     __device__ static int place(int vector)
     {
         if constexpr (Length % 2 == 0)
