@@ -24,6 +24,33 @@ def test_segments(kind, dtype):
             all_of(kind, lambda x, at: us.segment_scan(x, at, "maximum", **how), host, offsets)
 
 
+@pytest.mark.parametrize("dtype", (*VALUES, "uint8", "float16"))
+def test_rows_and_columns_of_few_elements(kind, dtype):
+    """From the beginning of an array on, and from within a vector of memory."""
+    for few in (2, 3, 4):
+        for rows in (1, 300, 5000):
+            line = random(rows * few + few, dtype)
+            for first in (0, few - 1):
+                for axis in (0, 1):
+                    def of_few(x):
+                        return x[first : first + rows * few].reshape(rows, few)
+
+                    all_of(kind, lambda x: us.sum(of_few(x), axis=axis), line)
+                    all_of(kind, lambda x: us.max(of_few(x), axis=axis), line)
+                    all_of(kind, lambda x: us.cumulative_sum(of_few(x), axis=axis, dtype=dtype), line)
+
+
+@pytest.mark.parametrize("dtype, length", (("float32", 1 << 25), ("float16", (1 << 23) + 77), ("uint8", (1 << 24) + 3)))
+def test_scans_of_few_long_rows(torch, dtype, length):
+    """They are scanned as arrays are, one after the other; rows that are a little shorter are not."""
+    for rows, columns in ((2, length), (2, length - 100), (1, length)):
+        host = random(rows * columns, dtype).reshape(rows, columns)
+        there = torch.from_numpy(host).cuda()
+        for how in ({}, {"exclusive": True, "initial": 1}):
+            scans = us.scan(there, "plus", axis=1, dtype=dtype, **how)
+            assert same_bits(scans.cpu().numpy(), us.scan(host, "plus", axis=1, dtype=dtype, **how)), (rows, columns, how)
+
+
 def keys_of(size, run, dtype="int64"):
     """Runs of as many keys in the mean."""
     return np.cumsum(np.random.default_rng(size).random(size) < 1 / run).astype(dtype)
