@@ -236,10 +236,10 @@ bool scan_few_arrays(const execution& where, upsweep_op op, const arrays& of, st
         all.extents.back() = length;
         return all;
     };
+    const gpu::scan_request request{op,         of.in.dtype, of.out.dtype, start.kind,
+                                    start.init, where.host,  where.gpu,    where.gpu_memory};
     for (std::size_t i = 0; i * length < of.in.count; ++i)
-        if (!gpu::scan_by_type(
-                {op, of.in.dtype, of.out.dtype, start.kind, start.init, where.host, where.gpu, where.gpu_memory},
-                line(of.in, i), line(of.out, i)))
+        if (!gpu::scan_by_type(request, line(of.in, i), line(of.out, i)))
             return false;
     return true;
 }

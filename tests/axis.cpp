@@ -11,6 +11,7 @@
 namespace upsweep::test {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, along_axis, ::testing::Types<cpu>);
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, scans_along_axis, ::testing::Types<cpu>);
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, along_axis_of_more_types, ::testing::Types<cpu>);
 
 // Columns of rows that lie close together, as many as are folded by blocks of 32 rows where they lie: whole and begun blocks, and columns that

@@ -52,6 +52,7 @@ void expect_whole_units(std::size_t rows, std::size_t columns, const Op& op)
                 gpu::reduce_long_rows<adjacent::adjacent<sum, Count>>(
                     cuda{}, "reduce", units, adjacent::op_on_adjacent<Op>{by},
                     adjacent::finish_adjacent<sum, std::remove_cvref_t<decltype(finish)>>{finish});
+                return true;
             });
         ASSERT_TRUE(are_units);
     });

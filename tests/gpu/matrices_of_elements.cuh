@@ -90,11 +90,11 @@ struct matrices_of_elements {
     {
         const auto stride = static_cast<std::ptrdiff_t>(columns);
         const auto of_matrix = static_cast<std::ptrdiff_t>(rows) * stride;
-        expect_results(
+        expect_inclusive(
             [&](const view<T, 3>& results) {
                 scan(detail::lines_of(elements(), axis{1}, results.data(), rows, {of_matrix, stride, 1}), op);
             },
-            [&](const auto& folds, std::size_t r) { return as_expected<T>(folds[r]); }, op);
+            op);
     }
 
     // As the verbs choose.
@@ -109,8 +109,7 @@ struct matrices_of_elements {
     template <class Op>
     void expect_scans(const Op& op) const
     {
-        expect_results([&](const auto& results) { inclusive_scan(cuda{}, elements(), axis{1}, results, op); },
-                       [&](const auto& folds, std::size_t r) { return as_expected<T>(folds[r]); }, op);
+        expect_inclusive([&](const auto& results) { inclusive_scan(cuda{}, elements(), axis{1}, results, op); }, op);
     }
     template <class Op>
     void expect_exclusive_scans(const Op& op) const
@@ -127,6 +126,14 @@ struct matrices_of_elements {
     }
 
 private:
+    // scan(view) writes the results of an inclusive scan.
+    template <class Scan, class Op>
+    void expect_inclusive(Scan scan, const Op& op) const
+    {
+        expect_results(
+            scan, [&](const auto& folds, std::size_t r) { return as_expected<T>(folds[r]); }, op);
+    }
+
     // scan(view) writes results, of which that of row r of a line is expected(folds of the line, r).
     template <class Scan, class Expected, class Op>
     void expect_results(Scan scan, Expected expected, const Op& op) const

@@ -13,9 +13,12 @@
 #include <upsweep/lines.hpp>
 #include <upsweep/view.hpp>
 
-// Lines of elements of one or two bytes that lie side by side. A lane that had one of them would read a byte where the path to the memory
-// has room for a word of 4 bytes. So the lines that share a word are folded as one line, whose elements are these words and whose operator
-// folds each element of a word with its counterpart. The kernels of lines take them as they take every other element and operator.
+// Lines that lie side by side as one line, whose elements are units of one element of each and whose operator folds each element of a unit with its
+// counterpart. The kernels of lines take them as they take every other element and operator.
+//
+//     words         elements of one or two bytes. A lane that had one of them would read a byte where the path to the memory has room for a
+//                   word of 4 bytes
+//     whole units   two to four columns that are all there are: their units lie one behind the other, as the elements of a row do
 namespace upsweep::gpu::adjacent_lines {
 
 // Elements narrower than a word, and how many of them share one.
@@ -56,6 +59,12 @@ auto as_units(const view<T, Rank>& lines)
     }
     return view<unit, Rank>(reinterpret_cast<unit*>(lines.data()), extents, strides);
 }
+template <int Count, class T, class Out, std::size_t Rank>
+auto as_units(const detail::lines<const T, Out, Rank>& all)
+{
+    return detail::lines<const adjacent<T, Count>, adjacent<Out, Count>, Rank>{as_units<Count>(all.in),
+                                                                               as_units<Count>(all.out)};
+}
 
 // Whether lines are folded in words: those that share them, if there are so many side by side at least, and if the accumulators leave registers
 // for the rest.
@@ -72,30 +81,23 @@ bool lie_in_words(const detail::lines<const T, Out, Rank>& all, std::size_t leas
 template <class T, class Out, std::size_t Rank>
 auto in_words(const detail::lines<const T, Out, Rank>& all)
 {
-    constexpr int count = in_word<T>;
-    return detail::lines<const adjacent<T, count>, adjacent<Out, count>, Rank>{as_units<count>(all.in),
-                                                                               as_units<count>(all.out)};
+    return as_units<in_word<T>>(all);
 }
 
-// Calls f with the lines as units, if there are two to four of them beside each other and what is accumulated fits into 16 bytes: such units lie one
-// behind the other, as the elements of a row do. Returns whether it has.
-template <class Acc, int Count = 2, class T, class Out, std::size_t Rank, class F>
+// Calls f with the lines as units, if there are two to four of them beside each other and what is accumulated fits into 16 bytes, and with how many a
+// unit has. Returns what f returns, or false.
+template <class Acc, class T, class Out, std::size_t Rank, class F>
 bool with_whole_units(const detail::lines<const T, Out, Rank>& all, F f)
 {
-    if constexpr (Count > 4) {
+    const std::size_t columns = all.in.extent(Rank - 1);
+    if (columns < 2 || columns > 4 || all.in.stride(0) != static_cast<std::ptrdiff_t>(columns))
         return false;
-    } else {
-        if constexpr (sizeof(Acc) * Count <= sizeof(uint4) && sizeof(T) * Count % sizeof(unsigned) == 0) {
-            if (all.in.extent(Rank - 1) == Count && all.in.stride(0) == Count && share_units<Count>(all.in) &&
-                share_units<Count>(all.out)) {
-                f(detail::lines<const adjacent<T, Count>, adjacent<Out, Count>, Rank>{as_units<Count>(all.in),
-                                                                                      as_units<Count>(all.out)},
-                  std::integral_constant<int, Count>{});
-                return true;
-            }
-        }
-        return with_whole_units<Acc, Count + 1>(all, f);
-    }
+    return with_constant<2, 4>(columns, [&]<int Count>(std::integral_constant<int, Count> count) {
+        if constexpr (sizeof(Acc) * Count <= sizeof(uint4) && sizeof(T) * Count % sizeof(unsigned) == 0)
+            if (share_units<Count>(all.in) && share_units<Count>(all.out))
+                return f(as_units<Count>(all), count);
+        return false;
+    });
 }
 
 } // namespace upsweep::gpu::adjacent_lines

@@ -161,16 +161,15 @@ private:
                                  const Finish& finish)
     {
         namespace adjacent = gpu::adjacent_lines;
-        bool are_long = false;
-        adjacent::with_whole_units<Acc>(all, [&]<class Units, int Count>(const Units& units,
-                                                                         std::integral_constant<int, Count>) {
-            are_long = gpu::are_long_rows(units);
+        return adjacent::with_whole_units<Acc>(all, [&]<class Units, int Count>(const Units& units,
+                                                                                std::integral_constant<int, Count>) {
+            const bool are_long = gpu::are_long_rows(units);
             if (are_long)
                 gpu::reduce_long_rows<adjacent::adjacent<Acc, Count>>(target, "reduce", units,
                                                                       adjacent::op_on_adjacent<Op>{op},
                                                                       adjacent::finish_adjacent<Acc, Finish>{finish});
+            return are_long;
         });
-        return are_long;
     }
 
     // Lines that lie side by side, and long ones in one piece.

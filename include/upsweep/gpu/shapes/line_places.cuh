@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/divider.cuh>
@@ -11,6 +12,19 @@
 
 // Where lines of a view lie, and what kernels that fold along an axis make of a fold.
 namespace upsweep::gpu {
+
+// Calls f with a number from First to Last as a constant, and returns what f does.
+template <int First, int Last, class F>
+auto with_constant(std::size_t number, F f)
+{
+    if constexpr (First == Last) {
+        return f(std::integral_constant<int, First>{});
+    } else {
+        if (number == First)
+            return f(std::integral_constant<int, First>{});
+        return with_constant<First + 1, Last>(number, f);
+    }
+}
 
 // The lines of a view: where each of them begins, and how far apart its elements are.
 template <class T, std::size_t Rank>

@@ -10,6 +10,7 @@
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/shapes/few.cuh>
+#include <upsweep/gpu/shapes/line_places.cuh>
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
@@ -207,17 +208,12 @@ bool are_short_rows(const detail::lines<const T, Out, Rank>& all)
 template <class T, class Out, std::size_t Rank, class F>
 void with_short_rows(const detail::lines<const T, Out, Rank>& all, F f)
 {
-    const auto launch_for = [&]<int Length>(std::integral_constant<int, Length> length) {
-        using rows_t = short_rows<Length, T, Out>;
-        constexpr std::uint64_t of_warp = rows_t::rows * lanes;
-        f(length, grid_of_warps((all.count() + of_warp - 1) / of_warp, rows_t::threads));
-    };
-    if (all.length() == 2)
-        launch_for(std::integral_constant<int, 2>{});
-    else if (all.length() == 3)
-        launch_for(std::integral_constant<int, 3>{});
-    else
-        launch_for(std::integral_constant<int, 4>{});
+    with_constant<shortest_row, longest_short_row>(
+        all.length(), [&]<int Length>(std::integral_constant<int, Length> length) {
+            using rows_t = short_rows<Length, T, Out>;
+            constexpr std::uint64_t of_warp = rows_t::rows * lanes;
+            f(length, grid_of_warps((all.count() + of_warp - 1) / of_warp, rows_t::threads));
+        });
 }
 
 template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>

@@ -519,35 +519,23 @@ void launch_over_tiles(const cuda& target, std::string_view call, const detail::
            of, arguments...);
 }
 
-// Calls f with the number of lines as a constant.
-template <class F>
-void with_width(int width, F f)
-{
-    if (width == 1)
-        f(std::integral_constant<int, 1>{});
-    else if (width == 2)
-        f(std::integral_constant<int, 2>{});
-    else if (width == 3)
-        f(std::integral_constant<int, 3>{});
-    else
-        f(std::integral_constant<int, 4>{});
-}
-
 template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
 void reduce_tiled(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, int width,
                   const Op& op, const Finish& finish)
 {
-    with_width(width, [&]<int Width>(std::integral_constant<int, Width>) {
-        launch_over_tiles<Width, reduce_tiled_kernel<Width, Acc, T, Out, Rank, Op, Finish>,
-                          typename tile_block<Width, Acc, T, Out, Rank, Op>::memory, Acc>(target, call, all, op,
-                                                                                          finish);
-    });
+    with_constant<1, most_tiled_lines>(
+        static_cast<std::size_t>(width), [&]<int Width>(std::integral_constant<int, Width>) {
+            launch_over_tiles<Width, reduce_tiled_kernel<Width, Acc, T, Out, Rank, Op, Finish>,
+                              typename tile_block<Width, Acc, T, Out, Rank, Op>::memory, Acc>(target, call, all, op,
+                                                                                              finish);
+        });
 }
 template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
 void scan_tiled(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, int width,
                 const Op& op, const scan_start<Acc>& start)
 {
-    with_width(width, [&]<int Width>(std::integral_constant<int, Width>) {
+    with_constant<1, most_tiled_lines>(static_cast<std::size_t>(width), [&]<int Width>(
+                                                                            std::integral_constant<int, Width>) {
         launch_over_tiles<Width, scan_tiled_kernel<Width, Kind, Acc, T, Out, Rank, Op>,
                           typename tile_block<Width, Acc, T, Out, Rank, Op>::memory, Acc>(target, call, all, op, start);
     });
