@@ -187,29 +187,18 @@ void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const 
 {
     const gpu::shape_fold there = gpu::scan_of_lines(op, of.out.dtype);
     const std::size_t length = of.in_dimensions.extents[axis];
-    const bool is_exclusive = start.kind == scan_kind::exclusive;
-    const bool is_plain = !is_exclusive && start.init == nullptr;
-    if (is_plain && reads(there, of.in.dtype) && gpu::has_bits_of(there.result, of.out.dtype) &&
-        gpu::scan_lines(gpu, there,
-                        lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), length)))
+    const auto scan = [&](const gpu::shape_fold& fold, const line_layout& lines) {
+        const gpu::folded_init init(fold, of.out.dtype, start.init);
+        return gpu::scan_lines(gpu, fold, lines, {start.kind, init.get()});
+    };
+    if (reads(there, of.in.dtype) && gpu::has_bits_of(there.result, of.out.dtype) &&
+        scan(there, lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), length)))
         return;
     const gpu::shape_fold fold = gpu::scan_of(op, of.out.dtype);
-    const gpu::converted from(gpu, of.in, fold.as, fold.dtype, is_exclusive && of.in.data == of.out.data);
+    const gpu::converted from(gpu, of.in, fold.as, fold.dtype);
     const gpu::converted_results to(gpu, of.out, fold.result);
-    dimensions lines = without_gaps(of.in_dimensions);
-    const auto inner = static_cast<std::size_t>(lines.strides[axis]);
-    place first = place_of(to.get());
-    if (is_exclusive) {
-        lines.extents[axis] -= 1;
-        first.data += inner * first.bytes;
-    }
-    if (lines.extents[axis] != 0)
-        gpu::scan_lines(gpu, fold,
-                        lines_of(call, lines, axis, place_of(from.get()), lines.strides, first, lines.extents[axis]));
-    if (!is_plain) {
-        const gpu::folded_init init(fold, of.out.dtype, start.init);
-        gpu::begin_lines(gpu, fold, to.get(), {length, inner}, {start.kind, init.get()});
-    }
+    const dimensions lines = without_gaps(of.in_dimensions);
+    scan(fold, lines_of(call, lines, axis, place_of(from.get()), lines.strides, place_of(to.get()), length));
     to.write_back();
 }
 
@@ -244,13 +233,13 @@ bool scan_few_arrays(const execution& where, upsweep_op op, const arrays& of, st
     return true;
 }
 
-// Writes folds of no elements, or their means, which are NaN: what exclusive scans of one element are, or begin with.
+// Writes folds of no elements, or their means, which are NaN.
 void fill_on_gpu(const gpu::device& gpu, const gpu::shape_fold& fold, const elements& out, bool means)
 {
     const gpu::converted_results to(gpu, out, fold.result);
     constexpr double nan = detail::quiet_nan<double>();
     const gpu::folded_init mean(fold, UPSWEEP_F64, means ? &nan : nullptr);
-    gpu::begin_lines(gpu, fold, to.get(), {1, 1}, {scan_kind::exclusive, mean.get()});
+    gpu::fill(gpu, fold, to.get(), mean.get());
     to.write_back();
 }
 

@@ -67,19 +67,19 @@ bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype
     return true;
 }
 
-bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& lines)
+bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& lines, const scan_start& start)
 {
     if (!has_few_dimensions(lines))
         return false;
     with_read_type(fold.dtype, [&]<class T>(T) {
         if constexpr (!std::same_as<T, std::uint8_t>)
             if (fold.op == UPSWEEP_PLUS)
-                return scan_sums_of_lines<T>(gpu.target, lines);
+                return scan_sums_of_lines<T>(gpu.target, lines, start);
         if constexpr (std::floating_point<T>)
             if (fold.op == UPSWEEP_LOG_SUM_EXP)
-                return running_log_sum_exp_of_lines<T>(gpu.target, lines);
+                return running_log_sum_exp_of_lines<T>(gpu.target, lines, start);
         if constexpr (!is_read_only<T>)
-            scan_lines_by_any<T>(gpu.target, fold, lines);
+            scan_lines_by_any<T>(gpu.target, fold, lines, start);
     });
     return true;
 }

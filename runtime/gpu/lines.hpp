@@ -14,25 +14,17 @@ namespace upsweep::runtime::gpu {
 // Arrays of three dimensions have no more, and those without gaps two beside the axis.
 inline constexpr std::size_t most_line_dimensions = 3;
 
-// Fold lines along an axis of elements that have been converted as the fold says, or take their means, and scan them inclusively, to results
-// of its type, where they lie in memory of the GPU, in order of the stream. Return false, and do nothing, where the lines take more than three
+// Fold lines along an axis of elements that have been converted as the fold says, or take their means, and scan them, from an initial value of its
+// type on, to results of that type, where they lie in memory of the GPU, in order of the stream. Return false, and do nothing, where the lines take more than three
 // dimensions to tell: those of arrays without gaps take no more. A line has elements; `dtype` is the type that they had first.
 bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype, const line_layout& lines, bool means);
-bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& lines);
+bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& lines, const scan_start& start);
 
 // Writes the variances of lines of f16, bf16 or f32, to f32, or of f64. Returns false as above, and of other types.
 bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layout& lines, double correction);
 
-// The lines of an array without gaps: how many elements they have, and how far apart these lie.
-struct line_extents {
-    std::uint64_t length;
-    std::uint64_t inner;
-};
-
-// Puts what scans begin with before the results of inclusive ones, which have been written to where they belong: of an exclusive scan, one
-// element further. The initial value has the type of the fold.
-void begin_lines(const device& gpu, const shape_fold& fold, const elements& results, const line_extents& lines,
-                 const scan_start& start);
+// Writes folds of no elements, or a value of the fold's type where one is given.
+void fill(const device& gpu, const shape_fold& fold, const elements& results, const void* value);
 
 // Writes, as i64, the position of the first element that precedes all others in each line, of elements of a type that is searched
 // (searched_dtype). Returns false as above.

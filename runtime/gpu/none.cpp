@@ -46,11 +46,8 @@ bool count_by_type(const counter_request&, const edges&, const elements&, std::s
 }
 void write_variance(const device&, double, const elements&, void*, bool) { throw_none(); }
 bool reduce_lines(const device&, const shape_fold&, upsweep_dtype, const line_layout&, bool) { throw_none(); }
-bool scan_lines(const device&, const shape_fold&, const line_layout&) { throw_none(); }
-void begin_lines(const device&, const shape_fold&, const elements&, const line_extents&, const scan_start&)
-{
-    throw_none();
-}
+bool scan_lines(const device&, const shape_fold&, const line_layout&, const scan_start&) { throw_none(); }
+void fill(const device&, const shape_fold&, const elements&, const void*) { throw_none(); }
 bool variances_of_lines(const device&, upsweep_dtype, const line_layout&, double) { throw_none(); }
 bool find_arguments(const device&, upsweep_op, upsweep_dtype, const line_layout&) { throw_none(); }
 void reduce_segments(const device&, const shape_fold&, const elements&, const elements&, const elements&)
@@ -68,7 +65,7 @@ void begin_segments(const device&, const shape_fold&, const elements&, const ele
 }
 scratch::scratch(const device& gpu, const elements& like) : gpu_(gpu), elements_(like) { throw_none(); }
 scratch::~scratch() { static_cast<void>(gpu_); }
-converted::converted(const device& gpu, const elements& of, upsweep_dtype, upsweep_dtype, bool) : dense_(gpu, of) {}
+converted::converted(const device& gpu, const elements& of, upsweep_dtype, upsweep_dtype) : dense_(gpu, of) {}
 converted_results::converted_results(const device& gpu, const elements& of, upsweep_dtype) : gpu_(gpu), dense_(gpu, of)
 {
 }

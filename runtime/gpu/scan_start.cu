@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// What scans of lines, segments and runs begin with. Their kernels scan inclusively; an initial value comes before the results, and an exclusive
+// What scans of segments and runs begin with. Their kernels scan inclusively; an initial value comes before the results, and an exclusive
 // scan is shifted by one, by kernels that go over the results once more.
 #include <concepts>
 #include <cstdint>
@@ -48,23 +48,10 @@ private:
     }
 };
 
-// Element i of a line lies i * inner behind its first one, in an array without gaps.
 template <class T>
-__global__ void begin_lines_kernel(T* elements, std::uint64_t count, std::uint64_t length, std::uint64_t inner,
-                                   scan_begin<T> begin)
+__global__ void fill_kernel(T* elements, std::uint64_t count, scan_begin<T> begin)
 {
-    for_each_element(count, [&](std::uint64_t i) {
-        const bool is_first = begin.is_exclusive && i / inner % length == 0;
-        elements[i] = is_first ? begin.first() : begin.after(elements[i]);
-    });
-}
-
-template <class T>
-__global__ void first_of_lines_kernel(T* elements, std::uint64_t lines, std::uint64_t length, std::uint64_t inner,
-                                      scan_begin<T> begin)
-{
-    for_each_element(
-        lines, [&](std::uint64_t line) { elements[line / inner * length * inner + line % inner] = begin.first(); });
+    for_each_element(count, [&](std::uint64_t i) { elements[i] = begin.first(); });
 }
 
 template <class T>
@@ -100,16 +87,13 @@ __global__ void begin_runs_kernel(const Key* keys, const T* inclusive, T* result
 
 } // namespace
 
-void begin_lines(const device& gpu, const shape_fold& fold, const elements& results, const line_extents& lines,
-                 const scan_start& start)
+void fill(const device& gpu, const shape_fold& fold, const elements& results, const void* value)
 {
     const upsweep::gpu::current_device current(gpu.target.device());
-    const std::uint64_t count = start.init != nullptr ? results.count : results.count / lines.length;
     with_folded_type(fold.dtype, [&]<class T>(T) {
-        const auto kernel = start.init != nullptr ? begin_lines_kernel<T> : first_of_lines_kernel<T>;
-        upsweep::gpu::launch(gpu.target, "scan_axis", kernel, grid_of_elements(count),
-                             reinterpret_cast<T*>(results.data), count, lines.length, lines.inner,
-                             scan_begin<T>(fold, start));
+        upsweep::gpu::launch(gpu.target, "reduce_axis", fill_kernel<T>, grid_of_elements(results.count),
+                             reinterpret_cast<T*>(results.data), results.count,
+                             scan_begin<T>(fold, {scan_kind::exclusive, value}));
     });
 }
 

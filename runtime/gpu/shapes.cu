@@ -89,8 +89,8 @@ scratch::~scratch()
         cudaFreeAsync(elements_.data, gpu_.target.stream());
 }
 
-converted::converted(const device& gpu, const elements& of, upsweep_dtype as, upsweep_dtype to, bool wants_copy)
-    : dense_(gpu, of, wants_copy && is_same(of.dtype, as, to)), elements_(dense_.get())
+converted::converted(const device& gpu, const elements& of, upsweep_dtype as, upsweep_dtype to)
+    : dense_(gpu, of), elements_(dense_.get())
 {
     elements_.dtype = to;
     if (is_same(of.dtype, as, to) || of.count == 0)

@@ -36,7 +36,7 @@ class converted {
 public:
     converted(const device& gpu, const elements& of, upsweep_dtype to) : converted(gpu, of, of.dtype, to) {}
     // Of elements that are converted to the type `as` first: numbers to truths, say, or to integers of fewer bits.
-    converted(const device& gpu, const elements& of, upsweep_dtype as, upsweep_dtype to, bool wants_copy = false);
+    converted(const device& gpu, const elements& of, upsweep_dtype as, upsweep_dtype to);
 
     const elements& get() const { return copy_ ? copy_->get() : elements_; }
 

@@ -18,8 +18,8 @@ void expect_tiles(const matrices_of_elements<T>& of, const Op& op)
     });
     of.expect_scans_by(op, [&](const auto& lines, const auto& by) {
         using accumulator = scan_accumulator_t<Op, T>;
-        gpu::scan_tiled<scan_kind::inclusive>(cuda{}, "scan", lines, width, by,
-                                              gpu::start_of_scan<accumulator>(by, nullptr));
+        gpu::scan_tiled(cuda{}, "scan", lines, width, by,
+                        gpu::start_of_lines<accumulator>(scan_kind::inclusive, by, nullptr));
     });
 }
 

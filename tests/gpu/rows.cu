@@ -20,7 +20,7 @@ void expect_warp_rows(std::size_t rows, std::size_t length, std::size_t pitch, s
     });
 
     of.expect_scans(op, pitch, offset, [](const auto& lines, const auto& by) {
-        gpu::scan_warp_rows<scan_kind::inclusive>(cuda{}, "scan", lines, by, start_of<scanned>(by));
+        gpu::scan_warp_rows(cuda{}, "scan", lines, by, inclusive<scanned>(by));
     });
 }
 

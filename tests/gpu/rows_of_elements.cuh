@@ -66,9 +66,14 @@ struct rows_of_elements {
 };
 
 template <class Acc, class Op>
-gpu::scan_start<Acc> start_of(const Op& op, const Acc* init = nullptr)
+gpu::line_start<Acc> inclusive(const Op& op)
 {
-    return gpu::start_of_scan<Acc>(op, init);
+    return gpu::start_of_lines<Acc>(scan_kind::inclusive, op, nullptr);
+}
+template <class Acc, class Op>
+gpu::line_start<Acc> exclusive(const Op& op, const Acc& init)
+{
+    return gpu::start_of_lines<Acc>(scan_kind::exclusive, op, &init);
 }
 
 } // namespace upsweep::test

@@ -81,8 +81,8 @@ void expect_scans_by_warps(const Op& op, const accumulator_t<Op, T>* init = null
                     to[i] = as_expected<sum>(init != nullptr ? op(*init, folds[i - 1]) : folds[i - 1]);
             }
         }
-        gpu::scan_segments_by_warps<Kind>(cuda{}, "scan", in, cut.elements, offsets, count, out.span().data(), op,
-                                          init);
+        gpu::scan_segments_by_warps<sum>(cuda{}, "scan", in, cut.elements, offsets, count, out.span().data(), op,
+                                         gpu::start_of_segments<Kind>(op, init));
         ASSERT_TRUE(bits_equal(out.to_host(), expected));
     });
 }

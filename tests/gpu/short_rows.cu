@@ -19,7 +19,7 @@ void expect_short_rows(const rows_of_elements<T>& of, const Op& op, std::size_t 
     });
     of.expect_scans(op, of.length, out_offset, [](const auto& lines, const auto& by) {
         ASSERT_TRUE(gpu::are_short_rows(lines));
-        gpu::scan_short_rows<scan_kind::inclusive>(cuda{}, "scan", lines, by, start_of<scan_accumulator_t<Op, T>>(by));
+        gpu::scan_short_rows(cuda{}, "scan", lines, by, inclusive<scan_accumulator_t<Op, T>>(by));
     });
 }
 
@@ -50,9 +50,8 @@ TEST(gpu_short_rows, after_an_initial_value)
     const rows_of_elements<float> of{1000, 3, 3, 0};
     target_array<cuda, float> results(3000);
     const float init = 0.75F;
-    gpu::scan_short_rows<scan_kind::exclusive>(cuda{}, "scan",
-                                               detail::lines_of(of.matrix(), axis{1}, results.span().data(), 3, {3, 1}),
-                                               plus{}, start_of(plus{}, &init));
+    gpu::scan_short_rows(cuda{}, "scan", detail::lines_of(of.matrix(), axis{1}, results.span().data(), 3, {3, 1}),
+                         plus{}, exclusive(plus{}, init));
     host_array<float> expected(3000);
     for (std::size_t i = 0; i < 1000; ++i) {
         const auto row = of.row(i);

@@ -21,12 +21,6 @@ using namespace upsweep::test;
 
 namespace {
 
-// A few multiprocessors are enough for blocks to wait for one another.
-class few_multiprocessors : public ::testing::Environment {
-    void SetUp() override { sim::current_options().machine.sms = 3; }
-};
-const auto* const environment = ::testing::AddGlobalTestEnvironment(new few_multiprocessors);
-
 // Some tiles and a piece of one. As many tiles as there are blocks at once, 24 here, have kernels of their own: 8192 or
 // 16384 bytes each in a scan, 16384 in a reduce.
 void reduce_under(const std::vector<sim::schedule>& schedules, std::size_t count)

@@ -214,8 +214,8 @@ TEST(simulated_lines, walks_past_all_levels)
         EXPECT_TRUE(bits_equal(out.to_host(), lines.folds));
         const auto stride = static_cast<std::ptrdiff_t>(lines.columns);
         const auto scans = up::detail::lines_of(image, up::axis{0}, array.span().data(), lines.rows, {stride, 1});
-        up::gpu::scan_walked<up::scan_kind::inclusive>(up::cuda{}, "scan", scans, up::plus{},
-                                                       up::gpu::start_of_scan<float>(up::plus{}, nullptr));
+        up::gpu::scan_walked(up::cuda{}, "scan", scans, up::plus{},
+                             up::gpu::start_of_lines<float>(up::scan_kind::inclusive, up::plus{}, nullptr));
         EXPECT_TRUE(bits_equal(array.to_host(), lines.scans));
     });
 }

@@ -10,6 +10,10 @@ set(gpu_tests reduce.cu reduce_operators.cu reduce_floats.cu scan.cu scan_operat
     weighted_histogram_of_narrow_floats.cu weighted_histogram_of_doubles.cu)
 # On a GPU alone: in the simulator f32 and u16 stand for what is as wide and no less simple, and words of columns_of_words.cu for truths.
 set(gpu_tests_of_more_types axis_of_more_types.cu matrix_histogram_of_i32_and_bf16.cu)
+# In the simulator these come first (tests/CMakeLists.txt).
+set(first_gpu_tests reduce.cu reduce_operators.cu reduce_floats.cu view_reduce.cu scan.cu scan_conversions.cu simulated.cu bulk_copies.cu
+    argmin.cu by_key.cu segmented.cu axis.cu axis_scans.cu rows.cu short_rows.cu select.cu simulated_select.cu image.cu simulated_runs.cu
+    histogram_of_bytes.cu histogram_of_words.cu histogram_of_half_floats.cu histogram_of_floats.cu)
 set(gpu_tests_of_compilers reduce.cu scan.cu view_reduce.cu bulk_copies.cu histogram_of_floats.cu)
 # In the simulator those are compiled as one that share most: what each of two files instantiates is compiled once, and what both
 # include is parsed once. Those that are named nowhere are compiled alone.

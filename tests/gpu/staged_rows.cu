@@ -21,7 +21,7 @@ void expect_staged_scans(const rows_of_elements<T>& of, const Op& op, std::size_
 {
     of.expect_scans(op, out_pitch, out_offset, [](const auto& lines, const auto& by) {
         using scanned = scan_accumulator_t<Op, T>;
-        gpu::scan_staged_rows<scan_kind::inclusive>(cuda{}, "scan", lines, by, start_of<scanned>(by));
+        gpu::scan_staged_rows(cuda{}, "scan", lines, by, inclusive<scanned>(by));
     });
 }
 
@@ -113,10 +113,10 @@ TEST(gpu_staged_rows, after_an_initial_value)
         const rows_of_elements<std::uint8_t> of{17, length, length, 1};
         target_array<cuda, std::uint8_t> results(17 * length);
         const std::uint8_t init = 77;
-        gpu::scan_staged_rows<scan_kind::exclusive>(cuda{}, "scan",
-                                                    detail::lines_of(of.matrix(), axis{1}, results.span().data(),
-                                                                     length, {static_cast<std::ptrdiff_t>(length), 1}),
-                                                    plus{}, start_of(plus{}, &init));
+        gpu::scan_staged_rows(cuda{}, "scan",
+                              detail::lines_of(of.matrix(), axis{1}, results.span().data(), length,
+                                               {static_cast<std::ptrdiff_t>(length), 1}),
+                              plus{}, exclusive(plus{}, init));
         host_array<std::uint8_t> expected(17 * length);
         for (std::size_t i = 0; i < 17; ++i)
             for (std::size_t j = 0, sum = init; j < length; sum += of.row(i)[j++])

@@ -60,7 +60,7 @@ UPSWEEP_LEFT_OUT(double)
         throw_left_out();                                                                                              \
     }                                                                                                                  \
     template <>                                                                                                        \
-    void scan_lines_by_any<T>(const cuda&, const shape_fold&, const line_layout&)                                      \
+    void scan_lines_by_any<T>(const cuda&, const shape_fold&, const line_layout&, const scan_start&)                   \
     {                                                                                                                  \
         throw_left_out();                                                                                              \
     }
@@ -75,7 +75,7 @@ UPSWEEP_LEFT_OUT(double)
         throw_left_out();                                                                                              \
     }                                                                                                                  \
     template <>                                                                                                        \
-    void running_log_sum_exp_of_lines<T>(const cuda&, const line_layout&)                                              \
+    void running_log_sum_exp_of_lines<T>(const cuda&, const line_layout&, const scan_start&)                           \
     {                                                                                                                  \
         throw_left_out();                                                                                              \
     }
@@ -93,7 +93,7 @@ UPSWEEP_LEFT_OUT(double)
 #undef UPSWEEP_LEFT_OUT
 #define UPSWEEP_LEFT_OUT(T)                                                                                            \
     template <>                                                                                                        \
-    void scan_sums_of_lines<T>(const cuda&, const line_layout&)                                                        \
+    void scan_sums_of_lines<T>(const cuda&, const line_layout&, const scan_start&)                                     \
     {                                                                                                                  \
         throw_left_out();                                                                                              \
     }

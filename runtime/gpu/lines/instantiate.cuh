@@ -5,6 +5,7 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
+#include <cstring>
 #include <type_traits>
 
 #include <upsweep/gpu/shapes/axis.cuh>
@@ -86,23 +87,30 @@ void reduce_lines_by_any(const cuda& target, const shape_fold& fold, const line_
 }
 
 template <class T, class Op>
-void scan_lines_of(const cuda& target, const line_layout& lines, const Op& op)
+void scan_lines_of(const cuda& target, const line_layout& lines, const scan_start& start, const Op& op)
 {
     using accumulator = scan_accumulator_t<Op, T>;
-    detail::engine<cuda, detail::verb::scan_lines>::template scan<scan_kind::inclusive, accumulator>(
-        target, lines_as<T, T>(lines), op, static_cast<const accumulator*>(nullptr));
+    accumulator init{};
+    if (start.init != nullptr) {
+        T value;
+        std::memcpy(&value, start.init, sizeof value);
+        init = convert<accumulator>(value);
+    }
+    detail::engine<cuda, detail::verb::scan_lines>::scan(
+        target, lines_as<T, T>(lines), op,
+        upsweep::gpu::start_of_lines(start.kind, op, start.init != nullptr ? &init : nullptr));
 }
 
 template <class T>
-void scan_sums_of_lines(const cuda& target, const line_layout& lines)
+void scan_sums_of_lines(const cuda& target, const line_layout& lines, const scan_start& start)
 {
-    scan_lines_of<T>(target, lines, plus{});
+    scan_lines_of<T>(target, lines, start, plus{});
 }
 
 template <class Word>
-void scan_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines)
+void scan_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines, const scan_start& start)
 {
-    scan_lines_of<Word>(target, lines, make_any_op<Word>(fold));
+    scan_lines_of<Word>(target, lines, start, make_any_op<Word>(fold));
 }
 
 template <class T>
@@ -112,9 +120,9 @@ void log_sum_exp_of_lines(const cuda& target, const line_layout& lines)
 }
 
 template <class T>
-void running_log_sum_exp_of_lines(const cuda& target, const line_layout& lines)
+void running_log_sum_exp_of_lines(const cuda& target, const line_layout& lines, const scan_start& start)
 {
-    scan_lines_of<T>(target, lines, log_sum_exp{});
+    scan_lines_of<T>(target, lines, start, log_sum_exp{});
 }
 
 } // namespace upsweep::runtime::gpu
@@ -124,14 +132,16 @@ void running_log_sum_exp_of_lines(const cuda& target, const line_layout& lines)
 #define UPSWEEP_EXTREMA_OF_LINES(T)                                                                                    \
     template void upsweep::runtime::gpu::extrema_of_lines<T>(const upsweep::cuda&, upsweep_op, const line_layout&)
 #define UPSWEEP_SCAN_SUMS_OF_LINES(T)                                                                                  \
-    template void upsweep::runtime::gpu::scan_sums_of_lines<T>(const upsweep::cuda&, const line_layout&)
+    template void upsweep::runtime::gpu::scan_sums_of_lines<T>(const upsweep::cuda&, const line_layout&,               \
+                                                               const scan_start&)
 #define UPSWEEP_REDUCE_LINES_BY_ANY(Word)                                                                              \
     template void upsweep::runtime::gpu::reduce_lines_by_any<Word>(const upsweep::cuda&, const shape_fold&,            \
                                                                    const line_layout&)
 #define UPSWEEP_SCAN_LINES_BY_ANY(Word)                                                                                \
     template void upsweep::runtime::gpu::scan_lines_by_any<Word>(const upsweep::cuda&, const shape_fold&,              \
-                                                                 const line_layout&)
+                                                                 const line_layout&, const scan_start&)
 #define UPSWEEP_LOG_SUM_EXP_OF_LINES(T)                                                                                \
     template void upsweep::runtime::gpu::log_sum_exp_of_lines<T>(const upsweep::cuda&, const line_layout&)
 #define UPSWEEP_RUNNING_LOG_SUM_EXP_OF_LINES(T)                                                                        \
-    template void upsweep::runtime::gpu::running_log_sum_exp_of_lines<T>(const upsweep::cuda&, const line_layout&)
+    template void upsweep::runtime::gpu::running_log_sum_exp_of_lines<T>(const upsweep::cuda&, const line_layout&,     \
+                                                                         const scan_start&)

@@ -26,13 +26,13 @@ void log_sum_exp_of_lines(const cuda& target, const line_layout& lines);
 // Writes variances, of f16, bf16, f32 or f64.
 template <class T>
 void variances_of_lines(const cuda& target, const line_layout& lines, double correction);
-// Writes inclusive scans by plus, of unsigned integers and of all floating-point numbers, and by another operator.
+// Writes scans by plus, of unsigned integers and of all floating-point numbers, and by another operator.
 template <class T>
-void scan_sums_of_lines(const cuda& target, const line_layout& lines);
+void scan_sums_of_lines(const cuda& target, const line_layout& lines, const scan_start& start);
 template <class Word>
-void scan_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines);
+void scan_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines, const scan_start& start);
 template <class T>
-void running_log_sum_exp_of_lines(const cuda& target, const line_layout& lines);
+void running_log_sum_exp_of_lines(const cuda& target, const line_layout& lines, const scan_start& start);
 // Writes the positions of minima or maxima.
 template <class T>
 void arguments_of_lines(const cuda& target, upsweep_op op, const line_layout& lines);

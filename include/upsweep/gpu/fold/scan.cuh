@@ -429,7 +429,7 @@ private:
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
             results[r] = vectors_.results(values[r], folds[r], folds[r + 1], is_first && r == 0, nan);
-        vectors_.name_nan(nan, results);
+        name_nan<Op>(nan, results);
         store(i, tile, results);
     }
 

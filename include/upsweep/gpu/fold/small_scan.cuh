@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     for (int r = 0; r < rows; ++r)
         results[r] = vectors.results(values[r], before_rows[r], before_rows[r + 1],
                                      r == 0 && blockIdx.x == 0 && threadIdx.x == 0, nan);
-    vectors.name_nan(nan, results);
+    name_nan<Op>(nan, results);
     store_warp_tile<!Aligned>(out, warp_tile, count, results, static_cast<to*>(space_of_warp_tile));
 }
 

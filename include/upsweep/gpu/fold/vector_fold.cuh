@@ -73,24 +73,24 @@ struct scan_start {
     bool is_piece; // whether there are elements before the first one
 };
 
-// Of a whole array; `init` may be null.
-template <class Acc, class Op>
-scan_start<Acc> start_of_scan(const Op& op, const Acc* init)
+// Gives NaN in the results of a lane its one pattern, where a sum with `nan` is NaN if any of them is. The lanes of a warp call this together, and
+// mostly none has any: a branch that all of them take costs less than conditional moves.
+template <class Op, class Acc, class Result, int Elements, int Rows>
+__device__ void name_nan([[maybe_unused]] const Acc& nan,
+                         [[maybe_unused]] lane_vector<Result, Elements> (&results)[Rows])
 {
-    return {op.template identity<Acc>(), init != nullptr ? *init : fold_of_nothing<Acc>(op), init != nullptr, false};
-}
-
-// The result at an element, of the folds before it and with it, where it may be the first of its segment.
-template <class Result, scan_kind Kind, class Acc, class Op>
-__device__ Result scan_result(const scan_start<Acc>& start, const Acc& before, const Acc& with, bool is_first,
-                              const Op& op)
-{
-    if constexpr (Kind == scan_kind::inclusive)
-        return as_result<Result, Op>(with);
-    else if (is_first)
-        return as_result<Result, Op>(start.first);
-    else
-        return as_result<Result, Op>(start.has_init ? op(start.first, before) : before);
+    if constexpr (detail::keeps_nan<Op, Acc>) {
+        if (__any_sync(all_lanes, nan != nan ? 1 : 0) == 0)
+            return;
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+            typename lane_vector<Result, Elements>::elements all;
+#pragma unroll
+            for (int j = 0; j < Elements; ++j)
+                all.element[j] = as_result<Result, Op>(convert<Acc>(results[r][j]));
+            results[r] = lane_vector<Result, Elements>::of(all);
+        }
+    }
 }
 
 // Makes results of the vectors of a lane.
@@ -141,26 +141,6 @@ struct vector_scan {
             lane_vector<result, Elements> packed_results;
             std::memcpy(static_cast<void*>(&packed_results.memory), &all, sizeof(all));
             return packed_results;
-        }
-    }
-
-    // Gives NaN in the results of a lane its one pattern. The lanes of a warp call this together, and mostly none has any:
-    // a branch that all of them take costs less than conditional moves.
-    template <int Rows>
-    __device__ static void name_nan([[maybe_unused]] const Acc& nan,
-                                    [[maybe_unused]] lane_vector<result, Elements> (&results)[Rows])
-    {
-        if constexpr (detail::keeps_nan<Op, Acc>) {
-            if (__any_sync(all_lanes, nan != nan ? 1 : 0) == 0)
-                return;
-#pragma unroll
-            for (int r = 0; r < Rows; ++r) {
-                typename lane_vector<result, Elements>::elements all;
-#pragma unroll
-                for (int j = 0; j < Elements; ++j)
-                    all.element[j] = as_result<result, Op>(convert<Acc>(results[r][j]));
-                results[r] = lane_vector<result, Elements>::of(all);
-            }
         }
     }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <upsweep/gpu/fold/line_start.cuh>
 #include <upsweep/gpu/fold/packed.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
@@ -166,10 +167,10 @@ UPSWEEP_HOST_DEVICE Result as_result(const adjacent<Acc, Count>& folds)
 
 // What each of the lines begins with.
 template <int Count, class Acc>
-scan_start<adjacent<Acc, Count>> start_of_each(const scan_start<Acc>& start)
+line_start<adjacent<Acc, Count>> start_of_each(const line_start<Acc>& start)
 {
     const auto each = [](const Acc& value) { return adjacent<Acc, Count>::of([&](int) { return value; }); };
-    return {each(start.before), each(start.first), start.has_init, start.is_piece};
+    return {each(start.first), start.has_init, start.is_exclusive};
 }
 
 } // namespace upsweep::gpu::adjacent_lines

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include <upsweep/engine.hpp>
+#include <upsweep/gpu/fold/line_start.cuh>
 #include <upsweep/gpu/shapes/adjacent_lines.cuh>
 #include <upsweep/gpu/shapes/block_lines.cuh>
 #include <upsweep/gpu/shapes/columns.cuh>
@@ -228,53 +229,60 @@ struct engine<cuda, verb::scan_lines> {
     template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
     static void scan(const cuda& target, const lines<const T, Out, Rank>& all, const Op& op, const Acc* init)
     {
+        scan(target, all, op, gpu::start_of_lines(Kind, op, init));
+    }
+
+    // What the scans are, and what they begin with, is known when they run: an inclusive one may have an initial value.
+    template <class Acc, class T, class Out, std::size_t Rank, class Op>
+    static void scan(const cuda& target, const lines<const T, Out, Rank>& all, const Op& op,
+                     const gpu::line_start<Acc>& start)
+    {
         constexpr auto call = "scan";
         const gpu::current_device current(target.device());
         const bool side_by_side = gpu::lie_side_by_side(all);
         const gpu::line_kernels kernels = gpu::kernels_for<true, Acc>(all, side_by_side);
         if (kernels == gpu::line_kernels::segments) {
             gpu::with_lines(target, call, all, [&](const auto& from, const auto& to, const auto& segments) {
-                gpu::scan_segments<Kind, Acc>(target, from, segments.count * segments.length, segments, to, op, init);
+                gpu::scan_segments<Acc>(target, from, segments.count * segments.length, segments, to, op, start);
             });
             return;
         }
         gpu::check_lines(target, call, all);
-        const gpu::scan_start<Acc> start = gpu::start_of_scan(op, init);
         if constexpr (gpu::may_be_short_rows<T, Out>)
             if (kernels == gpu::line_kernels::short_rows)
-                return gpu::scan_short_rows<Kind>(target, call, all, op, start);
+                return gpu::scan_short_rows(target, call, all, op, start);
         if constexpr (gpu::may_be_staged<true, Acc, T, Out>)
             if (kernels == gpu::line_kernels::staged)
-                return gpu::scan_staged_rows<Kind>(target, call, all, op, start);
+                return gpu::scan_staged_rows(target, call, all, op, start);
         if constexpr (!gpu::are_staged_of_any_length<true, Acc, T, Out>)
             if (kernels == gpu::line_kernels::rows)
-                return gpu::scan_warp_rows<Kind>(target, call, all, op, start);
+                return gpu::scan_warp_rows(target, call, all, op, start);
         if constexpr (gpu::adjacent_lines::is_narrow<T>) {
             namespace adjacent = gpu::adjacent_lines;
             constexpr int each = adjacent::in_word<T>;
             constexpr bool words_fit = gpu::fits_tiles<adjacent::adjacent<Acc, each>, adjacent::adjacent<T, each>>;
             const bool is_faster = words_fit || kernels != gpu::line_kernels::tiles;
             if (side_by_side && is_faster && adjacent::lie_in_words<Op, Acc>(all, each))
-                return scan_others<Kind>(target, adjacent::in_words(all), true, adjacent::op_on_adjacent<Op>{op},
-                                         adjacent::start_of_each<adjacent::in_word<T>>(start));
+                return scan_others(target, adjacent::in_words(all), true, adjacent::op_on_adjacent<Op>{op},
+                                   adjacent::start_of_each<adjacent::in_word<T>>(start));
         }
-        scan_others<Kind>(target, all, side_by_side, op, start);
+        scan_others(target, all, side_by_side, op, start);
     }
 
 private:
     // Lines that lie side by side, and long ones in one piece.
-    template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+    template <class Acc, class T, class Out, std::size_t Rank, class Op>
     static void scan_others(const cuda& target, const lines<const T, Out, Rank>& all, bool side_by_side, const Op& op,
-                            const gpu::scan_start<Acc>& start)
+                            const gpu::line_start<Acc>& start)
     {
         constexpr auto call = "scan";
         const gpu::line_kernels kernels = gpu::kernels_for<true, Acc>(all, side_by_side);
         if (kernels == gpu::line_kernels::walks)
-            return gpu::scan_walked<Kind>(target, call, all, op, start);
+            return gpu::scan_walked(target, call, all, op, start);
         if constexpr (gpu::fits_tiles<Acc, T>)
             if (kernels == gpu::line_kernels::tiles)
-                return gpu::scan_tiled<Kind>(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, start);
-        gpu::scan_columns<Kind>(target, call, all, op, start);
+                return gpu::scan_tiled(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, start);
+        gpu::scan_columns(target, call, all, op, start);
     }
 };
 

@@ -8,6 +8,7 @@
 #include <cuda_pipeline.h>
 
 #include <upsweep/fold_order.hpp>
+#include <upsweep/gpu/fold/line_start.cuh>
 #include <upsweep/gpu/fold/look_back.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/divider.cuh>
@@ -159,8 +160,7 @@ public:
         finish(result, *of_.out.first_of(mine_));
     }
 
-    template <scan_kind Kind>
-    __device__ void scan(std::uint64_t task, const scan_start<Acc>& start)
+    __device__ void scan(std::uint64_t task, const line_start<Acc>& start)
     {
         place(task);
         load();
@@ -175,7 +175,7 @@ public:
         const Acc first = units.fold_before(*this, before);
         const Acc end = units.fold_after(*this, before, first, after);
         if (has_line() && rows_of_thread_ > 0)
-            write<Kind>(totals, first, end, start);
+            write(totals, first, end, start);
     }
 
 private:
@@ -320,8 +320,7 @@ private:
         return units;
     }
 
-    template <scan_kind Kind>
-    __device__ void write(const Acc (&totals)[parts], const Acc& before, const Acc& after, const scan_start<Acc>& start)
+    __device__ void write(const Acc (&totals)[parts], const Acc& before, const Acc& after, const line_start<Acc>& start)
     {
         Out* to = of_.out.first_of(mine_) + static_cast<std::int64_t>(first_row_) * of_.out.stride;
         Acc before_parts[parts + 1];
@@ -341,14 +340,7 @@ private:
                 const int r = p * part + j;
                 if (r >= rows_of_thread_)
                     return;
-                Acc result = folds[Kind == scan_kind::inclusive ? j + 1 : j];
-                if constexpr (Kind == scan_kind::exclusive) {
-                    if (start.has_init)
-                        result = op_(start.first, result);
-                    if (r == 0 && first_row_ == 0)
-                        result = start.first;
-                }
-                *to = as_result<Out, Op>(result);
+                *to = start.template result_at<Out>(folds[j], folds[j + 1], r == 0 && first_row_ == 0, op_);
             }
         }
     }
@@ -376,16 +368,16 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     tickets.for_each([&](std::uint64_t task) { self.reduce(task, finish); });
 }
 
-template <class Shape, scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+template <class Shape, class Acc, class T, class Out, std::size_t Rank, class Op>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
-    scan_columns_kernel(const __grid_constant__ column_arguments<Acc, T, Out, Rank> of, Op op, scan_start<Acc> start)
+    scan_columns_kernel(const __grid_constant__ column_arguments<Acc, T, Out, Rank> of, Op op, line_start<Acc> start)
 {
     using block = column_block<Shape, Acc, T, Out, Rank, Op>;
     extern __shared__ __align__(16) uint4 dynamic[];
     auto& shared = *reinterpret_cast<typename block::memory*>(dynamic);
     block_tickets tickets(of.memory, shared.tickets, of.cuts.line_groups * of.cuts.tiles);
     block self(of, shared, tickets.epoch(), op);
-    tickets.for_each([&](std::uint64_t task) { self.template scan<Kind>(task, start); });
+    tickets.for_each([&](std::uint64_t task) { self.scan(task, start); });
 }
 
 // Fewer blocks where an accumulator is those of several narrow elements, which takes registers.
@@ -462,12 +454,12 @@ void reduce_columns(const cuda& target, std::string_view call, const detail::lin
     launch_columns<reduce_columns_kernel<shape, Acc, T, Out, Rank, Op, Finish>, shape, Acc, Op>(target, call, all, 1,
                                                                                                 op, finish);
 }
-template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+template <class Acc, class T, class Out, std::size_t Rank, class Op>
 void scan_columns(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, const Op& op,
-                  const scan_start<Acc>& start)
+                  const line_start<Acc>& start)
 {
     using shape = shape_of_columns<Acc, T>;
-    launch_columns<scan_columns_kernel<shape, Kind, Acc, T, Out, Rank, Op>, shape, Acc, Op>(
+    launch_columns<scan_columns_kernel<shape, Acc, T, Out, Rank, Op>, shape, Acc, Op>(
         target, call, all, warps_side_by_side(all), op, start);
 }
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include <upsweep/engine.hpp>
+#include <upsweep/gpu/fold/line_start.cuh>
 #include <upsweep/gpu/fold/reduce.cuh>
 #include <upsweep/gpu/primitive/divider.cuh>
 #include <upsweep/gpu/shapes/axis.cuh>
@@ -186,9 +187,9 @@ struct engine<cuda, verb::images> {
             gpu::check_place(target, "integral_images", from, in.size());
             gpu::check_place(target, "integral_images", to, in.size());
             const gpu::equal_segments rows{in.extent(Rank - 1), in.size() / in.extent(Rank - 1)};
-            gpu::scan_segments<scan_kind::inclusive, square>(
-                target, gpu::squared_source<square, std::remove_cvref_t<decltype(from)>>{from}, in.size(), rows, to,
-                plus{}, static_cast<const square*>(nullptr));
+            gpu::scan_segments<square>(target, gpu::squared_source<square, std::remove_cvref_t<decltype(from)>>{from},
+                                       in.size(), rows, to, plus{},
+                                       gpu::start_of_segments<scan_kind::inclusive, square>(plus{}, nullptr));
         });
     }
 };

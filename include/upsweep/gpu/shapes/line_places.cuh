@@ -5,12 +5,11 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/divider.cuh>
 #include <upsweep/op.hpp>
 #include <upsweep/view.hpp>
 
-// Where lines of a view lie, and what kernels that fold along an axis make of a fold.
+// Where lines of a view lie.
 namespace upsweep::gpu {
 
 // Calls f with a number from First to Last as a constant, and returns what f does.
@@ -66,21 +65,5 @@ struct lines_on_device {
     std::uint64_t length; // of a line
     std::uint64_t count;  // of lines
 };
-
-// The result that goes with the fold of the elements before one: an inclusive scan has it at the element before, whose fold it is up
-// to its end. So no kernel needs the fold behind the last of its elements but that of a whole line.
-template <scan_kind Kind, class Out, class Op, class Acc>
-__device__ Out result_of_fold(const Acc& fold, bool is_first, const scan_start<Acc>& start, const Op& op)
-{
-    if constexpr (Kind == scan_kind::exclusive) {
-        if (is_first)
-            return as_result<Out, Op>(start.first);
-        if (start.has_init)
-            return as_result<Out, Op>(op(start.first, fold));
-    }
-    return as_result<Out, Op>(fold);
-}
-template <scan_kind Kind>
-inline constexpr int rows_ahead = Kind == scan_kind::inclusive ? 1 : 0; // of the element to which a result belongs
 
 } // namespace upsweep::gpu

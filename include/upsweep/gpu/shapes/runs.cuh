@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <upsweep/engine.hpp>
+#include <upsweep/gpu/fold/line_start.cuh>
 #include <upsweep/gpu/fold/scan.cuh>
 #include <upsweep/gpu/shapes/fold_heads.cuh>
 #include <upsweep/gpu/shapes/found_runs.cuh>
@@ -373,13 +374,14 @@ struct engine<cuda, verb::runs> {
         gpu::check_place(target, call, to, count);
         using values_t = std::remove_const_t<decltype(values_in)>;
         using out_t = std::remove_const_t<decltype(to)>;
-        if constexpr (gpu::scans_by_heads<Kind, Acc, values_t, out_t, Op>)
-            gpu::scan_runs<Kind>(target, call, keys_in, values_in, count, to, op, init);
+        const auto start = gpu::start_of_segments<Kind>(op, init);
+        using start_t = std::remove_const_t<decltype(start)>;
+        if constexpr (gpu::scans_by_heads<Acc, values_t, out_t, Op, start_t>)
+            gpu::scan_runs<Acc>(target, call, keys_in, values_in, count, to, op, start);
         else
             gpu::with_runs_as_segments(target, call, keys_in, count, gpu::no_keys{},
                                        static_cast<std::uint64_t*>(nullptr), count, [&](const auto& segments) {
-                                           gpu::scan_segments<Kind, Acc>(target, values_in, count, segments, to, op,
-                                                                         init);
+                                           gpu::scan_segments<Acc>(target, values_in, count, segments, to, op, start);
                                        });
     }
 };

@@ -29,7 +29,7 @@
 // What a lane does depends on chunks, not on segments, so that the time hardly depends on the mix of lengths.
 namespace upsweep::gpu {
 
-template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+template <class Acc, class Source, class Out, class Op, class Start>
 class head_scan {
     using fold_t = head_fold<Acc, Source, Op>;
     using result = std::iter_value_t<Out>;
@@ -43,7 +43,7 @@ public:
         std::conditional_t<in_place, char, window_t> results;
     };
 
-    __device__ head_scan(memory& shared, const Op& op, const scan_start<Acc>& start)
+    __device__ head_scan(memory& shared, const Op& op, const Start& start)
         : shared_(shared), fold_(shared.fold, op), op_(op), start_(start)
     {
     }
@@ -154,7 +154,7 @@ private:
     {
         const Acc nothing = op_.template identity<Acc>();
         for_each_with_result(from, to, count, [&](const auto& value, auto&& to_result) {
-            to_result = scan_result<result, Kind>(start_, nothing, op_(nothing, convert<Acc>(value)), true, op_);
+            to_result = start_.template result_at<result>(nothing, op_(nothing, convert<Acc>(value)), true, op_);
         });
     }
 
@@ -172,7 +172,7 @@ private:
         folds[Most] = end(values);
         results().template for_each<Whole, Most>(first, [&](int c, result& to) {
             if (Whole || c < length)
-                to = scan_result<result, Kind>(start_, folds[c], folds[c + 1], c == 0 && is_first, op_);
+                to = start_.template result_at<result>(folds[c], folds[c + 1], c == 0 && is_first, op_);
         });
     }
 
@@ -223,19 +223,19 @@ private:
     memory& shared_;
     fold_t fold_;
     Op op_;
-    scan_start<Acc> start_;
+    Start start_;
 };
 
 // --- kernel -------------------------------------------------------------------------------------------------------------------
 
-template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+template <class Acc, class Source, class Out, class Op, class Start>
 __global__ void
-__launch_bounds__(head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, Op>::memory>::warps* lanes,
-                  head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, Op>::memory>::blocks)
-    scan_heads_kernel(Source in, head_places where, Out out, Op op, scan_start<Acc> start, piece_slots slots,
+__launch_bounds__(head_kernel_shape<typename head_scan<Acc, Source, Out, Op, Start>::memory>::warps* lanes,
+                  head_kernel_shape<typename head_scan<Acc, Source, Out, Op, Start>::memory>::blocks)
+    scan_heads_kernel(Source in, head_places where, Out out, Op op, Start start, piece_slots slots,
                       tile_state_memory memory)
 {
-    using scan_t = head_scan<Kind, Acc, Source, Out, Op>;
+    using scan_t = head_scan<Acc, Source, Out, Op, Start>;
     extern __shared__ __align__(16) uint4 dynamic[];
     scan_t scan(reinterpret_cast<typename scan_t::memory*>(dynamic)[warp_id()], op, start);
     typename scan_t::part part;
@@ -293,14 +293,14 @@ private:
 };
 
 // The same of runs of equal keys, whose heads it finds.
-template <scan_kind Kind, class Acc, class Keys, class Source, class Out, class Op>
+template <class Acc, class Keys, class Source, class Out, class Op, class Start>
 __global__ void
-__launch_bounds__(head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, Op>::memory>::warps* lanes,
-                  head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, Op>::memory>::blocks)
-    scan_runs_kernel(Keys keys, Source in, Out out, Op op, scan_start<Acc> start, std::uint64_t count,
-                     piece_slots slots, const __grid_constant__ head_slots slots_of_heads, tile_state_memory memory)
+__launch_bounds__(head_kernel_shape<typename head_scan<Acc, Source, Out, Op, Start>::memory>::warps* lanes,
+                  head_kernel_shape<typename head_scan<Acc, Source, Out, Op, Start>::memory>::blocks)
+    scan_runs_kernel(Keys keys, Source in, Out out, Op op, Start start, std::uint64_t count, piece_slots slots,
+                     const __grid_constant__ head_slots slots_of_heads, tile_state_memory memory)
 {
-    using scan_t = head_scan<Kind, Acc, Source, Out, Op>;
+    using scan_t = head_scan<Acc, Source, Out, Op, Start>;
     extern __shared__ __align__(16) uint4 dynamic[];
     scan_t scan(reinterpret_cast<typename scan_t::memory*>(dynamic)[warp_id()], op, start);
     scan_with_put_off_pieces<scan_t, Source, Out, piece_states<Acc, Op>> scans(scan, in, out);
@@ -312,28 +312,28 @@ __launch_bounds__(head_kernel_shape<typename head_scan<Kind, Acc, Source, Out, O
 }
 
 // Whether segments can be told by their heads: their windows must fit into shared memory.
-template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+template <class Acc, class Source, class Out, class Op, class Start>
 inline constexpr bool
-    scans_by_heads = sizeof(typename head_scan<Kind, Acc, Source, Out, Op>::memory) <= most_of_head_window;
+    scans_by_heads = sizeof(typename head_scan<Acc, Source, Out, Op, Start>::memory) <= most_of_head_window;
 
 // Writes the results of each segment as a scan of it alone would, of at most so many elements in all.
-template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+template <class Acc, class Source, class Out, class Op, class Start>
 void scan_heads(const cuda& target, const Source& in, std::uint64_t elements, const head_places& heads, const Out& out,
-                const Op& op, const Acc* init)
+                const Op& op, const Start& start)
 {
-    constexpr auto kernel = scan_heads_kernel<Kind, Acc, Source, Out, Op>;
-    launch_over_heads<kernel, typename head_scan<Kind, Acc, Source, Out, Op>::memory, Acc>(
-        target, "scan", elements, in, heads, out, op, start_of_scan(op, init));
+    constexpr auto kernel = scan_heads_kernel<Acc, Source, Out, Op, Start>;
+    launch_over_heads<kernel, typename head_scan<Acc, Source, Out, Op, Start>::memory, Acc>(target, "scan", elements,
+                                                                                            in, heads, out, op, start);
 }
 
 // The same of the runs of so many keys.
-template <scan_kind Kind, class Acc, class Keys, class Source, class Out, class Op>
+template <class Acc, class Keys, class Source, class Out, class Op, class Start>
 void scan_runs(const cuda& target, std::string_view call, const Keys& keys, const Source& in, std::uint64_t count,
-               const Out& out, const Op& op, const Acc* init)
+               const Out& out, const Op& op, const Start& start)
 {
-    constexpr auto kernel = scan_runs_kernel<Kind, Acc, Keys, Source, Out, Op>;
-    launch_over_keys<kernel, typename head_scan<Kind, Acc, Source, Out, Op>::memory, Acc>(
-        target, call, count, keys, in, out, op, start_of_scan(op, init));
+    constexpr auto kernel = scan_runs_kernel<Acc, Keys, Source, Out, Op, Start>;
+    launch_over_keys<kernel, typename head_scan<Acc, Source, Out, Op, Start>::memory, Acc>(target, call, count, keys,
+                                                                                           in, out, op, start);
 }
 
 } // namespace upsweep::gpu

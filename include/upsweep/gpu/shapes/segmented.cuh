@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include <upsweep/engine.hpp>
+#include <upsweep/gpu/fold/line_start.cuh>
 #include <upsweep/gpu/fold/reduce.cuh>
 #include <upsweep/gpu/shapes/pieces.cuh>
 #include <upsweep/gpu/shapes/scan_heads.cuh>
@@ -169,17 +170,19 @@ struct engine<cuda, verb::scan_segments> {
             const std::size_t segments = offsets.size() - 1;
             if (segments == 0 || count == 0)
                 return;
+            const auto start = gpu::start_of_segments<Kind>(op, init);
             if constexpr (gpu::may_be_scanned_by_warps<source_t, out_t>)
                 if (gpu::are_segments_for_warps<std::iter_value_t<source_t>>(segments, count))
-                    return gpu::scan_segments_by_warps<Kind>(target, "segmented_scan", from, count, offsets.data(),
-                                                             segments, to, op, init);
-            if constexpr (gpu::scans_by_heads<Kind, Acc, source_t, out_t, Op>)
+                    return gpu::scan_segments_by_warps<Acc>(target, "segmented_scan", from, count, offsets.data(),
+                                                            segments, to, op, start);
+            using start_t = std::remove_const_t<decltype(start)>;
+            if constexpr (gpu::scans_by_heads<Acc, source_t, out_t, Op, start_t>)
                 gpu::with_heads_of_segments(
                     target, "segmented_scan", offsets.data(), segments, count,
-                    [&](const auto& heads) { gpu::scan_heads<Kind>(target, from, count, heads, to, op, init); });
+                    [&](const auto& heads) { gpu::scan_heads<Acc>(target, from, count, heads, to, op, start); });
             else
-                gpu::scan_segments<Kind, Acc>(target, from, count,
-                                              gpu::offset_segments<Offset>{offsets.data(), segments}, to, op, init);
+                gpu::scan_segments<Acc>(target, from, count, gpu::offset_segments<Offset>{offsets.data(), segments}, to,
+                                        op, start);
         });
     }
 };

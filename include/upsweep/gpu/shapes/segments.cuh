@@ -331,14 +331,14 @@ struct segment_results {
 };
 
 // Writes one result an element, by way of a window.
-template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+template <class Acc, class Source, class Out, class Op, class Start>
 struct segment_scans {
     static constexpr bool waits = true;
     using result = std::iter_value_t<Out>;
     using window = window_memory<result, window_capacity<Source>>;
     Out out;
     Op op;
-    scan_start<Acc> start;
+    Start start;
     window& results;
 
     template <class Fold>
@@ -399,7 +399,7 @@ private:
 
     __device__ result result_of(const Acc& before, const Acc& with, bool is_first) const
     {
-        return scan_result<result, Kind>(start, before, with, is_first, op);
+        return start.template result_at<result>(before, with, is_first, op);
     }
 };
 
@@ -458,12 +458,12 @@ struct scan_segments_memory {
     }
 };
 
-template <scan_kind Kind, class Acc, class Source, class Segments, class Out, class Op>
+template <class Acc, class Source, class Segments, class Out, class Op, class Start>
 __global__ void __launch_bounds__(segment_warps* lanes, 6)
-    scan_segments_kernel(Source in, Segments where, Out out, Op op, scan_start<Acc> start, segment_cuts cuts)
+    scan_segments_kernel(Source in, Segments where, Out out, Op op, Start start, segment_cuts cuts)
 {
     using fold_t = window_fold<8, Acc, Source, Op>;
-    using sink_t = segment_scans<Kind, Acc, Source, Out, Op>;
+    using sink_t = segment_scans<Acc, Source, Out, Op, Start>;
     using memory_t = scan_segments_memory<Acc, Source, Out, Op>;
     extern __shared__ __align__(16) uint4 dynamic[];
     auto& shared = reinterpret_cast<memory_t*>(dynamic)->of_warps[warp_id()];
@@ -511,14 +511,13 @@ void reduce_segments(const cuda& target, const Source& in, std::uint64_t element
 }
 
 // Writes the results of each segment as a scan of it alone would.
-template <scan_kind Kind, class Acc, class Source, class Segments, class Out, class Op>
+template <class Acc, class Source, class Segments, class Out, class Op, class Start>
 void scan_segments(const cuda& target, const Source& in, std::uint64_t elements, const Segments& segments,
-                   const Out& out, const Op& op, const Acc* init)
+                   const Out& out, const Op& op, const Start& start)
 {
     if (segments.count == 0)
         return;
-    const scan_start<Acc> start = start_of_scan(op, init);
-    launch_over_segments<scan_segments_kernel<Kind, Acc, Source, Segments, Out, Op>, 1, Acc, Source,
+    launch_over_segments<scan_segments_kernel<Acc, Source, Segments, Out, Op, Start>, 1, Acc, Source,
                          scan_segments_memory<Acc, Source, Out, Op>>(target, "scan", elements, segments, in, segments,
                                                                      out, op, start);
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include <upsweep/gpu/fold/line_start.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
@@ -167,9 +168,9 @@ __global__ void __launch_bounds__(short_rows<Length, T, Out>::threads)
     rows.store(out, made);
 }
 
-template <int Length, scan_kind Kind, class Acc, class T, class Out, class Op>
+template <int Length, class Acc, class T, class Out, class Op>
 __global__ void __launch_bounds__(short_rows<Length, T, Out>::threads)
-    scan_short_rows_kernel(const T* in, std::uint64_t count, Out* out, Op op, scan_start<Acc> start)
+    scan_short_rows_kernel(const T* in, std::uint64_t count, Out* out, Op op, line_start<Acc> start)
 {
     using rows_t = short_rows<Length, T, Out>;
     __shared__ __align__(16) typename rows_t::memory of_warps[rows_t::warps];
@@ -177,7 +178,7 @@ __global__ void __launch_bounds__(short_rows<Length, T, Out>::threads)
     Out made[rows_t::rows * Length];
     rows.template for_each<Acc>([&](int j, auto element) {
         const auto put = [&](int i, const Acc& before, const Acc& with) {
-            made[j * Length + i] = scan_result<Out, Kind>(start, before, with, i == 0, op);
+            made[j * Length + i] = start.template result_at<Out>(before, with, i == 0, op);
         };
         scan_few<Acc, longest_short_row>(op.template identity<Acc>(), element, put, 0, Length, op);
     });
@@ -226,12 +227,12 @@ void reduce_short_rows(const cuda& target, std::string_view call, const detail::
     });
 }
 
-template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+template <class Acc, class T, class Out, std::size_t Rank, class Op>
 void scan_short_rows(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
-                     const Op& op, const scan_start<Acc>& start)
+                     const Op& op, const line_start<Acc>& start)
 {
     with_short_rows(all, [&]<int Length>(std::integral_constant<int, Length>, const grid_shape& grid) {
-        launch(target, call, scan_short_rows_kernel<Length, Kind, Acc, T, Out, Op>, grid, all.in.data(),
+        launch(target, call, scan_short_rows_kernel<Length, Acc, T, Out, Op>, grid, all.in.data(),
                std::uint64_t{all.count()}, all.out.data(), op, start);
     });
 }

@@ -11,6 +11,7 @@
 
 #include <cuda_pipeline.h>
 
+#include <upsweep/gpu/fold/line_start.cuh>
 #include <upsweep/gpu/fold/packed.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
@@ -314,9 +315,9 @@ inline constexpr bool folds_staged_words =
     packed_form<Op, T>::exists&& std::is_same_v<T, Out>&& std::is_same_v<T, Acc>&& Elements * sizeof(T) % 16 == 0;
 
 // Returns the total of the row, where `before` is the fold before it.
-template <scan_kind Kind, class T, class Acc, int Words, class Op>
+template <class T, class Acc, int Words, class Op>
 __device__ Acc scan_staged_words(const unsigned (&words)[Words], const Acc& before, int lane_of_row, int lanes_of_row,
-                                 const scan_start<Acc>& start, unsigned (&results)[Words], const Op& op)
+                                 const line_start<Acc>& start, unsigned (&results)[Words], const Op& op)
 {
     using form = packed_form<Op, T>;
     using accumulator = typename form::accumulator;
@@ -329,22 +330,22 @@ __device__ Acc scan_staged_words(const unsigned (&words)[Words], const Acc& befo
         totals[v] = form::total(loaded[v]);
     const row_tree<accumulator> tree(lane_total<vectors>(totals, op), lane_of_row, lanes_of_row, op);
     auto fold = static_cast<accumulator>(before);
-    if constexpr (Kind == scan_kind::exclusive)
-        if (start.has_init)
-            fold = op(static_cast<accumulator>(start.first), fold);
+    if (start.has_init)
+        fold = op(static_cast<accumulator>(start.first), fold);
     fold = tree.fold_before(fold, lane_of_row, op);
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
-        loaded[v] = form::template scan<Kind>(loaded[v], fold);
+        loaded[v] = start.is_exclusive ? form::template scan<scan_kind::exclusive>(loaded[v], fold)
+                                       : form::template scan<scan_kind::inclusive>(loaded[v], fold);
         fold = op(fold, totals[v]);
     }
     std::memcpy(results, loaded, sizeof(loaded));
     return static_cast<Acc>(tree.total);
 }
 
-template <class Shape, bool HasBlocks, scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+template <class Shape, bool HasBlocks, class Acc, class T, class Out, std::size_t Rank, class Op>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
-    scan_staged_rows_kernel(const __grid_constant__ staged_rows<T, Out, Rank> of, Op op, scan_start<Acc> start)
+    scan_staged_rows_kernel(const __grid_constant__ staged_rows<T, Out, Rank> of, Op op, line_start<Acc> start)
 {
     using row_steps = staged_row_steps<Shape, HasBlocks, T, Out, Rank>;
     using results_memory = staged_elements<Out, Shape::panel, 0>;
@@ -354,7 +355,6 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     __shared__ raw_array<results_memory, Shape::warps> shared_results;
     results_memory& staged = shared_results[warp_id()];
     row_steps steps(of, &shared[warp_id() * Shape::stages]);
-    const vector_scan<elements, Kind, Acc, const Acc*, Out*, Op> make{op, start};
     walked_blocks<true, Acc, Op> walked(op);
     steps.for_each([&](const auto& words, const typename row_steps::step& now) {
         if (HasBlocks && now.block == 0)
@@ -362,16 +362,14 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         const Acc before = HasBlocks ? walked.fold(now.block) : op.template identity<Acc>();
         unsigned results[words_of_results];
         if constexpr (folds_staged_words<Op, Acc, T, Out, elements>) {
-            const Acc total = scan_staged_words<Kind, T>(words, before, steps.lane_of_row(), steps.lanes_of_row(),
-                                                         start, results, op);
+            const Acc total =
+                scan_staged_words<T>(words, before, steps.lane_of_row(), steps.lanes_of_row(), start, results, op);
             if constexpr (HasBlocks)
                 walked.push(total, now.block);
         } else {
             Acc values[elements];
             staged_values<Acc, T, elements, false>(words, steps.left(now), values, op);
-            lane_vector<Acc, elements> mine;
-            std::memcpy(static_cast<void*>(&mine.memory), values, sizeof(mine.memory));
-            const row_tree<Acc> tree(make.total(mine), steps.lane_of_row(), steps.lanes_of_row(), op);
+            const row_tree<Acc> tree(lane_total<elements>(values, op), steps.lane_of_row(), steps.lanes_of_row(), op);
             Acc after = tree.total;
             if constexpr (HasBlocks) {
                 if (steps.count(now) == Shape::panel) {
@@ -382,10 +380,22 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
             const Acc before_lane = tree.fold_before(before, steps.lane_of_row(), op);
             const Acc next = shuffle_down(before_lane);
             replace_if(steps.lane_of_row() != steps.lanes_of_row() - 1, after, next);
+            Acc folds[elements + 1];
+            lane_folds<elements>(before_lane, values, folds, op);
+            folds[elements] = after;
+            const bool begins = now.block == 0 && steps.lane_of_row() == 0;
             Acc nan{};
-            lane_vector<Out, elements> made[1];
-            made[0] = make.results(mine, before_lane, after, now.block == 0 && steps.lane_of_row() == 0, nan);
-            make.name_nan(nan, made);
+            start.put_init(folds, op);
+            typename lane_vector<Out, elements>::elements results_of_lane;
+#pragma unroll
+            for (int j = 0; j < elements; ++j) {
+                const Acc fold = start.first_or(folds[j], folds[j + 1], begins && j == 0);
+                results_of_lane.element[j] = convert<Out>(fold);
+                if constexpr (detail::keeps_nan<Op, Acc>)
+                    nan += fold;
+            }
+            lane_vector<Out, elements> made[1] = {lane_vector<Out, elements>::of(results_of_lane)};
+            name_nan<Op>(nan, made);
             std::memcpy(results, static_cast<const void*>(&made[0].memory), sizeof(made[0].memory));
         }
 
@@ -497,17 +507,17 @@ void reduce_staged_rows(const cuda& target, std::string_view call, const detail:
             target, call, all, op, finish);
 }
 
-template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+template <class Acc, class T, class Out, std::size_t Rank, class Op>
 void scan_staged_rows(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
-                      const Op& op, const scan_start<Acc>& start)
+                      const Op& op, const line_start<Acc>& start)
 {
     using shape = staged_row_shape<T, Out>;
     if constexpr (are_staged_of_any_length<true, Acc, T, Out>)
         if (all.length() > shape::panel)
-            return launch_staged_rows<shape, scan_staged_rows_kernel<shape, true, Kind, Acc, T, Out, Rank, Op>, true>(
+            return launch_staged_rows<shape, scan_staged_rows_kernel<shape, true, Acc, T, Out, Rank, Op>, true>(
                 target, call, all, op, start);
-    launch_staged_rows<shape, scan_staged_rows_kernel<shape, false, Kind, Acc, T, Out, Rank, Op>, true>(target, call,
-                                                                                                        all, op, start);
+    launch_staged_rows<shape, scan_staged_rows_kernel<shape, false, Acc, T, Out, Rank, Op>, true>(target, call, all, op,
+                                                                                                  start);
 }
 
 } // namespace upsweep::gpu

@@ -11,6 +11,7 @@
 #include <cuda_pipeline.h>
 
 #include <upsweep/fold_order.hpp>
+#include <upsweep/gpu/fold/line_start.cuh>
 #include <upsweep/gpu/fold/look_back.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/divider.cuh>
@@ -209,29 +210,36 @@ public:
         }
     }
 
-    // Writes make(fold of a line, whether it is of the first row) of the rows, `Ahead` rows before the folds', but not before the tile.
-    template <int Ahead, class Make>
-    __device__ void write(int i, const place& at, const row (&folds)[rows], Make make)
+    // Writes the results that go with the folds, as far before them as the start says, but not before the tile.
+    __device__ void write(int i, const place& at, row (&folds)[rows], const line_start<Acc>& start)
     {
+        if (start.has_init) {
+            const row init = row_of([&](int) { return start.first; });
+#pragma unroll
+            for (int r = 0; r < rows; ++r)
+                folds[r] = op_on_rows_(init, folds[r]);
+        }
+        const int ahead = start.rows_ahead();
         const bool begins = at.first_row == 0 && lane_id() == 0;           // the lines
-        const bool skips = Ahead != 0 && warp_id() == 0 && lane_id() == 0; // a result before the tile
-        const std::uint64_t end = of_.lines.length + Ahead;
+        const bool skips = ahead != 0 && warp_id() == 0 && lane_id() == 0; // a result before the tile
+        const std::uint64_t end = of_.lines.length + static_cast<unsigned>(ahead);
         const std::uint64_t left = at.first_row < end ? end - at.first_row : 0;
         const int of_warp = left < shape::rows_of_warp ? static_cast<int>(left) : shape::rows_of_warp;
         const int count = of_warp - lane_id() * rows;
-        const auto first_row = static_cast<std::int64_t>(at.first_row) - Ahead;
+        const auto first_row = static_cast<std::int64_t>(at.first_row) - ahead;
         if (sizeof(T) == sizeof(Out) && of_.cuts.out_piece) {
             Out* const staged = reinterpret_cast<Out*>(shared_.elements.bytes) + place_in_stage(i);
             Out* const mine = staged + lane_id() * (shape::elements + 1);
 #pragma unroll
             for (int r = 0; r < rows; ++r)
                 if (is_whole_part(at) || r < count)
-                    for_each_line(folds[r],
-                                  [&](int k, const Acc& fold) { mine[r * Width + k] = make(fold, r == 0 && begins); });
+                    for_each_line(folds[r], [&](int k, const Acc& fold) {
+                        mine[r * Width + k] = as_result<Out, Op>(start.first_or(fold, r == 0 && begins));
+                    });
             __syncwarp();
             Out* const first = out_of_line(at, 0) + first_row * Width;
             const int x = aligned_lane(first);
-            for_each_of_piece(x, warp_id() == 0 ? Ahead * Width : 0, of_warp * Width,
+            for_each_of_piece(x, warp_id() == 0 ? ahead * Width : 0, of_warp * Width,
                               [&](int k, int place) { first[x + k * lanes] = staged[place]; });
         } else if (count > 0) {
             Out* to[Width];
@@ -242,7 +250,7 @@ public:
             for (int r = 0; r < rows; ++r)
                 if (r < count && !(r == 0 && skips))
                     for_each_line(folds[r], [&](int k, const Acc& fold) {
-                        to[k][r * of_.lines.out.stride] = make(fold, r == 0 && begins);
+                        to[k][r * of_.lines.out.stride] = as_result<Out, Op>(start.first_or(fold, r == 0 && begins));
                     });
         }
     }
@@ -457,13 +465,12 @@ __global__ void __launch_bounds__(tile_shape<Width, Acc, T>::threads, 2)
     });
 }
 
-template <int Width, scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+template <int Width, class Acc, class T, class Out, std::size_t Rank, class Op>
 __global__ void __launch_bounds__(tile_shape<Width, Acc, T>::threads, 2)
-    scan_tiled_kernel(const __grid_constant__ tile_arguments<T, Out, Rank> of, Op op, scan_start<Acc> start)
+    scan_tiled_kernel(const __grid_constant__ tile_arguments<T, Out, Rank> of, Op op, line_start<Acc> start)
 {
     using block = tile_block<Width, Acc, T, Out, Rank, Op>;
     constexpr int rows = tile_shape<Width, Acc, T>::rows;
-    constexpr int ahead = rows_ahead<Kind>;
     extern __shared__ __align__(16) uint4 dynamic[];
     block self(of, *reinterpret_cast<typename block::memory*>(dynamic), op);
     if (block::looks_back()) {
@@ -471,8 +478,8 @@ __global__ void __launch_bounds__(tile_shape<Width, Acc, T>::threads, 2)
             const auto at = self.place_of(i);
             Acc after;
             self.put_before(i, self.fold_before(i, at, states, after));
-            if (ahead != 0 && self.is_whole(at) && lane_id() == 0)
-                *self.last_of(at) = as_result<Out, Op>(after);
+            if (!start.is_exclusive && self.is_whole(at) && lane_id() == 0)
+                *self.last_of(at) = start.template result_of<Out>(after, false, op);
         });
         return;
     }
@@ -482,9 +489,7 @@ __global__ void __launch_bounds__(tile_shape<Width, Acc, T>::threads, 2)
         typename block::row folds[rows];
         self.values_of(i, at, values);
         self.folds_of(i, values, folds);
-        self.template write<ahead>(i, at, folds, [&](const Acc& fold, bool is_first) {
-            return result_of_fold<Kind, Out>(fold, is_first, start, op);
-        });
+        self.write(i, at, folds, start);
     });
 }
 
@@ -530,13 +535,13 @@ void reduce_tiled(const cuda& target, std::string_view call, const detail::lines
                                                                                               finish);
         });
 }
-template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+template <class Acc, class T, class Out, std::size_t Rank, class Op>
 void scan_tiled(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, int width,
-                const Op& op, const scan_start<Acc>& start)
+                const Op& op, const line_start<Acc>& start)
 {
     with_constant<1, most_tiled_lines>(static_cast<std::size_t>(width), [&]<int Width>(
                                                                             std::integral_constant<int, Width>) {
-        launch_over_tiles<Width, scan_tiled_kernel<Width, Kind, Acc, T, Out, Rank, Op>,
+        launch_over_tiles<Width, scan_tiled_kernel<Width, Acc, T, Out, Rank, Op>,
                           typename tile_block<Width, Acc, T, Out, Rank, Op>::memory, Acc>(target, call, all, op, start);
     });
 }

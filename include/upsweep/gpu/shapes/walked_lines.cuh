@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <upsweep/gpu/fold/line_start.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/shapes/line_places.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
@@ -201,9 +202,9 @@ __global__ void __launch_bounds__(Shape::threads)
     });
 }
 
-template <class Shape, scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+template <class Shape, class Acc, class T, class Out, std::size_t Rank, class Op>
 __global__ void __launch_bounds__(Shape::threads)
-    scan_walked_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, scan_start<Acc> start)
+    scan_walked_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, line_start<Acc> start)
 {
     line_walk<Shape, Acc, T, Out, Rank> walk(of);
     walked_blocks<true, Acc, Op> walked(op);
@@ -217,9 +218,9 @@ __global__ void __launch_bounds__(Shape::threads)
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r) {
             const bool is_first = r == 0 && block == 0;
-            if (r >= count + rows_ahead<Kind> || (rows_ahead<Kind> != 0 && is_first) || !walk.has_line(0))
+            if (r >= count + start.rows_ahead() || (!start.is_exclusive && is_first) || !walk.has_line(0))
                 continue;
-            *to = result_of_fold<Kind, Out>(folds[r], is_first, start, op);
+            *to = start.template result_of<Out>(folds[r], is_first, op);
             to += of.out.stride;
         }
     });
@@ -246,9 +247,9 @@ __global__ void __launch_bounds__(Shape::threads)
     }
 }
 
-template <class Shape, scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+template <class Shape, class Acc, class T, class Out, std::size_t Rank, class Op>
 __global__ void __launch_bounds__(Shape::threads)
-    scan_short_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, scan_start<Acc> start)
+    scan_short_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, line_start<Acc> start)
 {
     line_walk<Shape, Acc, T, Out, Rank> walk(of);
     const auto count = static_cast<int>(of.length);
@@ -266,7 +267,7 @@ __global__ void __launch_bounds__(Shape::threads)
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r, to += of.out.stride)
             if (r < count)
-                *to = result_of_fold<Kind, Out>(folds[r + rows_ahead<Kind>], r == 0, start, op);
+                *to = start.template result_at<Out>(folds[r], folds[r + 1], r == 0, op);
     }
 }
 
@@ -309,16 +310,16 @@ void reduce_walked(const cuda& target, std::string_view call, const detail::line
         launch_walk<Shape>(target, call, reduce_short_kernel<Shape, Acc, T, Out, Rank, Op, Finish>, all, op, finish);
     });
 }
-template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+template <class Acc, class T, class Out, std::size_t Rank, class Op>
 void scan_walked(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all, const Op& op,
-                 const scan_start<Acc>& start)
+                 const line_start<Acc>& start)
 {
     using scan_walk = walk_shape_of_scan<Acc>;
     if (all.length() > long_walk::rows)
-        return launch_walk<scan_walk>(target, call, scan_walked_kernel<scan_walk, Kind, Acc, T, Out, Rank, Op>, all, op,
+        return launch_walk<scan_walk>(target, call, scan_walked_kernel<scan_walk, Acc, T, Out, Rank, Op>, all, op,
                                       start);
     with_short_shape(all.length(), [&]<class Shape>(Shape) {
-        launch_walk<Shape>(target, call, scan_short_kernel<Shape, Kind, Acc, T, Out, Rank, Op>, all, op, start);
+        launch_walk<Shape>(target, call, scan_short_kernel<Shape, Acc, T, Out, Rank, Op>, all, op, start);
     });
 }
 

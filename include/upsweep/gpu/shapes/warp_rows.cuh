@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <upsweep/gpu/fold/line_start.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
@@ -244,15 +245,15 @@ struct scanned_rows {
 };
 
 // Writes the results of a vector whose first element has this number in its line; number 0 may be the first one of the scan.
-template <scan_kind Kind, int Elements, class Acc, class Out, class Number, class Op>
+template <int Elements, class Acc, class Out, class Number, class Start, class Op>
 __device__ void store_results(Out* line, Number first, Number length, bool begins, const Acc (&folds)[Elements + 1],
-                              const scan_start<Acc>& start, const Op& op)
+                              const Start& start, const Op& op)
 {
     typename lane_vector<Out, Elements>::elements results;
 #pragma unroll
     for (int j = 0; j < Elements; ++j)
-        results.element[j] = result_of_fold<Kind, Out>(folds[j + rows_ahead<Kind>],
-                                                       begins && first + static_cast<unsigned>(j) == 0, start, op);
+        results.element[j] =
+            start.template result_at<Out>(folds[j], folds[j + 1], begins && first + static_cast<unsigned>(j) == 0, op);
     const auto vector = lane_vector<Out, Elements>::of(results);
     if constexpr (has_words<Elements, Out*>) {
         if (first + Elements <= length && is_aligned<Elements>(line + first)) {
@@ -263,9 +264,9 @@ __device__ void store_results(Out* line, Number first, Number length, bool begin
     scatter_within<Elements>(line, length, first, vector);
 }
 
-template <class Shape, int Elements, scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+template <class Shape, int Elements, class Acc, class T, class Out, std::size_t Rank, class Op>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
-    scan_warp_rows_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, scan_start<Acc> start)
+    scan_warp_rows_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, line_start<Acc> start)
 {
     using row_steps = warp_row_steps<Shape, Elements, Acc, T, Out, Rank>;
     constexpr int rows = Shape::rows;
@@ -287,8 +288,8 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
                     continue;
                 Acc folds[Elements + 1];
                 scanned.folds_of_row(r, values[v], folds, op);
-                store_results<Kind, Elements>(of.out.first_of(steps.line(now, v)), steps.first(now, v), of.length, true,
-                                              folds, start, op);
+                store_results<Elements>(of.out.first_of(steps.line(now, v)), steps.first(now, v), of.length, true,
+                                        folds, start, op);
             }
         }
     });
@@ -347,14 +348,14 @@ void reduce_warp_rows(const cuda& target, std::string_view call, const detail::l
     launch_warp_rows<long_warp_rows, kernel>(target, call, all, op, finish);
 }
 
-template <scan_kind Kind, class Acc, class T, class Out, std::size_t Rank, class Op>
+template <class Acc, class T, class Out, std::size_t Rank, class Op>
 void scan_warp_rows(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
-                    const Op& op, const scan_start<Acc>& start)
+                    const Op& op, const line_start<Acc>& start)
 {
     constexpr int elements = warp_row_elements<T, Out>;
     constexpr std::uint64_t row = std::uint64_t{lanes} * elements;
     const auto with = [&]<class Shape>(Shape) {
-        constexpr auto kernel = scan_warp_rows_kernel<Shape, elements, Kind, Acc, T, Out, Rank, Op>;
+        constexpr auto kernel = scan_warp_rows_kernel<Shape, elements, Acc, T, Out, Rank, Op>;
         launch_warp_rows<Shape, kernel>(target, call, all, op, start);
     };
     if (all.length() <= row)

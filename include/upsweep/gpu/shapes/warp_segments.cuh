@@ -161,10 +161,10 @@ private:
     bool are_last_ = true;
 };
 
-template <scan_kind Kind, class Acc, class T, class Out, class Offset, class Op>
+template <class Acc, class T, class Out, class Offset, class Op, class Start>
 __global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::blocks)
     scan_parts_kernel(const __grid_constant__ segments_in_parts<T, Out, Offset> of, std::uint64_t work,
-                      const __grid_constant__ piece_totals<Acc> totals, Op op, scan_start<Acc> start)
+                      const __grid_constant__ piece_totals<Acc> totals, Op op, Start start)
 {
     using shape = segment_part_shape<T, Out>;
     constexpr int elements = shape::elements;
@@ -229,7 +229,7 @@ __global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::block
                 continue;
             Acc folds[elements + 1];
             scanned.folds_of_row(r, values[r], folds, op);
-            store_results<Kind, elements>(to, r * shape::row + lane_id() * elements, count, begins, folds, start, op);
+            store_results<elements>(to, r * shape::row + lane_id() * elements, count, begins, folds, start, op);
         }
         now = next;
         block = next_block;
@@ -259,12 +259,12 @@ bool are_segments_for_warps(std::uint64_t segments, std::uint64_t elements)
            (segments >= many || (segments >= some && bytes <= few_bytes));
 }
 
-template <scan_kind Kind, class Acc, class T, class Offset, class Out, class Op>
+template <class Acc, class T, class Offset, class Out, class Op, class Start>
 void scan_segments_by_warps(const cuda& target, std::string_view call, const T* in, std::uint64_t elements,
-                            const Offset* offsets, std::uint64_t segments, Out* out, const Op& op, const Acc* init)
+                            const Offset* offsets, std::uint64_t segments, Out* out, const Op& op, const Start& start)
 {
     using shape = segment_part_shape<T, Out>;
-    constexpr auto kernel = scan_parts_kernel<Kind, Acc, T, Out, Offset, Op>;
+    constexpr auto kernel = scan_parts_kernel<Acc, T, Out, Offset, Op, Start>;
     constexpr int threads = long_warp_rows::threads;
     constexpr unsigned tasks_of_warp = 4; // where there is so much work: some tasks take longer than others
     const std::uint64_t tasks = tasks_of_warp * (threads / lanes) * resident_blocks<kernel>(target, threads, 0);
@@ -276,8 +276,7 @@ void scan_segments_by_warps(const cuda& target, std::string_view call, const T* 
     const segments_in_parts<T, Out, Offset> parts(in, offsets, segments, elements, out);
     const piece_totals<Acc> totals = elements > shape::part ? fold_in_pieces<Acc>(target, call, parts, elements, op)
                                                             : piece_totals<Acc>(target, 0, 0);
-    launch(target, call, kernel, grid_of_warps(all / work + 1, threads), parts, work, totals, op,
-           start_of_scan(op, init));
+    launch(target, call, kernel, grid_of_warps(all / work + 1, threads), parts, work, totals, op, start);
 }
 
 } // namespace upsweep::gpu
