@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <upsweep/gpu/fold/line_start.cuh>
+#include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/shapes/line_places.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
