@@ -2,7 +2,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstring>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -10,6 +9,7 @@
 #include <upsweep/axis.hpp>
 #include <upsweep/segmented.hpp>
 
+#include "../scan_init.hpp"
 #include "../shapes.hpp"
 
 // The engines of lines and segments for one type and operator. The files shapes_*.cpp of this folder include it, and no others.
@@ -97,16 +97,6 @@ void scan_shape_of_segments(const cpu& host, const void* in, std::span<const std
         engine::scan<scan_kind::inclusive, Acc>(host, from, offsets.back(), offsets, to, op, init);
     else
         engine::scan<scan_kind::exclusive, Acc>(host, from, offsets.back(), offsets, to, op, init);
-}
-
-template <class T, class Acc>
-std::optional<Acc> init_of(const scan_start& start)
-{
-    if (start.init == nullptr)
-        return std::nullopt;
-    T init;
-    std::memcpy(&init, start.init, sizeof init);
-    return convert<Acc>(init);
 }
 
 template <class T, class Acc, class Op>

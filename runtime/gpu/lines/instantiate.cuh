@@ -5,12 +5,12 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
-#include <cstring>
 #include <type_traits>
 
 #include <upsweep/gpu/shapes/axis.cuh>
 #include <upsweep/op.hpp>
 
+#include "../../scan_init.hpp"
 #include "../any_op.hpp"
 #include "lines.hpp"
 
@@ -90,15 +90,9 @@ template <class T, class Op>
 void scan_lines_of(const cuda& target, const line_layout& lines, const scan_start& start, const Op& op)
 {
     using accumulator = scan_accumulator_t<Op, T>;
-    accumulator init{};
-    if (start.init != nullptr) {
-        T value;
-        std::memcpy(&value, start.init, sizeof value);
-        init = convert<accumulator>(value);
-    }
+    const auto init = init_of<T, accumulator>(start);
     detail::engine<cuda, detail::verb::scan_lines>::scan(
-        target, lines_as<T, T>(lines), op,
-        upsweep::gpu::start_of_lines(start.kind, op, start.init != nullptr ? &init : nullptr));
+        target, lines_as<T, T>(lines), op, upsweep::gpu::start_of_lines(start.kind, op, init ? &*init : nullptr));
 }
 
 template <class T>
