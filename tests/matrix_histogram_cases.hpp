@@ -404,6 +404,6 @@ REGISTER_TYPED_TEST_SUITE_P(matrix_histogram_of, rows_of_every_kind);
 REGISTER_TYPED_TEST_SUITE_P(matrix_histogram, bins_too_narrow_for_arithmetic, bins_of_every_kind, bins_of_each_channel,
                             rows_and_channels_accumulate, rows_and_tables_of_every_size, equal_elements_lose_no_counts,
                             of_nothing_are_zero);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(matrix_histogram); // in a program of other types
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(matrix_histogram); // in a program that has the suite of each type
 
 } // namespace upsweep::test
