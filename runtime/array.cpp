@@ -1,7 +1,9 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "array.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string>
 
@@ -100,6 +102,26 @@ bool share_memory(const elements& a, const elements& b)
 bool elements::is_contiguous() const
 {
     return extents[most_dimensions - 2] == 1 && (strides[most_dimensions - 1] == 1 || count <= 1);
+}
+
+std::optional<elements> in_order_of_memory(const elements& of)
+{
+    std::array<std::size_t, most_dimensions> by_stride{};
+    std::iota(by_stride.begin(), by_stride.end(), std::size_t{0});
+    std::ranges::sort(by_stride, {}, [&](std::size_t k) { return of.strides[k]; });
+    std::size_t behind = 1;
+    for (const std::size_t k : by_stride) {
+        if (of.extents[k] == 1)
+            continue;
+        if (of.strides[k] != static_cast<std::ptrdiff_t>(behind))
+            return std::nullopt;
+        behind *= of.extents[k];
+    }
+    elements side_by_side = of;
+    side_by_side.extents.fill(1);
+    side_by_side.extents.back() = of.count;
+    side_by_side.strides.fill(1);
+    return side_by_side;
 }
 
 elements checked_elements(const char* call, const char* name, const upsweep_array* array)

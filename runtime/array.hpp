@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <upsweep/cpu/parallel.hpp>
@@ -45,6 +46,9 @@ void check_output(const char* call, const elements& in, const elements& out);
 
 // Refuses an output that shares memory with `in`, be it the same array.
 void check_apart(const char* call, const elements& in, const elements& out);
+
+// The elements in the order in which they lie in memory, side by side, if there are no gaps between them: those of a transposed array, say.
+std::optional<elements> in_order_of_memory(const elements& of);
 
 // Copies elements `first` to `first + count` to an array without gaps, or from there, by the threads of `host`. They lie in
 // memory that the host reaches.

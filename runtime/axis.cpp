@@ -150,13 +150,37 @@ struct arrays {
     place to() const { return {out.data, out.bytes()}; }
 };
 
-// Whether a kernel reads elements where they lie: those of other types are converted.
+// Whether a kernel reads elements where they lie: those of other types are converted. A byte that is a number is no truth.
 bool reads(const gpu::shape_fold& fold, upsweep_dtype dtype)
 {
-    return gpu::has_bits_of(dtype, fold.dtype) && gpu::has_bits_of(fold.as, fold.dtype);
+    return gpu::has_bits_of(dtype, fold.dtype) && gpu::has_bits_of(fold.as, fold.dtype) &&
+           (fold.as != UPSWEEP_BOOL || dtype == UPSWEEP_BOOL);
 }
 
 place place_of(const elements& of) { return {of.data, of.bytes()}; }
+
+// What is converted for a kernel of lines, and from its results: the elements in the order in which they lie in memory, if there are no gaps between
+// them and the lines take few dimensions to tell, or else in the order of the array.
+struct converted_order {
+    elements in;
+    elements out;
+    dimensions lines;
+    std::vector<std::ptrdiff_t> out_strides;
+};
+
+converted_order order_of_conversion(const char* call, const arrays& of, std::size_t axis,
+                                    const std::vector<std::ptrdiff_t>& out_strides, std::size_t results)
+{
+    const auto in = in_order_of_memory(of.in);
+    const auto out = in_order_of_memory(of.out);
+    if (in && out &&
+        gpu::have_few_dimensions(lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), results)))
+        return {*in, *out, of.in_dimensions, out_strides};
+    const dimensions lines = without_gaps(of.in_dimensions);
+    const bool is_scan = of.in_dimensions.extents == of.out_dimensions.extents;
+    return {of.in, of.out, lines,
+            is_scan ? lines.strides : strides_of_reduction(call, lines, axis, without_axis(lines, axis))};
+}
 
 void check_results(const char* call, const elements& in, const elements& out)
 {
@@ -195,10 +219,10 @@ void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const 
         scan(there, lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), length)))
         return;
     const gpu::shape_fold fold = gpu::scan_of(op, of.out.dtype);
-    const gpu::converted from(gpu, of.in, fold.as, fold.dtype);
-    const gpu::converted_results to(gpu, of.out, fold.result);
-    const dimensions lines = without_gaps(of.in_dimensions);
-    scan(fold, lines_of(call, lines, axis, place_of(from.get()), lines.strides, place_of(to.get()), length));
+    const converted_order order = order_of_conversion(call, of, axis, of.out_dimensions.strides, length);
+    const gpu::converted from(gpu, order.in, fold.as, fold.dtype);
+    const gpu::converted_results to(gpu, order.out, fold.result);
+    scan(fold, lines_of(call, order.lines, axis, place_of(from.get()), order.out_strides, place_of(to.get()), length));
     to.write_back();
 }
 
@@ -259,12 +283,14 @@ void reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, cons
         gpu::reduce_lines(gpu, there, of.in.dtype,
                           lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1), means))
         return;
-    const gpu::converted from(gpu, of.in, fold.as, fold.dtype);
-    const gpu::converted_results to(gpu, of.out, result);
-    const dimensions lines = without_gaps(of.in_dimensions);
-    const auto strides = strides_of_reduction(call, lines, axis, without_axis(lines, axis));
-    gpu::reduce_lines(gpu, fold, of.in.dtype,
-                      lines_of(call, lines, axis, place_of(from.get()), strides, place_of(to.get()), 1), means);
+    // Truths are folded as bytes.
+    const gpu::shape_fold& copied = there.as == UPSWEEP_BOOL && there.result == UPSWEEP_U8 ? there : fold;
+    const converted_order order = order_of_conversion(call, of, axis, out_strides, 1);
+    const gpu::converted from(gpu, order.in, copied.as, copied.dtype);
+    const gpu::converted_results to(gpu, order.out, result_of(copied));
+    gpu::reduce_lines(gpu, copied, of.in.dtype,
+                      lines_of(call, order.lines, axis, place_of(from.get()), order.out_strides, place_of(to.get()), 1),
+                      means);
     to.write_back();
 }
 
@@ -279,12 +305,12 @@ void variances_on_gpu(const char* call, const gpu::device& gpu, const arrays& of
     const line_layout there = lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1);
     if (gpu::variances_of_lines(gpu, of.in.dtype, there, correction))
         return;
-    const gpu::converted from(gpu, of.in, folded);
-    const gpu::converted_results to(gpu, of.out, folded);
-    const dimensions lines = without_gaps(of.in_dimensions);
-    const auto strides = strides_of_reduction(call, lines, axis, without_axis(lines, axis));
+    const converted_order order = order_of_conversion(call, of, axis, out_strides, 1);
+    const gpu::converted from(gpu, order.in, folded);
+    const gpu::converted_results to(gpu, order.out, folded);
     gpu::variances_of_lines(
-        gpu, folded, lines_of(call, lines, axis, place_of(from.get()), strides, place_of(to.get()), 1), correction);
+        gpu, folded, lines_of(call, order.lines, axis, place_of(from.get()), order.out_strides, place_of(to.get()), 1),
+        correction);
     to.write_back();
 }
 
@@ -298,14 +324,19 @@ void arguments_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, c
                       const std::vector<std::ptrdiff_t>& out_strides)
 {
     const upsweep_dtype searched = searched_dtype(of.in.dtype);
-    const auto find = [&](const place& from, const dimensions& of_from) {
-        return from.bytes == upsweep_dtype_size(searched) &&
-               gpu::find_arguments(gpu, op, searched, lines_of(call, of_from, axis, from, out_strides, of.to(), 1));
+    const auto find = [&](upsweep_dtype dtype, const place& from, const dimensions& of_from) {
+        return from.bytes == upsweep_dtype_size(dtype) &&
+               gpu::find_arguments(gpu, op, dtype, lines_of(call, of_from, axis, from, out_strides, of.to(), 1));
     };
-    if (find(of.from(), of.in_dimensions))
+    const bool are_half_floats = of.in.dtype == UPSWEEP_F16 || of.in.dtype == UPSWEEP_BF16;
+    if (find(are_half_floats ? of.in.dtype : searched, of.from(), of.in_dimensions))
         return;
-    const gpu::converted copy(gpu, of.in, searched);
-    must_be_done(call, find({copy.get().data, copy.get().bytes()}, without_gaps(of.in_dimensions)),
+    const auto dense = in_order_of_memory(of.in);
+    const bool keeps_order =
+        dense && gpu::have_few_dimensions(lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1));
+    const gpu::converted copy(gpu, keeps_order ? *dense : of.in, searched);
+    must_be_done(call,
+                 find(searched, place_of(copy.get()), keeps_order ? of.in_dimensions : without_gaps(of.in_dimensions)),
                  "a GPU writes positions to arrays that take 3 dimensions at most to tell");
 }
 

@@ -212,14 +212,8 @@ void scan_on_gpu(const gpu::device& gpu, upsweep_op op, const pairs& in, const e
     const gpu::key_words keys(gpu, in.keys);
     const gpu::converted values(gpu, in.values, fold.as, fold.dtype);
     const gpu::converted_results to(gpu, out, fold.result);
-    const bool is_exclusive = start.kind == scan_kind::exclusive;
-    std::optional<gpu::scratch> aside;
-    const elements inclusive = is_exclusive ? aside.emplace(gpu, to.get()).get() : to.get();
-    gpu::scan_by_key(gpu, fold, keys.get(), values.get(), inclusive);
-    if (is_exclusive || start.init != nullptr) {
-        const gpu::folded_init init(fold, out.dtype, start.init);
-        gpu::begin_runs(gpu, fold, keys.get(), inclusive, to.get(), {start.kind, init.get()});
-    }
+    const gpu::folded_init init(fold, out.dtype, start.init);
+    gpu::scan_by_key(gpu, fold, keys.get(), values.get(), to.get(), {start.kind, init.get()});
     to.write_back();
 }
 

@@ -99,14 +99,8 @@ void scan_on_gpu(const gpu::device& gpu, const gpu::shape_fold& fold, const elem
     const gpu::converted from(gpu, in, fold.as, fold.dtype);
     const gpu::converted offsets(gpu, bounds, UPSWEEP_U64);
     const gpu::converted_results to(gpu, out, fold.result);
-    const bool is_exclusive = start.kind == scan_kind::exclusive;
-    std::optional<gpu::scratch> aside;
-    const elements inclusive = is_exclusive ? aside.emplace(gpu, to.get()).get() : to.get();
-    gpu::scan_segments(gpu, fold, from.get(), offsets.get(), inclusive);
-    if (is_exclusive || start.init != nullptr) {
-        const gpu::folded_init init(fold, out.dtype, start.init);
-        gpu::begin_segments(gpu, fold, inclusive, offsets.get(), to.get(), {start.kind, init.get()});
-    }
+    const gpu::folded_init init(fold, out.dtype, start.init);
+    gpu::scan_segments(gpu, fold, from.get(), offsets.get(), to.get(), {start.kind, init.get()});
     to.write_segments(offsets.get());
 }
 

@@ -1,6 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+
 #include <cuda_runtime.h>
 
 #include <upsweep/gpu/target/cuda.cuh>
@@ -16,5 +18,10 @@ public:
 
     cuda target;
 };
+
+// Memory for a copy that a call makes, in order of its stream, from a pool that keeps what calls have used, up to a sixteenth of the GPU's memory: to
+// get as much from the driver takes several times as long as to convert elements. What to do if there is none is told by `remedy`.
+std::byte* allocate_copy(const device& gpu, std::size_t bytes, const char* remedy);
+void free_copy(const device& gpu, std::byte* copy);
 
 } // namespace upsweep::runtime::gpu

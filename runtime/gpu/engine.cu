@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -171,6 +173,29 @@ void gather(const device& gpu, const elements& elements, std::byte* dense)
     }
 }
 
+// One for each GPU, which lives as long as the process.
+cudaMemPool_t pool_of_copies(int number)
+{
+    static std::mutex mutex;
+    static std::map<int, cudaMemPool_t> pools;
+    const std::lock_guard lock(mutex);
+    if (const auto found = pools.find(number); found != pools.end())
+        return found->second;
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = number;
+    cudaMemPool_t pool = nullptr;
+    upsweep::gpu::check("cudaMemPoolCreate", cudaMemPoolCreate(&pool, &properties));
+    std::size_t free = 0;
+    std::size_t total = 0;
+    upsweep::gpu::check("cudaMemGetInfo", cudaMemGetInfo(&free, &total));
+    std::uint64_t kept = total / 16;
+    upsweep::gpu::check("cudaMemPoolSetAttribute",
+                        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
+    return pools[number] = pool;
+}
+
 } // namespace
 
 std::string device_name()
@@ -241,16 +266,24 @@ void copy_and_wait(const device& gpu, void* to, const void* from, std::size_t by
     wait(gpu);
 }
 
+std::byte* allocate_copy(const device& gpu, std::size_t bytes, const char* remedy)
+{
+    const upsweep::gpu::current_device current(gpu.target.device());
+    void* copy = nullptr;
+    upsweep::gpu::streaming::check_memory(
+        cudaMallocFromPoolAsync(&copy, bytes, pool_of_copies(gpu.target.device()), gpu.target.stream()), "the GPU",
+        bytes, remedy);
+    return static_cast<std::byte*>(copy);
+}
+
+void free_copy(const device& gpu, std::byte* copy) { cudaFreeAsync(copy, gpu.target.stream()); }
+
 without_gaps::without_gaps(const device& gpu, const elements& of, bool wants_copy) : gpu_(gpu), of_(of), elements_(of)
 {
     if (of.count == 0 || (of.is_contiguous() && !wants_copy))
         return;
     const upsweep::gpu::current_device current(gpu.target.device());
-    const std::size_t bytes = of.count * of.bytes();
-    void* copy = nullptr;
-    upsweep::gpu::streaming::check_memory(cudaMallocAsync(&copy, bytes, gpu.target.stream()), "the GPU", bytes,
-                                          "pass an array without gaps, which is not copied");
-    elements_.data = static_cast<std::byte*>(copy);
+    elements_.data = allocate_copy(gpu, of.count * of.bytes(), "pass an array without gaps, which is not copied");
     elements_.memory = UPSWEEP_DEVICE;
     elements_.extents.fill(1);
     elements_.extents.back() = of.count;
@@ -261,7 +294,7 @@ without_gaps::without_gaps(const device& gpu, const elements& of, bool wants_cop
 without_gaps::~without_gaps()
 {
     if (elements_.data != of_.data)
-        cudaFreeAsync(elements_.data, gpu_.target.stream());
+        free_copy(gpu_, elements_.data);
 }
 
 void without_gaps::write_back() const

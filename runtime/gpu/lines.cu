@@ -15,14 +15,6 @@ namespace upsweep::runtime::gpu {
 
 namespace {
 
-bool has_few_dimensions(const line_layout& lines)
-{
-    for (std::size_t k = 1; k <= most_dimensions - most_line_dimensions; ++k)
-        if (lines.extents[k] != 1)
-            return false;
-    return true;
-}
-
 // Types that kernels of lines read, and fold in another one.
 template <class T>
 inline constexpr bool is_read_only = std::same_as<T, std::uint8_t> || sub_word_float<T>;
@@ -44,8 +36,15 @@ bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype
 {
     const cuda& target = gpu.target;
     const bool is_extremum = fold.op == UPSWEEP_MINIMUM || fold.op == UPSWEEP_MAXIMUM;
-    if (!has_few_dimensions(lines))
+    if (!have_few_dimensions(lines))
         return false;
+    if (is_extremum && has_narrow_extrema(fold.dtype)) {
+        switch (fold.dtype) {
+        case UPSWEEP_F16: return narrow_extrema_of_lines<f16>(target, fold, lines), true;
+        case UPSWEEP_BF16: return narrow_extrema_of_lines<bf16>(target, fold, lines), true;
+        default: return narrow_extrema_of_lines<std::uint16_t>(target, fold, lines), true;
+        }
+    }
     with_read_type(fold.dtype, [&]<class T>(T) {
         if constexpr (is_read_only<T>) {
             if (!is_extremum)
@@ -69,7 +68,7 @@ bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype
 
 bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& lines, const scan_start& start)
 {
-    if (!has_few_dimensions(lines))
+    if (!have_few_dimensions(lines))
         return false;
     with_read_type(fold.dtype, [&]<class T>(T) {
         if constexpr (!std::same_as<T, std::uint8_t>)
@@ -86,7 +85,7 @@ bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& li
 
 bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layout& lines, double correction)
 {
-    if (!has_few_dimensions(lines))
+    if (!have_few_dimensions(lines))
         return false;
     switch (dtype) {
     case UPSWEEP_F16: return variances_of_lines<f16>(gpu.target, lines, correction), true;
@@ -100,7 +99,7 @@ bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layou
 bool find_arguments(const device& gpu, upsweep_op op, upsweep_dtype dtype, const line_layout& lines)
 {
     const cuda& target = gpu.target;
-    if (!has_few_dimensions(lines))
+    if (!have_few_dimensions(lines))
         return false;
     switch (dtype) {
     case UPSWEEP_BOOL:
@@ -110,6 +109,8 @@ bool find_arguments(const device& gpu, upsweep_op op, upsweep_dtype dtype, const
     case UPSWEEP_U64: return arguments_of_lines<std::uint64_t>(target, op, lines), true;
     case UPSWEEP_F32: return arguments_of_lines<float>(target, op, lines), true;
     case UPSWEEP_F64: return arguments_of_lines<double>(target, op, lines), true;
+    case UPSWEEP_F16: return arguments_of_lines<f16>(target, op, lines), true;
+    case UPSWEEP_BF16: return arguments_of_lines<bf16>(target, op, lines), true;
     default: return false;
     }
 }

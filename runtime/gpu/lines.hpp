@@ -14,6 +14,15 @@ namespace upsweep::runtime::gpu {
 // Arrays of three dimensions have no more, and those without gaps two beside the axis.
 inline constexpr std::size_t most_line_dimensions = 3;
 
+// Whether lines take no more of them.
+inline bool have_few_dimensions(const line_layout& lines)
+{
+    for (std::size_t k = 1; k <= most_dimensions - most_line_dimensions; ++k)
+        if (lines.extents[k] != 1)
+            return false;
+    return true;
+}
+
 // Fold lines along an axis of elements that have been converted as the fold says, or take their means, and scan them, from an initial value of its
 // type on, to results of that type, where they lie in memory of the GPU, in order of the stream. Return false, and do nothing, where the lines take more than three
 // dimensions to tell: those of arrays without gaps take no more. A line has elements; `dtype` is the type that they had first.
@@ -27,7 +36,7 @@ bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layou
 void fill(const device& gpu, const shape_fold& fold, const elements& results, const void* value);
 
 // Writes, as i64, the position of the first element that precedes all others in each line, of elements of a type that is searched
-// (searched_dtype). Returns false as above.
+// (searched_dtype), or of f16 or bf16. Returns false as above.
 bool find_arguments(const device& gpu, upsweep_op op, upsweep_dtype dtype, const line_layout& lines);
 
 } // namespace upsweep::runtime::gpu

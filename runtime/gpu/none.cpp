@@ -54,12 +54,8 @@ void reduce_segments(const device&, const shape_fold&, const elements&, const el
 {
     throw_none();
 }
-void scan_segments(const device&, const shape_fold&, const elements&, const elements&, const elements&)
-{
-    throw_none();
-}
-void begin_segments(const device&, const shape_fold&, const elements&, const elements&, const elements&,
-                    const scan_start&)
+void scan_segments(const device&, const shape_fold&, const elements&, const elements&, const elements&,
+                   const scan_start&)
 {
     throw_none();
 }
@@ -83,8 +79,7 @@ std::uint64_t reduce_by_key(const device&, const shape_fold&, const elements&, c
 {
     throw_none();
 }
-void scan_by_key(const device&, const shape_fold&, const elements&, const elements&, const elements&) { throw_none(); }
-void begin_runs(const device&, const shape_fold&, const elements&, const elements&, const elements&, const scan_start&)
+void scan_by_key(const device&, const shape_fold&, const elements&, const elements&, const elements&, const scan_start&)
 {
     throw_none();
 }

@@ -77,11 +77,12 @@ shape_fold reduction_of_lines(upsweep_op op, upsweep_dtype dtype)
         return {dtype, dtype, op, UPSWEEP_F32};
     if (is_sum && (dtype == UPSWEEP_BOOL || dtype == UPSWEEP_U8))
         return {dtype, UPSWEEP_U8, op, dtype == UPSWEEP_BOOL ? UPSWEEP_I64 : UPSWEEP_U64};
-    if (dtype == UPSWEEP_U8 && (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM))
+    const bool is_extremum = op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM;
+    if (is_extremum && (dtype == UPSWEEP_U8 || has_narrow_extrema(dtype)))
         return {dtype, dtype, op, dtype};
     const shape_fold fold = reduction_of(op, dtype);
-    if (dtype == UPSWEEP_BOOL && (fold.op == UPSWEEP_BIT_AND || fold.op == UPSWEEP_BIT_OR))
-        return {dtype, UPSWEEP_U8, fold.op == UPSWEEP_BIT_OR ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM, UPSWEEP_U8};
+    if (fold.as == UPSWEEP_BOOL && (fold.op == UPSWEEP_BIT_AND || fold.op == UPSWEEP_BIT_OR))
+        return {fold.as, UPSWEEP_U8, fold.op == UPSWEEP_BIT_OR ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM, UPSWEEP_U8};
     return fold;
 }
 
@@ -90,6 +91,11 @@ shape_fold scan_of_lines(upsweep_op op, upsweep_dtype dtype)
     if (op == UPSWEEP_PLUS && is_half_float(dtype))
         return {dtype, dtype, op, dtype};
     return scan_of(op, dtype);
+}
+
+bool has_narrow_extrema(upsweep_dtype dtype)
+{
+    return dtype == UPSWEEP_I16 || dtype == UPSWEEP_U16 || is_half_float(dtype);
 }
 
 folded_init::folded_init(const shape_fold& fold, upsweep_dtype dtype, const void* init) : is_given_(init != nullptr)

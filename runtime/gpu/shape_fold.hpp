@@ -18,7 +18,7 @@ upsweep_op op_of_truths(upsweep_op op);
 struct shape_fold {
     upsweep_dtype as; // to which elements are converted first; bool makes truths of them
     upsweep_dtype
-        dtype;     // in which they are folded, or read: i32, u32, i64, u64, f32 or f64; of lines, also u8, f16 and bf16
+        dtype; // in which they are folded, or read: i32, u32, i64, u64, f32 or f64; of lines, also those of fewer bits
     upsweep_op op; // by which they are; of truths, which are 0 and 1, another one than the caller's
     upsweep_dtype result;
 };
@@ -26,10 +26,13 @@ struct shape_fold {
 // Of elements of a type, or to results of a type, for which the operator must be defined.
 shape_fold reduction_of(upsweep_op op, upsweep_dtype dtype);
 shape_fold scan_of(upsweep_op op, upsweep_dtype dtype);
-// The same of lines, for which there are more kernels: sums of u8, bool, f16 and bf16, running sums of f16 and bf16, and minima and maxima of u8,
-// which of truths are whether all are true, and whether any is.
+// The same of lines, for which there are more kernels: sums of u8, bool, f16 and bf16, running sums of f16 and bf16, and minima and maxima of u8 and
+// of types of 16 bits, which of truths are whether all are true, and whether any is.
 shape_fold reduction_of_lines(upsweep_op op, upsweep_dtype dtype);
 shape_fold scan_of_lines(upsweep_op op, upsweep_dtype dtype);
+
+// Whether there are kernels for minima and maxima of lines of a type of 16 bits.
+bool has_narrow_extrema(upsweep_dtype dtype);
 
 // An initial value of the type of the results, or null, as one of the type in which they are folded.
 class folded_init {

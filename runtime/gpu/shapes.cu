@@ -17,8 +17,8 @@
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/verb/segmented.hpp>
 
+#include "conversion.cuh"
 #include "device.cuh"
-#include "elements.cuh"
 #include "elementwise.cuh"
 #include "shapes/kernels.hpp"
 
@@ -27,23 +27,6 @@ namespace upsweep::runtime::gpu {
 namespace {
 
 // --- elements of other types ----------------------------------------------------------------------------------------------
-
-template <class In, class To>
-__global__ void convert_kernel(In in, std::uint64_t count, To* to)
-{
-    for_each_element(count, [&](std::uint64_t i) { to[i] = static_cast<To>(in[static_cast<std::ptrdiff_t>(i)]); });
-}
-
-// Converts results; of segments, what lies before the first one and behind the last is left alone.
-template <class From>
-__global__ void convert_results_kernel(const From* in, std::uint64_t count, typed_output<From> to,
-                                       const std::uint64_t* offsets, std::uint64_t segments)
-{
-    for_each_element(count, [&](std::uint64_t i) {
-        if (offsets == nullptr || (i >= offsets[0] && i < offsets[segments]))
-            to[static_cast<std::ptrdiff_t>(i)] = in[i];
-    });
-}
 
 // Floats are equal where their words are: zeros have one word. NaN, which equals nothing, has a word that no number has, and not that of its
 // neighbours.
@@ -57,10 +40,14 @@ __global__ void words_of_keys_kernel(const T* keys, std::uint64_t count, Word* w
     });
 }
 
+// A byte that is a number is no truth.
 bool is_same(upsweep_dtype of, upsweep_dtype as, upsweep_dtype to)
 {
-    return has_bits_of(of, as) && has_bits_of(as, to);
+    return has_bits_of(of, as) && has_bits_of(as, to) && (as != UPSWEEP_BOOL || of == UPSWEEP_BOOL);
 }
+
+// Each thread converts several elements.
+upsweep::gpu::grid_shape grid_of_conversion(std::uint64_t count) { return grid_of_elements(count / 8 + 1); }
 
 } // namespace
 
@@ -75,18 +62,13 @@ scratch::scratch(const device& gpu, const elements& like) : gpu_(gpu), elements_
     elements_.data = nullptr;
     if (like.count == 0)
         return;
-    const upsweep::gpu::current_device current(gpu.target.device());
-    const std::size_t bytes = like.count * like.bytes();
-    void* memory = nullptr;
-    upsweep::gpu::streaming::check_memory(cudaMallocAsync(&memory, bytes, gpu.target.stream()), "the GPU", bytes,
-                                          "pass elements of a type that is not converted");
-    elements_.data = static_cast<std::byte*>(memory);
+    elements_.data = allocate_copy(gpu, like.count * like.bytes(), "pass elements of a type that is not converted");
 }
 
 scratch::~scratch()
 {
     if (elements_.data != nullptr)
-        cudaFreeAsync(elements_.data, gpu_.target.stream());
+        free_copy(gpu_, elements_.data);
 }
 
 converted::converted(const device& gpu, const elements& of, upsweep_dtype as, upsweep_dtype to)
@@ -98,23 +80,33 @@ converted::converted(const device& gpu, const elements& of, upsweep_dtype as, up
     copy_.emplace(gpu, elements_);
     const upsweep::gpu::current_device current(gpu.target.device());
     const std::byte* const from = dense_.get().data;
-    const int bits = 8 * static_cast<int>(upsweep_dtype_size(as));
-    const auto convert = [&]<class To>(const auto& in, To) {
-        upsweep::gpu::launch(gpu.target, "upsweep", convert_kernel<std::remove_cvref_t<decltype(in)>, To>,
-                             grid_of_elements(of.count), in, of.count, reinterpret_cast<To*>(copy_->get().data));
+    std::byte* const out = copy_->get().data;
+    const upsweep::gpu::grid_shape grid = grid_of_conversion(of.count);
+    if (as == UPSWEEP_BOOL && (to == UPSWEEP_I32 || to == UPSWEEP_U8)) {
+        const auto convert = [&]<class To>(To) {
+            upsweep::gpu::launch(gpu.target, "upsweep", convert_to_truths_kernel<To>, grid, from,
+                                 static_cast<int>(of.bytes()), of.dtype >= UPSWEEP_F16, of.count,
+                                 reinterpret_cast<To*>(out));
+        };
+        to == UPSWEEP_U8 ? convert(std::uint8_t{}) : convert(std::int32_t{});
+        return;
+    }
+    const bool is_wide = upsweep_dtype_size(to) == 8;
+    const int bits = is_wide ? 64 : 8 * static_cast<int>(upsweep_dtype_size(as));
+    const auto convert = [&]<class Acc, class To>(Acc, To) {
+        upsweep::gpu::launch(gpu.target, "upsweep", convert_kernel<Acc, To>, grid, from, of.dtype, bits, of.count,
+                             reinterpret_cast<To*>(out));
     };
     if (to == UPSWEEP_F32)
-        convert(typed_input<float>(from, of.dtype), float{});
+        convert(float{}, float{});
     else if (to == UPSWEEP_F64)
-        convert(typed_input<double>(from, of.dtype), double{});
-    else if (as == UPSWEEP_BOOL && to == UPSWEEP_I32)
-        convert(truth_of_elements(from, of.dtype), std::int32_t{});
-    else if (to == UPSWEEP_I32 && is_signed(as))
-        convert(typed_input<std::int64_t>(from, of.dtype, bits), std::int32_t{});
-    else if (to == UPSWEEP_I32 || to == UPSWEEP_U32)
-        convert(typed_input<std::uint64_t>(from, of.dtype, bits), std::int32_t{});
+        convert(double{}, double{});
+    else if (is_wide)
+        convert(std::uint64_t{}, std::uint64_t{});
+    else if (is_signed(as))
+        convert(std::int64_t{}, std::int32_t{});
     else
-        convert(typed_input<std::uint64_t>(from, of.dtype), std::uint64_t{});
+        convert(std::uint64_t{}, std::int32_t{});
 }
 
 converted_results::converted_results(const device& gpu, const elements& of, upsweep_dtype from)
@@ -130,9 +122,9 @@ void converted_results::write(std::uint64_t count, const elements* offsets) cons
     if (count == 0)
         return;
     const auto convert = [&]<class From>(From) {
-        upsweep::gpu::launch(gpu_.target, "upsweep", convert_results_kernel<From>, grid_of_elements(count),
-                             reinterpret_cast<const From*>(aside_->get().data), count,
-                             typed_output<From>(dense_.get().data, dense_.get().dtype),
+        upsweep::gpu::launch(gpu_.target, "upsweep", convert_results_kernel<From>, grid_of_conversion(count),
+                             reinterpret_cast<const From*>(aside_->get().data), count, dense_.get().data,
+                             dense_.get().dtype,
                              offsets != nullptr ? reinterpret_cast<const std::uint64_t*>(offsets->data) : nullptr,
                              offsets != nullptr ? offsets->count - 1 : 0);
     };
@@ -157,9 +149,11 @@ void reduce_segments(const device& gpu, const shape_fold& fold, const elements& 
 }
 
 void scan_segments(const device& gpu, const shape_fold& fold, const elements& in, const elements& offsets,
-                   const elements& out)
+                   const elements& out, const scan_start& start)
 {
-    segment_kernels_of(fold).scan(gpu.target, fold, in, offsets, out);
+    segment_kernels_of(fold).scan(gpu.target, fold, in, offsets, out, start);
+    if (start.kind == scan_kind::inclusive && start.init != nullptr)
+        put_init(gpu, fold, out, &offsets, start.init);
 }
 
 upsweep_dtype key_dtype(upsweep_dtype dtype)
@@ -193,9 +187,11 @@ std::uint64_t reduce_by_key(const device& gpu, const shape_fold& fold, const ele
 }
 
 void scan_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
-                 const elements& out)
+                 const elements& out, const scan_start& start)
 {
-    key_kernels_of(fold, keys.bytes()).scan(gpu.target, fold, keys, values, out);
+    key_kernels_of(fold, keys.bytes()).scan(gpu.target, fold, keys, values, out, start);
+    if (start.kind == scan_kind::inclusive && start.init != nullptr)
+        put_init(gpu, fold, out, nullptr, start.init);
 }
 
 found_on_gpu encode_runs(const device& gpu, const elements& in, const elements& values_out, const elements& lengths_out)

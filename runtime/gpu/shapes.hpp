@@ -69,15 +69,16 @@ private:
 // Whether elements of both types have the same bits: integers of a size have, with a sign or without one.
 bool has_bits_of(upsweep_dtype dtype, upsweep_dtype other);
 
-// Reduce segments of elements that have been converted as the fold says, and scan them inclusively, to results of its type; sums of i32 are i64.
+// Reduce segments of elements that have been converted as the fold says, and scan them, to results of its type; sums of i32 are i64. An initial
+// value has that type, too.
 void reduce_segments(const device& gpu, const shape_fold& fold, const elements& in, const elements& offsets,
                      const elements& out);
 void scan_segments(const device& gpu, const shape_fold& fold, const elements& in, const elements& offsets,
-                   const elements& out);
-// Writes the results of inclusive scans with what the scans begin with before them: of exclusive ones, to another array. The initial value has
-// the type of the fold.
-void begin_segments(const device& gpu, const shape_fold& fold, const elements& inclusive, const elements& offsets,
-                    const elements& results, const scan_start& start);
+                   const elements& out, const scan_start& start);
+
+// Puts an initial value before results of inclusive scans: all of them, or those of segments between offsets that are not null.
+void put_init(const device& gpu, const shape_fold& fold, const elements& results, const elements* offsets,
+              const void* init);
 
 // Throws where an offset is less than the one before it, or more than `count`. Waits for the GPU.
 void check_offsets(const device& gpu, const elements& offsets, std::uint64_t count);
@@ -107,15 +108,12 @@ private:
     std::optional<scratch> words_;
 };
 
-// Reduce runs of such words by values that have been converted as the fold says, and scan them inclusively. Of more runs than the
-// outputs have room for, those are written for which there is.
+// Reduce runs of such words by values that have been converted as the fold says, and scan them. Of more runs than the outputs have room for,
+// those are written for which there is.
 std::uint64_t reduce_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
                             const elements& keys_out, const elements& totals_out);
 void scan_by_key(const device& gpu, const shape_fold& fold, const elements& keys, const elements& values,
-                 const elements& out);
-// As begin_segments has it.
-void begin_runs(const device& gpu, const shape_fold& fold, const elements& keys, const elements& inclusive,
-                const elements& results, const scan_start& start);
+                 const elements& out, const scan_start& start);
 // Elements are i32, u32, i64, u64, f32 or f64.
 found_on_gpu encode_runs(const device& gpu, const elements& in, const elements& values_out,
                          const elements& lengths_out);

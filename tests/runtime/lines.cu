@@ -43,6 +43,16 @@ UPSWEEP_LEFT_OUT(double)
 #undef UPSWEEP_LEFT_OUT
 #define UPSWEEP_LEFT_OUT(T)                                                                                            \
     template <>                                                                                                        \
+    void narrow_extrema_of_lines<T>(const cuda&, const shape_fold&, const line_layout&)                                \
+    {                                                                                                                  \
+        throw_left_out();                                                                                              \
+    }
+UPSWEEP_LEFT_OUT(std::uint16_t)
+UPSWEEP_LEFT_OUT(f16)
+UPSWEEP_LEFT_OUT(bf16)
+#undef UPSWEEP_LEFT_OUT
+#define UPSWEEP_LEFT_OUT(T)                                                                                            \
+    template <>                                                                                                        \
     void extrema_of_lines<T>(const cuda&, upsweep_op, const line_layout&)                                              \
     {                                                                                                                  \
         throw_left_out();                                                                                              \
@@ -114,5 +124,7 @@ UPSWEEP_LEFT_OUT(std::int32_t)
 UPSWEEP_LEFT_OUT(std::int64_t)
 UPSWEEP_LEFT_OUT(std::uint64_t)
 UPSWEEP_LEFT_OUT(double)
+UPSWEEP_LEFT_OUT(f16)
+UPSWEEP_LEFT_OUT(bf16)
 
 } // namespace upsweep::runtime::gpu

@@ -17,6 +17,9 @@ void sum_lines(const cuda& target, const line_layout& lines, bool means, bool is
 // Writes minima or maxima of u8, i32, i64, f32 or f64.
 template <class T>
 void extrema_of_lines(const cuda& target, upsweep_op op, const line_layout& lines);
+// The same of f16, bf16 or u16, which stands for i16, too.
+template <class T>
+void narrow_extrema_of_lines(const cuda& target, const shape_fold& fold, const line_layout& lines);
 // Writes reductions by another operator. Word is float, double, or an unsigned integer, which stands for signed ones, too.
 template <class Word>
 void reduce_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines);

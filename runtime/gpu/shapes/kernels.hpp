@@ -16,11 +16,11 @@
 namespace upsweep::runtime::gpu {
 
 // Of segments of elements that have been converted.
-using segment_kernel = void (*)(const cuda& target, const shape_fold& fold, const elements& in, const elements& offsets,
-                                const elements& out);
 struct segment_kernels {
-    segment_kernel reduce;
-    segment_kernel scan;
+    void (*reduce)(const cuda& target, const shape_fold& fold, const elements& in, const elements& offsets,
+                   const elements& out);
+    void (*scan)(const cuda& target, const shape_fold& fold, const elements& in, const elements& offsets,
+                 const elements& out, const scan_start& start);
 };
 const segment_kernels& segment_kernels_of(const shape_fold& fold);
 
@@ -29,7 +29,7 @@ struct key_kernels {
     std::uint64_t (*reduce)(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
                             const elements& keys_out, const elements& totals_out);
     void (*scan)(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
-                 const elements& out);
+                 const elements& out, const scan_start& start);
 };
 const key_kernels& key_kernels_of(const shape_fold& fold, std::size_t key_bytes);
 
@@ -77,13 +77,13 @@ void reduce_segments_of(const cuda& target, const shape_fold& fold, const elemen
                         const elements& out);
 template <class Word, class Operators>
 void scan_segments_of(const cuda& target, const shape_fold& fold, const elements& in, const elements& offsets,
-                      const elements& out);
+                      const elements& out, const scan_start& start);
 template <class Key, class Word, class Operators>
 std::uint64_t reduce_by_key_of(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
                                const elements& keys_out, const elements& totals_out);
 template <class Key, class Word, class Operators>
 void scan_by_key_of(const cuda& target, const shape_fold& fold, const elements& keys, const elements& values,
-                    const elements& out);
+                    const elements& out, const scan_start& start);
 template <class T>
 std::uint64_t encode_runs_of(const cuda& target, const elements& in, const elements& values_out,
                              const elements& lengths_out);

@@ -3,5 +3,5 @@
 
 #include "keys.cuh"
 
-UPSWEEP_BY_KEY_OF(std::uint32_t, std::uint32_t, any_operator);
-UPSWEEP_BY_KEY_OF(std::uint64_t, std::uint32_t, any_operator);
+UPSWEEP_REDUCE_BY_KEY_OF(std::uint32_t, std::uint32_t, any_operator);
+UPSWEEP_REDUCE_BY_KEY_OF(std::uint64_t, std::uint32_t, any_operator);

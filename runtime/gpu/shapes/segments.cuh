@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include <upsweep/gpu/shapes/segmented.cuh>
@@ -23,11 +24,18 @@ void reduce_segments_of(const cuda& target, const shape_fold& fold, const elemen
 
 template <class Word, class Operators>
 void scan_segments_of(const cuda& target, const shape_fold& fold, const elements& in, const elements& offsets,
-                      const elements& out)
+                      const elements& out, const scan_start& start)
 {
+    const std::span<const Word> from = as_input<Word>(in);
+    const std::span<Word> to = as_output<Word>(out);
+    const std::span<const std::uint64_t> bounds = as_input<std::uint64_t>(offsets);
     with_scan<Word, Operators>(fold, [&](const auto& op) {
-        upsweep::segmented_inclusive_scan(target, as_input<Word>(in), as_input<std::uint64_t>(offsets),
-                                          as_output<Word>(out), op);
+        if (start.kind == scan_kind::inclusive)
+            upsweep::segmented_inclusive_scan(target, from, bounds, to, op);
+        else if (start.init != nullptr)
+            upsweep::segmented_exclusive_scan(target, from, bounds, to, op, *static_cast<const Word*>(start.init));
+        else
+            upsweep::segmented_exclusive_scan(target, from, bounds, to, op);
     });
 }
 
@@ -38,7 +46,7 @@ void scan_segments_of(const cuda& target, const shape_fold& fold, const elements
         const upsweep::cuda&, const shape_fold&, const elements&, const elements&, const elements&)
 #define UPSWEEP_SCAN_SEGMENTS_OF(Word, Operators)                                                                      \
     template void upsweep::runtime::gpu::scan_segments_of<Word, upsweep::runtime::gpu::Operators>(                     \
-        const upsweep::cuda&, const shape_fold&, const elements&, const elements&, const elements&)
+        const upsweep::cuda&, const shape_fold&, const elements&, const elements&, const elements&, const scan_start&)
 #define UPSWEEP_SEGMENTS_OF(Word, Operators)                                                                           \
     UPSWEEP_REDUCE_SEGMENTS_OF(Word, Operators);                                                                       \
     UPSWEEP_SCAN_SEGMENTS_OF(Word, Operators)

@@ -3,4 +3,4 @@
 
 #include "segments.cuh"
 
-UPSWEEP_SEGMENTS_OF(std::uint64_t, any_operator);
+UPSWEEP_REDUCE_SEGMENTS_OF(std::uint64_t, any_operator);

@@ -1,0 +1,6 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
+#include "narrow_extrema.cuh"
+
+UPSWEEP_NARROW_EXTREMA_OF_LINES(std::uint16_t);

@@ -1,0 +1,4 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "segments.cuh"
+
+UPSWEEP_SCAN_SEGMENTS_OF(float, any_operator);

@@ -1,0 +1,6 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
+#include "segments.cuh"
+
+UPSWEEP_SCAN_SEGMENTS_OF(std::uint32_t, any_operator);
