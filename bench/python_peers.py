@@ -137,6 +137,21 @@ GPU_ROWS_OF_AXES = (
     ("any bool, axis 0", lambda a: us.any(a.truths, axis=0), lambda a: a.torch.any(a.truths, 0), lambda a: a.cupy.any(a.truthsc, 0)),
     ("cumulative_sum f16, axis 1", lambda a: us.cumulative_sum(a.halves, axis=1), lambda a: a.torch.cumsum(a.halves, 1), None),
     ("cummax f32, axis 1", lambda a: us.cummax(a.rows, axis=1), lambda a: a.torch.cummax(a.rows, 1), None),
+    ("max f16, axis 0", lambda a: us.max(a.halves, axis=0), lambda a: a.torch.amax(a.halves, 0), lambda a: a.cupy.max(a.halvesc, 0)),
+    ("max f16, axis 1", lambda a: us.max(a.halves, axis=1), lambda a: a.torch.amax(a.halves, 1), lambda a: a.cupy.max(a.halvesc, 1)),
+    ("argmax f16, axis 1", lambda a: us.argmax(a.halves, axis=1), lambda a: a.torch.argmax(a.halves, 1), lambda a: a.cupy.argmax(a.halvesc, 1)),
+    ("cummax f16, axis 1", lambda a: us.cummax(a.halves, axis=1), lambda a: a.torch.cummax(a.halves, 1), None),
+    ("all f32, axis 1", lambda a: us.all(a.rows, axis=1), lambda a: a.torch.all(a.rows, 1), lambda a: a.cupy.all(a.rowsc, 1)),
+    ("sum i8, axis 0", lambda a: us.sum(a.small, axis=0), lambda a: a.torch.sum(a.small, 0), lambda a: a.cupy.sum(a.smallc, 0)),
+    ("max i8, axis 1", lambda a: us.max(a.small, axis=1), lambda a: a.torch.amax(a.small, 1), lambda a: a.cupy.max(a.smallc, 1)),
+    ("prod i8, axis 1", lambda a: us.prod(a.small, axis=1), lambda a: a.torch.prod(a.small, 1), lambda a: a.cupy.prod(a.smallc, 1)),
+    ("argmax i8, axis 0", lambda a: us.argmax(a.small, axis=0), lambda a: a.torch.argmax(a.small, 0), lambda a: a.cupy.argmax(a.smallc, 0)),
+    ("segment_reduce f16, 1000 a segment", lambda a: us.segment_reduce(a.h, a.offsets, "plus"),
+     lambda a: a.torch.segment_reduce(a.h, "sum", offsets=a.offsets), None),
+    ("segment_scan f32, exclusive", lambda a: us.segment_scan(a.f, a.offsets, "plus", exclusive=True), None, None),
+    ("scan_by_key f32, exclusive", lambda a: us.scan_by_key(a.keys, a.f, "plus", exclusive=True), None, None),
+    ("run_length_encode i8", lambda a: us.run_length_encode(a.small_keys),
+     lambda a: a.torch.unique_consecutive(a.small_keys, return_counts=True), None),
     ("var f32", lambda a: us.var(a.f), lambda a: a.torch.var(a.f, correction=0), lambda a: a.cupy.var(a.fc)),
     ("histogram f32, 64 bins, axis 1", lambda a: us.histogram(a.rows, 64, (0, 1), axis=1), None, None),
     ("segment_histogram f32, 64 bins", lambda a: us.segment_histogram(a.f, a.offsets, 64, (0, 1)), None, None),
@@ -163,10 +178,12 @@ class GpuArrays:
         columns = max(n // 1024, 10)
         self.rows = self.f[:n // columns * columns].reshape(-1, columns)
         self.halves, self.truths = self.rows.half(), self.rows < 0.5
+        self.small = (100 * self.rows).to(torch.int8)
         self.out = torch.empty_like(self.f)
         self.offsets = torch.arange(0, n + 1, 1000, device="cuda")
         self.keys = torch.arange(n, device="cuda", dtype=torch.int32) // 20
-        for name in ("f", "d", "h", "i", "l", "none", "out", "rows", "mask", "halves", "truths"):
+        self.small_keys = (self.keys % 100).to(torch.int8)
+        for name in ("f", "d", "h", "i", "l", "none", "out", "rows", "mask", "halves", "truths", "small"):
             setattr(self, name + "c", cupy.from_dlpack(getattr(self, name)))
 
 
