@@ -62,7 +62,7 @@ template <class Acc, class To>
 __global__ void convert_kernel(const void* in, upsweep_dtype dtype, int bits, std::uint64_t count, To* to)
 {
     with_type(dtype, [&]<class T>(std::type_identity<T>) {
-        convert_each(static_cast<const T*>(in), count, to, [bits](const T& element) {
+        convert_each(static_cast<const T*>(in), count, to, [=](const T& element) {
             const Acc value = convert<Acc>(element);
             if constexpr (std::integral<Acc>)
                 return static_cast<To>(static_cast<Acc>(static_cast<std::uint64_t>(value) << (64 - bits)) >>
