@@ -325,10 +325,13 @@ public:
     {
         return {of.first + static_cast<std::ptrdiff_t>(first) * step_, step_};
     }
+    // Whether many rows stay in the first-level cache while they are read: those of at most a page do, but not where they lie whole halves of it apart,
+    // since lines of memory that are so far apart fall into two of the cache's sets.
     bool are_close() const
     {
-        constexpr std::ptrdiff_t page = 4096 / sizeof(T);
-        return step_ <= page && step_ >= -page;
+        constexpr std::ptrdiff_t page = 4096;
+        const std::ptrdiff_t bytes = step_ * static_cast<std::ptrdiff_t>(sizeof(T));
+        return bytes <= page && bytes >= -page && bytes % (page / 2) != 0;
     }
 
     // Rows first to first + Rows - 1 of a unit as accumulators, as many lanes as whole groups have: where they lie, or from the
