@@ -28,7 +28,7 @@ struct line_shape {
     std::string name() const { return fmt::format("{} x {} x {}", outer, length, inner); }
 };
 
-// Rows and columns, short and long, few and many, of a length that is no power of two, too. Of a small n few are left.
+// Rows and columns, short and long, few and many, of a length that is no power of two, and of rows that lie a power of two apart. Of a small n few are left.
 std::vector<line_shape> shapes_of(std::size_t n)
 {
     std::vector<line_shape> all;
@@ -40,6 +40,9 @@ std::vector<line_shape> shapes_of(std::size_t n)
                                     {1, n / 2, 2},
                                     {1, n / 16, 16},
                                     {1, n / 100, 100},
+                                    {1, n >> 9, 512},
+                                    {1, n / 1000, 1000},
+                                    {1, n >> 10, 1024},
                                     {1, n >> 13, 8192},
                                     {1, 32, n / 32},
                                     {n >> 16, 256, 256}})
