@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -159,8 +160,18 @@ bool reads(const gpu::shape_fold& fold, upsweep_dtype dtype)
 
 place place_of(const elements& of) { return {of.data, of.bytes()}; }
 
-// What is converted for a kernel of lines, and from its results: the elements in the order in which they lie in memory, if there are no gaps between
-// them and the lines take few dimensions to tell, or else in the order of the array.
+// The elements in the order in which they lie in memory, if there are no gaps between them and the lines take few dimensions to tell.
+std::optional<elements> in_order_of_lines(const char* call, const arrays& of, std::size_t axis,
+                                          const std::vector<std::ptrdiff_t>& out_strides, std::size_t results)
+{
+    const auto in = in_order_of_memory(of.in);
+    if (in &&
+        gpu::have_few_dimensions(lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), results)))
+        return in;
+    return std::nullopt;
+}
+
+// What is converted for a kernel of lines, and from its results: in that order, if the results have one, too, or else in the order of the arrays.
 struct converted_order {
     elements in;
     elements out;
@@ -171,10 +182,9 @@ struct converted_order {
 converted_order order_of_conversion(const char* call, const arrays& of, std::size_t axis,
                                     const std::vector<std::ptrdiff_t>& out_strides, std::size_t results)
 {
-    const auto in = in_order_of_memory(of.in);
+    const auto in = in_order_of_lines(call, of, axis, out_strides, results);
     const auto out = in_order_of_memory(of.out);
-    if (in && out &&
-        gpu::have_few_dimensions(lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), results)))
+    if (in && out)
         return {*in, *out, of.in_dimensions, out_strides};
     const dimensions lines = without_gaps(of.in_dimensions);
     const bool is_scan = of.in_dimensions.extents == of.out_dimensions.extents;
@@ -331,12 +341,9 @@ void arguments_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, c
     const bool are_half_floats = of.in.dtype == UPSWEEP_F16 || of.in.dtype == UPSWEEP_BF16;
     if (find(are_half_floats ? of.in.dtype : searched, of.from(), of.in_dimensions))
         return;
-    const auto dense = in_order_of_memory(of.in);
-    const bool keeps_order =
-        dense && gpu::have_few_dimensions(lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1));
-    const gpu::converted copy(gpu, keeps_order ? *dense : of.in, searched);
-    must_be_done(call,
-                 find(searched, place_of(copy.get()), keeps_order ? of.in_dimensions : without_gaps(of.in_dimensions)),
+    const auto in = in_order_of_lines(call, of, axis, out_strides, 1);
+    const gpu::converted copy(gpu, in.value_or(of.in), searched);
+    must_be_done(call, find(searched, place_of(copy.get()), in ? of.in_dimensions : without_gaps(of.in_dimensions)),
                  "a GPU writes positions to arrays that take 3 dimensions at most to tell");
 }
 

@@ -84,18 +84,25 @@ using summed_as = std::conditional_t<std::same_as<Word, std::uint32_t>, std::int
 template <class Word>
 using compared_as = std::conditional_t<std::same_as<Word, std::uint64_t>, std::int64_t, summed_as<Word>>;
 
+// The bits of which a minimum of numbers of type T, whose words these are, is the maximum, or one of signed numbers, if they are turned before and after.
+template <class T, class Word>
+Word turned_of_extremum(const shape_fold& fold)
+{
+    constexpr auto highest = static_cast<Word>(Word{1} << (8 * sizeof(Word) - 1));
+    // The sign of floating-point numbers is one bit; integers in descending order are those with all bits turned.
+    const Word descends = std::integral<T> ? static_cast<Word>(~Word{0}) : highest;
+    const Word turned = fold.op == UPSWEEP_MAXIMUM ? descends : Word{0};
+    return static_cast<Word>(is_signed(fold.dtype) ? turned ^ highest : turned);
+}
+
 // T is that type.
 template <class T>
 any_op<T> make_any_op(const shape_fold& fold)
 {
     using word = typename any_op<T>::word;
-    constexpr word highest = word{1} << (8 * sizeof(word) - 1);
-    const bool is_extremum = fold.op == UPSWEEP_MINIMUM || fold.op == UPSWEEP_MAXIMUM;
-    // The sign of floating-point numbers is one bit; integers in descending order are those with all bits turned.
-    const word descends = std::integral<T> ? static_cast<word>(~word{0}) : highest;
-    word turned = fold.op == UPSWEEP_MAXIMUM ? descends : 0;
-    if (is_signed(fold.dtype) && is_extremum)
-        turned ^= highest;
+    word turned = 0;
+    if (fold.op == UPSWEEP_MINIMUM || fold.op == UPSWEEP_MAXIMUM)
+        turned = turned_of_extremum<T, word>(fold);
     if (fold.op == UPSWEEP_BIT_AND)
         turned = static_cast<word>(~word{0});
     const T neutral =

@@ -40,11 +40,7 @@ void narrow_extrema_of_lines(const cuda& target, const shape_fold& fold, const l
 {
     using compared = std::conditional_t<sub_word_float<T>, float, T>;
     using word = typename turned_minimum<compared>::word;
-    constexpr auto highest = static_cast<word>(word{1} << (8 * sizeof(word) - 1));
-    const word descends = std::integral<T> ? static_cast<word>(~word{0}) : highest; // as in make_any_op
-    word turned = fold.op == UPSWEEP_MAXIMUM ? descends : 0;
-    if (is_signed(fold.dtype))
-        turned ^= highest;
+    const auto turned = turned_of_extremum<compared, word>(fold);
     const auto neutral =
         std::bit_cast<compared>(static_cast<word>(std::bit_cast<word>(minimum::identity<compared>()) ^ turned));
     const turned_minimum<compared> op{turned, neutral};
