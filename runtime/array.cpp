@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include <upsweep/cpu/parallel.hpp>
 #include <upsweep/overlap.hpp>
 
 #include "call.hpp"
@@ -195,6 +196,11 @@ void check_apart(const char* call, const elements& in, const elements& out)
 {
     if (share_memory(in, out))
         throw refusal(UPSWEEP_OVERLAP, call, "input and output overlap", "write to an array of its own");
+}
+
+std::uint64_t gathered_at_once(const cpu& host)
+{
+    return (std::uint64_t{1} << 17) * static_cast<std::uint64_t>(cpu_engine::thread_count(host));
 }
 
 void gather(const cpu& host, const elements& from, std::uint64_t first, std::uint64_t count, std::byte* to)

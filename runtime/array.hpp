@@ -8,7 +8,6 @@
 #include <optional>
 #include <vector>
 
-#include <upsweep/cpu/parallel.hpp>
 #include <upsweep/runtime.h>
 #include <upsweep/target.hpp>
 #include <upsweep/view.hpp>
@@ -56,10 +55,7 @@ void gather(const cpu& host, const elements& from, std::uint64_t first, std::uin
 void scatter(const cpu& host, const std::byte* from, std::uint64_t first, std::uint64_t count, const elements& to);
 
 // How many elements that are not in one piece are gathered at a time: so many stay in the caches of the threads.
-inline std::uint64_t gathered_at_once(const cpu& host)
-{
-    return (std::uint64_t{1} << 17) * static_cast<std::uint64_t>(cpu_engine::thread_count(host));
-}
+std::uint64_t gathered_at_once(const cpu& host);
 
 // Calls f(data, count) for all elements, which lie in memory that the host reaches: where they lie if they are in one piece,
 // or else gathered piece by piece.

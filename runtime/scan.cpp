@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <upsweep/cpu/parallel.hpp>
 #include <upsweep/runtime.h>
 
 #include "call.hpp"

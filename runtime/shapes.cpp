@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <upsweep/cpu/parallel.hpp>
+
 #include "call.hpp"
 #include "fold.hpp"
 
