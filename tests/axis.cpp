@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "axis_cases.hpp"
@@ -46,6 +47,43 @@ TEST(columns, close_together)
         expect_columns<double>(1000, columns, maximum{});
     for (const std::size_t columns : {33, 50, 100})
         expect_columns<wrapping_map>(200, columns, wrapping_composition);
+}
+
+// Sums of the narrowest and widest integers of a type, in an accumulator that holds them all.
+template <class T, class Acc>
+void expect_sums_of_extremes(std::size_t rows, std::size_t columns, std::size_t gap)
+{
+    const std::size_t row = columns + gap;
+    host_array<T> values(rows * row);
+    host_array<Acc> expected(columns), sums(columns);
+    std::ranges::fill(expected.span(), Acc{0});
+    for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t c = 0; c < row; ++c) {
+            constexpr T least = std::numeric_limits<T>::min();
+            constexpr T most = std::numeric_limits<T>::max();
+            values[r * row + c] = c % 3 == 0 ? least : c % 3 == 1 ? most : static_cast<T>(r * 7 + c);
+            if (c < columns)
+                expected[c] = static_cast<Acc>(expected[c] + static_cast<Acc>(values[r * row + c]));
+        }
+    const view<const T, 2> matrix(values.span().data(), {rows, columns}, {static_cast<std::ptrdiff_t>(row), 1});
+    for (const cpu& target : {cpu{1}, cpu{3}}) {
+        std::ranges::fill(sums.span(), Acc{99});
+        reduce(target, matrix, axis{0}, view<Acc, 1>(sums.span()), plus{});
+        ASSERT_TRUE(bits_equal(sums, expected)) << rows << " x " << columns << ", " << gap << " between";
+    }
+}
+TEST(columns, of_narrow_integers)
+{
+    for (const std::size_t rows : {1, 7, 31, 32, 300, 20001})
+        for (const std::size_t columns : {1, 5, 16, 31, 32, 33, 100})
+            for (const std::size_t gap : {0, 3}) {
+                expect_sums_of_extremes<std::uint8_t, std::uint64_t>(rows, columns, gap);
+                expect_sums_of_extremes<std::int8_t, std::int64_t>(rows, columns, gap);
+                expect_sums_of_extremes<std::int16_t, std::int64_t>(rows, columns, gap);
+                expect_sums_of_extremes<std::uint32_t, std::uint64_t>(rows, columns, gap);
+                expect_sums_of_extremes<std::int32_t, std::int64_t>(rows, columns, gap);
+            }
+    expect_sums_of_extremes<std::uint16_t, std::uint64_t>(40, 70000, 0);
 }
 
 // Scans of columns whose results are so large that they are written around the caches: rows that are whole lines of memory and others, with gaps

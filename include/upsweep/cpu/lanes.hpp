@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <type_traits>
 
@@ -141,6 +142,48 @@ void fold_many_rows(const lane_rows<Acc>& rows, std::size_t lanes, lane_row<Acc>
     for (std::size_t lane = 0; lane < lanes; lane += group::lanes)
         group::template store<store_kind::cached>(total_of_rows<Rows>(rows.first + lane, rows.step, op),
                                                   totals.data() + lane);
+}
+
+// Whether elements are integers that are added up in wider ones: in any order, and most of the way in integers that are just twice as
+// wide, of which a vector holds more.
+template <class T, class Acc, class Op>
+inline constexpr bool adds_narrow_integers = std::same_as<Op, plus>&& std::integral<T> && !std::same_as<T, bool> &&
+                                             std::integral<Acc> && sizeof(T) < sizeof(Acc);
+template <class T>
+using twice_as_wide = std::conditional_t<
+    sizeof(T) == 1, std::conditional_t<std::signed_integral<T>, std::int16_t, std::uint16_t>,
+    std::conditional_t<sizeof(T) == 2, std::conditional_t<std::signed_integral<T>, std::int32_t, std::uint32_t>,
+                       std::conditional_t<std::signed_integral<T>, std::int64_t, std::uint64_t>>>;
+
+// Adds rows of such integers to sums that are twice as wide, which hold those of 256 rows. Row after row, as they lie in memory, and a few at a
+// time, so that sums are seldom loaded and stored.
+template <class T>
+void add_rows(const lane_rows<T>& rows, std::size_t count, std::size_t lanes, twice_as_wide<T>* to)
+{
+    using sum = twice_as_wide<T>;
+    constexpr std::size_t some = vector_bytes / sizeof(sum);
+    typedef T elements __attribute__((vector_size(vector_bytes / 2)));
+    const auto add = [&](const T* from, auto at_once) {
+        std::size_t lane = 0;
+        for (; lane + some <= lanes; lane += some) {
+            vector_t<sum> sums = load_vector(to + lane);
+            for (std::size_t r = 0; r < at_once; ++r) {
+                elements row;
+                std::memcpy(&row, from + static_cast<std::ptrdiff_t>(r) * rows.step + lane, sizeof row);
+                sums += __builtin_convertvector(row, vector_t<sum>);
+            }
+            store_vector<sum>(sums, to + lane);
+        }
+        for (; lane < lanes; ++lane)
+            for (std::size_t r = 0; r < at_once; ++r)
+                to[lane] = static_cast<sum>(to[lane] + (from + static_cast<std::ptrdiff_t>(r) * rows.step)[lane]);
+    };
+    constexpr std::size_t few = 4;
+    std::size_t row = 0;
+    for (; row + few <= count; row += few)
+        add(rows.first + static_cast<std::ptrdiff_t>(row) * rows.step, std::integral_constant<std::size_t, few>{});
+    for (; row < count; ++row)
+        add(rows.first + static_cast<std::ptrdiff_t>(row) * rows.step, std::integral_constant<std::size_t, 1>{});
 }
 
 // NaN in results has one pattern of bits.

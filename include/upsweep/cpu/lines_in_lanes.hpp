@@ -42,8 +42,12 @@ public:
     void fold(const line_piece& piece)
     {
         std::size_t done = 0;
-        if constexpr (!Scans && std::same_as<T, Acc>)
+        if constexpr (!Scans && adds_narrow_integers<T, Acc, Op>) {
+            if (std::ranges::all_of(units_, [](const unit& u) { return u.in.first != nullptr && u.in.stride == 1; }))
+                return add(piece);
+        } else if constexpr (!Scans && std::same_as<T, Acc>) {
             done = fold_close_rows(piece);
+        }
         for_each_block({piece.first + done, piece.count - done}, [&](auto rows, std::size_t row) {
             constexpr std::size_t size = decltype(rows)::value;
             for (const unit& u : units_)
@@ -153,6 +157,39 @@ private:
             stack_.advance(level_of<size>);
         }
         return done;
+    }
+
+    // Adds up narrow integers that lie in rows, in blocks that are as large as sums and the stack's count allow.
+    void add(const line_piece& piece)
+    {
+        constexpr int most = 8; // the level of 256 rows
+        for (std::size_t done = 0; done < piece.count;) {
+            const int of_count = stack_.count() == 0 ? most : std::countr_zero(stack_.count());
+            const int level = std::min({most, of_count, static_cast<int>(std::bit_width(piece.count - done)) - 1});
+            push_sums(piece.first + done, level);
+            done += std::size_t{1} << level;
+        }
+    }
+    // Appends 2^level rows from one on, in strips of neighbouring units whose sums stay in the first-level cache.
+    void push_sums(std::size_t row, int level)
+    {
+        std::array<twice_as_wide<T>, 16 * unit_lanes<Acc>> sums;
+        for (auto u = units_.begin(); u != units_.end();) {
+            std::size_t lanes = 0;
+            auto end = u;
+            while (end != units_.end() && end->in.first == u->in.first + lanes && lanes + end->in.lines <= sums.size())
+                lanes += end++->in.lines;
+            std::fill_n(sums.begin(), lanes, twice_as_wide<T>{0});
+            add_rows(reader_.in_place(u->in, row), std::size_t{1} << level, lanes, sums.data());
+            for (auto next = sums.begin(); u != end; next += static_cast<std::ptrdiff_t>(u++->in.lines)) {
+                lane_row<Acc> totals;
+                const auto behind = std::transform(next, next + static_cast<std::ptrdiff_t>(u->in.lines),
+                                                   totals.begin(), [](auto sum) { return static_cast<Acc>(sum); });
+                std::fill(behind, totals.begin() + static_cast<std::ptrdiff_t>(u->lanes), Acc{0});
+                stack_.push(u->slot, u->lanes, totals, level);
+            }
+        }
+        stack_.advance(level);
     }
 
     template <std::size_t Rows>
