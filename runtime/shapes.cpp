@@ -12,10 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include <upsweep/cpu/lanes.hpp>
 #include <upsweep/cpu/parallel.hpp>
 
 #include "call.hpp"
 #include "fold.hpp"
+#include "word_fold.hpp"
 
 namespace upsweep::runtime {
 
@@ -51,8 +53,32 @@ struct on_bits {
     {
         if constexpr (sub_word_float<T> && detail::is_extremum<Op>)
             return static_cast<word>(a ^ ((a ^ b) & all_bits_if(key(b) > key(a))));
+        else if constexpr (std::same_as<T, bool>)
+            return fold_truths(a, b);
+        else if constexpr (std::same_as<Op, logical_and>)
+            return static_cast<word>(all_bits_if(is_true(a)) & all_bits_if(is_true(b)) & bits(accumulator{true}));
+        else if constexpr (std::same_as<Op, logical_or>)
+            return static_cast<word>((all_bits_if(is_true(a)) | all_bits_if(is_true(b))) & bits(accumulator{true}));
         else
             return bits(Op{}(value(a), value(b)));
+    }
+    using vector = typename word_fold<word>::vector;
+    static vector fold_vectors(vector a, vector b)
+    {
+        if constexpr (cpu_engine::is_vector_monoid<Op, T>) {
+            using elements = cpu_engine::vector_t<T>;
+            const auto folds = cpu_engine::apply<Op, T>((elements)a, (elements)b);
+            return (vector)cpu_engine::with_named_nan<Op, T>(folds);
+        } else {
+            constexpr std::size_t lanes = sizeof(vector) / sizeof(word);
+            std::array<word, lanes> left, right, folds;
+            std::memcpy(left.data(), &a, sizeof a);
+            std::memcpy(right.data(), &b, sizeof b);
+            for (std::size_t k = 0; k < lanes; ++k)
+                folds[k] = fold(left[k], right[k]);
+            std::memcpy(&a, folds.data(), sizeof a);
+            return a;
+        }
     }
     // An integer that is the greater, the more the operator prefers a floating-point number: NaN to all others. There are no
     // branches here and above, which would be a matter of luck.
@@ -63,6 +89,23 @@ struct on_bits {
         const auto ascending = static_cast<word>(a ^ (all_bits_if((a & sign) != 0) | sign));
         const auto preferred = static_cast<word>(ascending ^ all_bits_if(std::same_as<Op, minimum>));
         return static_cast<word>(preferred | all_bits_if(static_cast<word>(a & ~sign) > infinity));
+    }
+    // Of the bytes 0 and 1.
+    static word fold_truths(word a, word b)
+    {
+        if constexpr (std::same_as<Op, bit_xor>)
+            return a ^ b;
+        else if constexpr (std::same_as<Op, plus> || std::same_as<Op, maximum> || std::same_as<Op, bit_or> ||
+                           std::same_as<Op, logical_or>)
+            return a | b;
+        else
+            return a & b;
+    }
+    // A number that is not 0, of either sign.
+    static bool is_true(word a)
+    {
+        constexpr auto sign = static_cast<word>(word{1} << (8 * sizeof(word) - 1));
+        return (std::integral<T> ? a : static_cast<word>(a & ~sign)) != 0;
     }
     static constexpr word all_bits_if(bool condition) { return static_cast<word>(-static_cast<int>(condition)); }
     static word named(word a) { return bits(value(a)); }
@@ -76,7 +119,8 @@ struct on_bits {
             result = truth;
         else if constexpr (!std::integral<T>)
             result = named;
-        return {fold, bits(Op{}.template identity<accumulator>()), result};
+        constexpr bool is_exact = std::integral<T> || detail::is_extremum<Op> || detail::is_logical<Op>;
+        return {fold, fold_vectors, is_exact, bits(Op{}.template identity<accumulator>()), result};
     }
 };
 

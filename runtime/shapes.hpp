@@ -117,18 +117,6 @@ std::unique_ptr<shape_scanner> make_running_extrema(upsweep_op op);
 template <class Word>
 std::unique_ptr<shape_reducer> make_integer_extrema(upsweep_op op, bool is_signed);
 
-// An operator on words of the size of an element.
-template <class Word>
-struct word_fold {
-    Word (*fold)(Word, Word);
-    Word neutral;
-    Word (*result)(Word); // what a reduction makes of a fold; null: the fold
-};
-template <class Word>
-std::unique_ptr<shape_reducer> make_word_reducer(const word_fold<Word>& of);
-template <class Word>
-std::unique_ptr<shape_scanner> make_word_scanner(const word_fold<Word>& of);
-
 // --- where minima and maxima are ----------------------------------------------------------------------------------------------
 
 // The type in which elements are searched: that of their bytes, or another one to which they are to be converted. bool is searched as

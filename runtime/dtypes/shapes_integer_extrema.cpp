@@ -9,8 +9,19 @@ namespace {
 // sign for that of signed ones, and all others, or all, for their minima. So one instantiation serves four folds.
 template <class Word>
 struct greater_when_flipped {
+    static constexpr bool takes_vectors = true;
+    static constexpr bool is_exact() { return true; }
+
     Word flip;
 
+    // Processors compare vectors of signed integers.
+    cpu_engine::vector_t<Word> operator()(cpu_engine::vector_t<Word> a, cpu_engine::vector_t<Word> b) const
+    {
+        using integers = cpu_engine::vector_t<std::make_signed_t<Word>>;
+        constexpr auto sign = static_cast<Word>(Word{1} << (8 * sizeof(Word) - 1));
+        const auto flip_to_signed = static_cast<Word>(flip ^ sign);
+        return (integers)(a ^ flip_to_signed) > (integers)(b ^ flip_to_signed) ? a : b;
+    }
     Word operator()(const Word& a, const Word& b) const
     {
         return static_cast<Word>(a ^ flip) > static_cast<Word>(b ^ flip) ? a : b;

@@ -1,6 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <concepts>
 
+#include "../word_fold.hpp"
 #include "shapes.hpp"
 
 namespace upsweep::runtime {
@@ -8,7 +10,26 @@ namespace upsweep::runtime {
 namespace {
 
 template <class Word>
-using word_monoid = monoid<Word (*)(Word, Word), Word>;
+class word_operator {
+    using vector = typename word_fold<Word>::vector;
+
+public:
+    static constexpr bool takes_vectors = true;
+    bool is_exact() const { return of_.is_exact; }
+
+    explicit word_operator(const word_fold<Word>& of) : of_(of) {}
+
+    Word operator()(Word a, Word b) const { return of_.fold(a, b); }
+    vector operator()(vector a, vector b) const { return of_.fold_vectors(a, b); }
+    template <std::same_as<Word>>
+    Word identity() const
+    {
+        return of_.neutral;
+    }
+
+private:
+    word_fold<Word> of_;
+};
 
 template <class Word>
 struct word_result {
@@ -19,7 +40,7 @@ struct word_result {
 template <class Word>
 class word_reducer final : public shape_reducer {
 public:
-    explicit word_reducer(const word_fold<Word>& of) : op_{of.fold, of.neutral}, result_{of.result} {}
+    explicit word_reducer(const word_fold<Word>& of) : op_(of), result_{of.result} {}
 
     void reduce_lines(const cpu& host, const line_layout& lines) const override
     {
@@ -36,7 +57,7 @@ public:
     }
 
 private:
-    word_monoid<Word> op_;
+    word_operator<Word> op_;
     word_result<Word> result_;
 };
 
@@ -51,7 +72,7 @@ std::unique_ptr<shape_reducer> make_word_reducer(const word_fold<Word>& of)
 template <class Word>
 std::unique_ptr<shape_scanner> make_word_scanner(const word_fold<Word>& of)
 {
-    return std::make_unique<typed_shape_scanner<Word, Word, word_monoid<Word>>>(word_monoid<Word>{of.fold, of.neutral});
+    return std::make_unique<typed_shape_scanner<Word, Word, word_operator<Word>>>(word_operator<Word>(of));
 }
 
 template std::unique_ptr<shape_reducer> make_word_reducer(const word_fold<std::uint8_t>&);

@@ -136,8 +136,17 @@ inline constexpr bool has_squares = [] {
 template <std::size_t Count, class Acc, class Op>
 inline void fold_pairs(const Acc* __restrict in, Acc* __restrict out, const Op& op)
 {
-    for (std::size_t j = 0; j < Count / 2; ++j)
-        out[j] = op(in[2 * j], in[2 * j + 1]);
+    if constexpr (takes_vectors<Op>) {
+        std::array<Acc, Count / 2> lefts, rights;
+        for (std::size_t j = 0; j < Count / 2; ++j) {
+            lefts[j] = in[2 * j];
+            rights[j] = in[2 * j + 1];
+        }
+        fold_each<Count / 2>(lefts.data(), rights.data(), out, op);
+    } else {
+        for (std::size_t j = 0; j < Count / 2; ++j)
+            out[j] = op(in[2 * j], in[2 * j + 1]);
+    }
 }
 
 // Several levels at a time, in registers: out[j] is the total of as many elements as a square has rows.
@@ -190,6 +199,26 @@ inline Acc fold_columns(In in, const Op& op)
             total = op(total, load<Acc>(in, j));
     }
     return total;
+}
+
+// The total of elements in any order, by an operator that takes vectors: as above, by two columns of vectors.
+template <class Acc, class Op>
+inline Acc fold_vectors(const Acc* in, std::size_t count, const Op& op)
+{
+    constexpr std::size_t lanes = vector_bytes / sizeof(Acc);
+    std::array<Acc, 2 * lanes> ends; // of elements that fill no vectors, and neutral ones
+    ends.fill(op.template identity<Acc>());
+    const std::size_t whole = count / (2 * lanes) * (2 * lanes);
+    std::copy(in + whole, in + count, ends.begin());
+    vector_t<Acc> left = load_vector(ends.data());
+    vector_t<Acc> right = load_vector(ends.data() + lanes);
+    for (std::size_t i = 0; i < whole; i += 2 * lanes) {
+        left = op(left, load_vector(in + i));
+        right = op(right, load_vector(in + i + lanes));
+    }
+    std::array<Acc, lanes> totals, others;
+    store_vector<Acc>(op(left, right), totals.data());
+    return fold_levels<lanes>(static_cast<const Acc*>(totals.data()), others.data(), totals.data(), op);
 }
 
 // The total of `Count` elements in the canonical order.
@@ -262,11 +291,20 @@ public:
     Acc up_sweep(const Acc* __restrict in, const Op& op, read_ahead& ahead)
     {
         ahead.advance<Count>();
-        for (std::size_t j = 0; j < Count / 2; ++j) {
-            const Acc left = in[2 * j];
-            const Acc right = in[2 * j + 1];
-            lefts_[j] = left;
-            pairs_[j] = op(left, right);
+        if constexpr (takes_vectors<Op>) {
+            std::array<Acc, Count / 2> rights;
+            for (std::size_t j = 0; j < Count / 2; ++j) {
+                lefts_[j] = in[2 * j];
+                rights[j] = in[2 * j + 1];
+            }
+            fold_each<Count / 2>(lefts_.data(), rights.data(), pairs_.data(), op);
+        } else {
+            for (std::size_t j = 0; j < Count / 2; ++j) {
+                const Acc left = in[2 * j];
+                const Acc right = in[2 * j + 1];
+                lefts_[j] = left;
+                pairs_[j] = op(left, right);
+            }
         }
         read_ahead nothing;
         return above_.up_sweep(pairs_.data(), op, nothing);
@@ -277,9 +315,16 @@ public:
     {
         above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, pairs_.data(), op);
         pairs_[Count / 2] = end;
+        [[maybe_unused]] std::array<Acc, takes_vectors<Op> ? Count / 2 : 0> rights;
+        if constexpr (takes_vectors<Op>)
+            fold_each<Count / 2>(pairs_.data(), lefts_.data(), rights.data(), op);
         for (std::size_t j = 0; j < Count / 2; ++j) {
             const Acc left = pairs_[j];
-            const Acc right = op(left, lefts_[j]);
+            Acc right;
+            if constexpr (takes_vectors<Op>)
+                right = rights[j];
+            else
+                right = op(left, lefts_[j]);
             out[2 * j] = Kind == scan_kind::inclusive ? right : left;
             out[2 * j + 1] = Kind == scan_kind::inclusive ? pairs_[j + 1] : right;
         }

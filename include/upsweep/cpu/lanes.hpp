@@ -64,6 +64,21 @@ struct lane_group<Op, Acc> {
     UPSWEEP_ALWAYS_INLINE static type fold(const Op&, type a, type b) { return apply<Op, Acc>(a, b); }
 };
 
+template <class Op, class Acc>
+    requires takes_vectors<Op>
+struct lane_group<Op, Acc> {
+    using type = vector_t<Acc>;
+    static constexpr std::size_t lanes = vector_bytes / sizeof(Acc);
+
+    UPSWEEP_ALWAYS_INLINE static type load(const Acc* from) { return load_vector(from); }
+    template <store_kind Store>
+    UPSWEEP_ALWAYS_INLINE static void store(type group, Acc* to)
+    {
+        store_vector<Acc, Store>(group, to);
+    }
+    UPSWEEP_ALWAYS_INLINE static type fold(const Op& op, type a, type b) { return op(a, b); }
+};
+
 // Rows of a unit of lanes: where the first one lies, and how much further the next.
 template <class Acc>
 struct lane_rows {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 
@@ -34,6 +35,9 @@ void fold_serially(fold_stack<Acc, Op>& stack, In in, std::size_t count, const O
     constexpr std::size_t small = small_block_size<Acc>;
     constexpr std::size_t medium = std::max(large / 8, small);
     constexpr std::size_t tiny = std::min<std::size_t>(8, small);
+    if constexpr (takes_vectors<Op> && std::same_as<In, const Acc*>)
+        if (op.is_exact() && count >= tiny) // Where these are among the elements of the stack does not matter either.
+            return stack.push(fold_vectors(in, count, op), std::bit_width(count) - 1);
 
     for (std::size_t i = 0; i < count;) {
         const std::size_t left = count - i;

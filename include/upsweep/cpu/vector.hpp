@@ -98,6 +98,32 @@ inline constexpr bool is_vector_monoid = std::is_arithmetic_v<T> && (sizeof(T) =
                                          (detail::is_arithmetic<Op> || detail::is_extremum<Op> ||
                                           (std::integral<T> && detail::is_bitwise<Op>));
 
+// Whether the operator says that it takes vectors of elements, too, as one may that is chosen at run time: what it takes to call
+// it is shared by the elements of a vector. Such an operator also says, by is_exact(), whether any order gives the same bits.
+template <class Op>
+inline constexpr bool takes_vectors = requires
+{
+    requires Op::takes_vectors;
+};
+
+// out[j] = a[j] (+) b[j], by an operator that takes vectors.
+template <std::size_t Count, class T, class Op>
+inline void fold_each(const T* a, const T* b, T* out, const Op& op)
+{
+    constexpr std::size_t lanes = vector_bytes / sizeof(T);
+    constexpr std::size_t whole = Count / lanes * lanes;
+    for (std::size_t j = 0; j < whole; j += lanes)
+        store_vector<T>(op(load_vector(a + j), load_vector(b + j)), out + j);
+    if constexpr (whole < Count) {
+        constexpr std::size_t bytes = (Count - whole) * sizeof(T);
+        vector_t<T> left{}, right{};
+        std::memcpy(&left, a + whole, bytes);
+        std::memcpy(&right, b + whole, bytes);
+        const vector_t<T> folds = op(left, right);
+        std::memcpy(out + whole, &folds, bytes);
+    }
+}
+
 // The unsigned integer type of the same size as T.
 template <class T>
 using unsigned_t =
