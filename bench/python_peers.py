@@ -32,6 +32,14 @@ ROWS = (
     ("select f32", lambda a: us.select(a.f, a.mask), lambda a: a.f[a.mask]),
     ("sum f32, axis 0", lambda a: us.sum(a.rows, axis=0), lambda a: np.sum(a.rows, axis=0)),
     ("sum f32, axis 1", lambda a: us.sum(a.rows, axis=1), lambda a: np.sum(a.rows, axis=1)),
+    ("sum u8, axis 0", lambda a: us.sum(a.bytes, axis=0), lambda a: np.sum(a.bytes, axis=0)),
+    ("max u8, axis 0", lambda a: us.max(a.bytes, axis=0), lambda a: np.max(a.bytes, axis=0)),
+    ("max u8, axis 1", lambda a: us.max(a.bytes, axis=1), lambda a: np.max(a.bytes, axis=1)),
+    ("argmax u8, axis 1", lambda a: us.argmax(a.bytes, axis=1), lambda a: np.argmax(a.bytes, axis=1)),
+    ("prod f32, axis 0", lambda a: us.prod(a.rows, axis=0), lambda a: np.prod(a.rows, axis=0)),
+    ("prod f32, axis 1", lambda a: us.prod(a.rows, axis=1), lambda a: np.prod(a.rows, axis=1)),
+    ("any f32, axis 1", lambda a: us.any(a.rows, axis=1), lambda a: np.any(a.rows, axis=1)),
+    ("cummax u8, axis 0", lambda a: us.cummax(a.bytes, axis=0), lambda a: np.maximum.accumulate(a.bytes, axis=0)),
     ("cumulative_sum f32", lambda a: us.cumulative_sum(a.f), lambda a: np.cumsum(a.f)),
     ("cumulative_sum f32 into out", lambda a: us.cumulative_sum(a.f, out=a.out), lambda a: np.cumsum(a.f, out=a.out)),
     ("cumulative_sum i64", lambda a: us.cumulative_sum(a.l), lambda a: np.cumsum(a.l)),
@@ -53,6 +61,7 @@ class Arrays:
         self.i = rng.integers(0, 256, n, np.int32)
         self.l = self.i.astype(np.int64)
         self.rows = self.f[:n // columns * columns].reshape(-1, columns)
+        self.bytes = (200 * self.rows).astype(np.uint8)
         self.out = np.empty_like(self.f)
         self.mask = self.f < 0.5
         self.none = np.zeros(n, bool)
