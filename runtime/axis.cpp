@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -383,10 +384,18 @@ upsweep_status argument_axis(const char* call, upsweep_context* context, upsweep
         if (bytes == all.in.bytes() || all.in.count == 0)
             return find_arguments(host, op, searched,
                                   lines_of(call, all.in_dimensions, of.axis, all.from(), of.strides, all.to(), 1));
-        const converted copy(host, all.in, searched);
-        std::byte* data = static_cast<std::byte*>(const_cast<void*>(copy.data())); // is not written to
+        const auto memory = std::make_unique_for_overwrite<std::byte[]>(all.in.count * bytes);
+        elements copy;
+        copy.data = memory.get();
+        copy.dtype = searched;
+        copy.count = all.in.count;
+        copy.extents.fill(1);
+        copy.strides.fill(1);
+        copy.extents.back() = all.in.count;
+        convert_for_scan(host, UPSWEEP_PLUS, all.in, 0, all.in.count, copy);
         const dimensions of_copy = without_gaps(all.in_dimensions);
-        find_arguments(host, op, searched, lines_of(call, of_copy, of.axis, {data, bytes}, of.strides, all.to(), 1));
+        find_arguments(host, op, searched,
+                       lines_of(call, of_copy, of.axis, {copy.data, bytes}, of.strides, all.to(), 1));
     });
 }
 

@@ -2,6 +2,7 @@
 #include "shapes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <functional>
@@ -406,27 +407,34 @@ void convert_for_scan(const cpu& host, upsweep_op op, const elements& in, std::u
                       const elements& out)
 {
     constexpr std::size_t part = std::size_t{1} << 14;
-    const std::uint64_t at_once = std::min(gathered_at_once(host), count);
-    std::vector<std::byte> from(at_once * in.bytes());
-    std::vector<std::byte> to(at_once * out.bytes());
-    std::vector<std::byte> truths(is_logical(op) ? at_once : 0);
+    const bool reads_in_place = in.is_contiguous();
+    const bool writes_in_place = out.is_contiguous();
+    const std::uint64_t at_once =
+        reads_in_place && writes_in_place ? std::max<std::uint64_t>(count, 1) : std::min(gathered_at_once(host), count);
+    std::vector<std::byte> from(reads_in_place ? 0 : at_once * in.bytes());
+    std::vector<std::byte> to(writes_in_place ? 0 : at_once * out.bytes());
     for (const std::uint64_t end = first + count; first < end; first += at_once) {
         const std::uint64_t some = std::min(at_once, end - first);
-        gather(host, in, first, some, from.data());
+        if (!reads_in_place)
+            gather(host, in, first, some, from.data());
+        const std::byte* const all_elements = reads_in_place ? in.data + first * in.bytes() : from.data();
+        std::byte* const all_results = writes_in_place ? out.data + first * out.bytes() : to.data();
         cpu_engine::for_each_index(host, (some + part - 1) / part, [&](std::size_t k) {
             const std::size_t begin = k * part;
             const std::size_t size = std::min<std::size_t>(part, some - begin);
-            const std::byte* const elements = from.data() + begin * in.bytes();
-            std::byte* const results = to.data() + begin * out.bytes();
+            const std::byte* const elements = all_elements + begin * in.bytes();
+            std::byte* const results = all_results + begin * out.bytes();
             if (is_logical(op)) {
-                convert_elements(in.dtype, elements, UPSWEEP_BOOL, truths.data() + begin, size);
-                convert_elements(UPSWEEP_BOOL, truths.data() + begin, out.dtype, results, size);
+                std::array<std::byte, part> truths;
+                convert_elements(in.dtype, elements, UPSWEEP_BOOL, truths.data(), size);
+                convert_elements(UPSWEEP_BOOL, truths.data(), out.dtype, results, size);
             } else {
                 convert_elements(in.dtype, elements, out.dtype, results, size);
                 name_nans(out.dtype, results, size);
             }
         });
-        scatter(host, to.data(), first, some, out);
+        if (!writes_in_place)
+            scatter(host, to.data(), first, some, out);
     }
 }
 
