@@ -110,7 +110,7 @@ struct on_bits {
     }
     static constexpr word all_bits_if(bool condition) { return static_cast<word>(-static_cast<int>(condition)); }
     static word named(word a) { return bits(value(a)); }
-    static word truth(word a) { return value(a) ? 1 : 0; }
+    static word truth(word a) { return is_true(a) ? 1 : 0; }
 
     // What it is as an operator on words, with what a reduction makes of a fold: one pattern of NaN, and 0 or 1 of truth.
     static word_fold<word> as_words()
