@@ -384,18 +384,10 @@ upsweep_status argument_axis(const char* call, upsweep_context* context, upsweep
         if (bytes == all.in.bytes() || all.in.count == 0)
             return find_arguments(host, op, searched,
                                   lines_of(call, all.in_dimensions, of.axis, all.from(), of.strides, all.to(), 1));
-        const auto memory = std::make_unique_for_overwrite<std::byte[]>(all.in.count * bytes);
-        elements copy;
-        copy.data = memory.get();
-        copy.dtype = searched;
-        copy.count = all.in.count;
-        copy.extents.fill(1);
-        copy.strides.fill(1);
-        copy.extents.back() = all.in.count;
-        convert_for_scan(host, UPSWEEP_PLUS, all.in, 0, all.in.count, copy);
-        const dimensions of_copy = without_gaps(all.in_dimensions);
+        const converted copy(host, all.in, searched);
         find_arguments(host, op, searched,
-                       lines_of(call, of_copy, of.axis, {copy.data, bytes}, of.strides, all.to(), 1));
+                       lines_of(call, without_gaps(all.in_dimensions), of.axis,
+                                {static_cast<std::byte*>(copy.data()), bytes}, of.strides, all.to(), 1));
     });
 }
 
@@ -463,7 +455,7 @@ upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, cons
         if (!is_aside)
             return reducer->reduce_lines(
                 host, lines_of(call, all.in_dimensions, of.axis, all.from(), of.strides, all.to(), 1));
-        std::vector<std::byte> memory;
+        unwritten_memory memory;
         const elements truths = words_without_gaps(memory, all.in.bytes(), all.out.count);
         const dimensions of_truths = without_axis(all.in_dimensions, of.axis);
         reducer->reduce_lines(host, lines_of(call, all.in_dimensions, of.axis, all.from(),

@@ -455,20 +455,21 @@ side_by_side::side_by_side(const cpu& host, const elements& of) : data_(of.data)
 {
     if (of.count == 0 || of.is_contiguous())
         return;
-    copy_.resize(of.count * of.bytes());
-    gather(host, of, 0, of.count, copy_.data());
-    data_ = copy_.data();
+    copy_ = std::make_unique_for_overwrite<std::byte[]>(of.count * of.bytes());
+    gather(host, of, 0, of.count, copy_.get());
+    data_ = copy_.get();
 }
 
-converted::converted(const cpu& host, const elements& from, upsweep_dtype to)
-    : lie_(host, from), data_(lie_.data()), dtype_(to)
+converted::converted(const cpu& host, const elements& from, upsweep_dtype to) : dtype_(to)
 {
-    if (from.dtype == to)
+    if (from.dtype == to) {
+        data_ = lie_.emplace(host, from).data();
         return;
+    }
     elements all = words_without_gaps(copy_, upsweep_dtype_size(to), from.count);
     all.dtype = to;
     convert_for_scan(host, UPSWEEP_PLUS, from, 0, from.count, all);
-    data_ = copy_.data();
+    data_ = copy_.get();
 }
 
 results_side_by_side::results_side_by_side(const cpu& host, const elements& of, std::uint64_t count, bool keeps)
@@ -488,11 +489,11 @@ void results_side_by_side::write(std::uint64_t first, std::uint64_t count) const
         scatter(host_, aside_.data() + first * of_.bytes(), first, count, of_);
 }
 
-elements words_without_gaps(std::vector<std::byte>& memory, std::size_t bytes, std::uint64_t count)
+elements words_without_gaps(unwritten_memory& memory, std::size_t bytes, std::uint64_t count)
 {
-    memory.resize(count * bytes);
+    memory = std::make_unique_for_overwrite<std::byte[]>(count * bytes);
     elements words;
-    words.data = memory.data();
+    words.data = memory.get();
     words.dtype = static_cast<upsweep_dtype>(UPSWEEP_U8 + std::countr_zero(bytes));
     words.count = count;
     words.extents.fill(1);

@@ -138,16 +138,19 @@ void must_be_done(const char* call, bool is_done, const char* what_there_is);
 // Refuses an output with gaps, of which only the GPU knows how many elements it writes.
 void check_has_no_gaps(const char* call, const elements& out);
 
+// Memory as it comes: who writes it first does so by many threads, which a vector that fills it would not.
+using unwritten_memory = std::unique_ptr<std::byte[]>;
+
 // Elements side by side: where they lie, or a copy.
 class side_by_side {
 public:
     side_by_side(const cpu& host, const elements& of);
 
-    const std::byte* data() const { return data_; }
+    std::byte* data() const { return data_; }
 
 private:
-    std::vector<std::byte> copy_;
-    const std::byte* data_;
+    unwritten_memory copy_;
+    std::byte* data_;
 };
 
 // Elements without gaps of another type: where they lie, if that is theirs, or else a copy.
@@ -155,13 +158,13 @@ class converted {
 public:
     converted(const cpu& host, const elements& from, upsweep_dtype to);
 
-    const void* data() const { return data_; }
+    void* data() const { return data_; }
     upsweep_dtype dtype() const { return dtype_; }
 
 private:
-    side_by_side lie_;
-    std::vector<std::byte> copy_;
-    const std::byte* data_;
+    std::optional<side_by_side> lie_;
+    unwritten_memory copy_;
+    std::byte* data_;
     upsweep_dtype dtype_;
 };
 
@@ -205,7 +208,7 @@ private:
     side_by_side from_;
     std::unique_ptr<shape_reducer> reducer_;
     std::size_t result_bytes_;
-    std::vector<std::byte> memory_;
+    unwritten_memory memory_;
     std::optional<elements> truths_; // words that become the results
     std::optional<results_side_by_side> to_;
     std::byte* results_;
@@ -235,6 +238,6 @@ private:
 };
 
 // An array of its own without gaps, of an unsigned type with so many bytes an element.
-elements words_without_gaps(std::vector<std::byte>& memory, std::size_t bytes, std::uint64_t count);
+elements words_without_gaps(unwritten_memory& memory, std::size_t bytes, std::uint64_t count);
 
 } // namespace upsweep::runtime

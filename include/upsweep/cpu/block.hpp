@@ -132,16 +132,23 @@ inline constexpr bool has_squares = [] {
         return false;
 }();
 
+// The left and the right elements of pairs.
+template <std::size_t Pairs, class Acc>
+inline void take_pairs_apart(const Acc* in, Acc* lefts, Acc* rights)
+{
+    for (std::size_t j = 0; j < Pairs; ++j) {
+        lefts[j] = in[2 * j];
+        rights[j] = in[2 * j + 1];
+    }
+}
+
 // One level of the up-sweep: out[j] = in[2j] (+) in[2j + 1].
 template <std::size_t Count, class Acc, class Op>
 inline void fold_pairs(const Acc* __restrict in, Acc* __restrict out, const Op& op)
 {
     if constexpr (takes_vectors<Op>) {
         std::array<Acc, Count / 2> lefts, rights;
-        for (std::size_t j = 0; j < Count / 2; ++j) {
-            lefts[j] = in[2 * j];
-            rights[j] = in[2 * j + 1];
-        }
+        take_pairs_apart<Count / 2>(in, lefts.data(), rights.data());
         fold_each<Count / 2>(lefts.data(), rights.data(), out, op);
     } else {
         for (std::size_t j = 0; j < Count / 2; ++j)
@@ -293,10 +300,7 @@ public:
         ahead.advance<Count>();
         if constexpr (takes_vectors<Op>) {
             std::array<Acc, Count / 2> rights;
-            for (std::size_t j = 0; j < Count / 2; ++j) {
-                lefts_[j] = in[2 * j];
-                rights[j] = in[2 * j + 1];
-            }
+            take_pairs_apart<Count / 2>(in, lefts_.data(), rights.data());
             fold_each<Count / 2>(lefts_.data(), rights.data(), pairs_.data(), op);
         } else {
             for (std::size_t j = 0; j < Count / 2; ++j) {

@@ -49,7 +49,7 @@ struct lane_group {
     UPSWEEP_ALWAYS_INLINE static type fold(const Op& op, const type& a, const type& b) { return op(a, b); }
 };
 template <class Op, class Acc>
-    requires(is_vector_monoid<Op, Acc> ||
+    requires(takes_vectors<Op> || is_vector_monoid<Op, Acc> ||
              (std::integral<Acc> && !std::same_as<Acc, bool> && detail::is_builtin<Op> && !detail::is_logical<Op>))
 struct lane_group<Op, Acc> {
     using type = vector_t<Acc>;
@@ -61,22 +61,13 @@ struct lane_group<Op, Acc> {
     {
         store_vector<Acc, Store>(group, to);
     }
-    UPSWEEP_ALWAYS_INLINE static type fold(const Op&, type a, type b) { return apply<Op, Acc>(a, b); }
-};
-
-template <class Op, class Acc>
-    requires takes_vectors<Op>
-struct lane_group<Op, Acc> {
-    using type = vector_t<Acc>;
-    static constexpr std::size_t lanes = vector_bytes / sizeof(Acc);
-
-    UPSWEEP_ALWAYS_INLINE static type load(const Acc* from) { return load_vector(from); }
-    template <store_kind Store>
-    UPSWEEP_ALWAYS_INLINE static void store(type group, Acc* to)
+    UPSWEEP_ALWAYS_INLINE static type fold([[maybe_unused]] const Op& op, type a, type b)
     {
-        store_vector<Acc, Store>(group, to);
+        if constexpr (takes_vectors<Op>)
+            return op(a, b);
+        else
+            return apply<Op, Acc>(a, b);
     }
-    UPSWEEP_ALWAYS_INLINE static type fold(const Op& op, type a, type b) { return op(a, b); }
 };
 
 // Rows of a unit of lanes: where the first one lies, and how much further the next.

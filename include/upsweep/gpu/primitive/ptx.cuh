@@ -60,6 +60,18 @@ __device__ inline void copy_once_async(void* shared, const void* global)
                       (*static_cast<word128*>(shared) = *static_cast<const word128*>(global);))
 }
 
+// The same by way of the first-level cache, and as any other load for the second. What goes past the first-level cache is copied by sectors of 32 bytes, and a
+// sector that does not lie in one sector of shared memory is asked for twice.
+__device__ inline void copy_cached_async(void* shared, const void* global)
+{
+    NV_IF_ELSE_TARGET(NV_PROVIDES_SM_80,
+                      (asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(
+                                        static_cast<std::uint32_t>(__cvta_generic_to_shared(shared))),
+                                    "l"(__cvta_generic_to_global(global))
+                                    : "memory");),
+                      (*static_cast<word128*>(shared) = *static_cast<const word128*>(global);))
+}
+
 // The same for 16 bytes of a line of 128 of which other bytes are read soon: the second-level cache gets all of it at once.
 __device__ inline void copy_line_async(void* shared, const void* global)
 {

@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(difference_warps* lanes, 8)
         before = befores != nullptr ? befores[k] : convert<Acc>(in[first - 1]);
     const In from = in + first;
     const Out to = out + first;
-    const int place = place_in_vector(from);
+    const int place = place_in_window(from);
     fill_window(window, from, place, count);
     for (int i = lane_id(); i < count; i += lanes) {
         const Acc here = convert<Acc>(window[place + i]);

@@ -9,11 +9,14 @@ namespace upsweep::gpu {
 
 inline constexpr int few = 32;
 
+// at.from(first), where there is such a thing, reads up to At::reach elements from number `first` on, by fewer instructions.
 template <int Size, class At, class Op>
 __device__ auto block_total(const At& at, int first, const Op& op)
 {
     if constexpr (Size == 1) {
         return at(first);
+    } else if constexpr (requires { requires Size <= At::reach; }) {
+        return block_total<Size>(at.from(first), 0, op);
     } else {
         using half = decltype(block_total<Size / 2>(at, first, op));
         return static_cast<detail::joined_t<half>>(

@@ -56,23 +56,18 @@ struct offset_segments {
     static task_size fitted(const task_size& size, std::uint64_t) { return size; }
     __device__ const offset_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return static_cast<std::uint64_t>(offsets[segment]); }
-    __device__ std::uint64_t work_before(std::uint64_t segment) const
-    {
-        return work_at(segment, begin(segment) - begin(0));
-    }
-    __device__ static std::uint64_t work_at(std::uint64_t segment, std::uint64_t elements)
-    {
-        return elements + segment;
-    }
+    __device__ std::uint64_t work_before(std::uint64_t segment) const { return work_at(segment, begin(segment)); }
+    // That before a segment, which begins with an element; before the first segment, too.
+    __device__ static std::uint64_t work_at(std::uint64_t segment, std::uint64_t element) { return element + segment; }
     __device__ std::uint64_t tasks(const task_size& size) const
     {
-        return count == 0 ? 0 : work_before(count) / size.work + 1;
+        return count == 0 ? 0 : (work_before(count) - begin(0)) / size.work + 1;
     }
 
     // The lanes of a warp call this together.
     __device__ segment_task task(std::uint64_t number, const task_size& size) const
     {
-        const std::uint64_t work = number * size.work;
+        const std::uint64_t work = begin(0) + number * size.work;
         const std::uint64_t low =
             partition_point_of_warp(count, [&](std::uint64_t segment) { return work_before(segment) < work; });
         segment_task found{low, work + size.work, 0, low - 1};
@@ -96,10 +91,7 @@ struct equal_segments {
     __device__ const equal_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return segment * length; }
     __device__ std::uint64_t work_before(std::uint64_t segment) const { return segment * (length + 1); }
-    __device__ static std::uint64_t work_at(std::uint64_t segment, std::uint64_t elements)
-    {
-        return elements + segment;
-    }
+    __device__ static std::uint64_t work_at(std::uint64_t segment, std::uint64_t element) { return element + segment; }
     __device__ std::uint64_t tasks(const task_size& size) const { return work_before(count) / size.work + 1; }
     __device__ segment_task task(std::uint64_t number, const task_size& size) const
     {
@@ -116,86 +108,110 @@ struct equal_segments {
     }
 };
 
+inline constexpr int most_end_groups = 8;
+
 // --- tasks --------------------------------------------------------------------------------------------------------------------
+
+// A piece of a long segment, whose pieces have the slots from `base` on.
+struct piece_of_segment {
+    std::uint64_t segment;
+    std::uint64_t base;
+    std::uint64_t number;
+    bool has_next;
+    bool is_whole;
+    bool is_full; // whether it fills the window
+};
 
 // Walks through the tasks of a warp. Sink has
 //
 //     waits           whether every piece waits for those before it, or only the last one of a segment
 //     take            folds segments of the window, of which this lane has one, if it exists
-//     take_piece      folds a piece of a long segment, of which the window has nothing else: number `number` of those from slot `base`
-//                     on; whether there is a next one, whether it is whole, and whether it fills the window
 //     end_window      is called when all that lies in the window has been folded
+//     take_piece      folds a piece of a long segment, of which the window has nothing else
 template <class Fold, class Acc, class Source, class Segments, class Op, class Sink>
 class segment_walk {
     static constexpr int capacity = window_capacity<Source>;
-    static constexpr int groups = 8; // of 32 segments, whose ends are read at once
+    static constexpr int groups = most_end_groups;
     static constexpr std::uint64_t too_far = 2 * capacity;
 
 public:
-    __device__ segment_walk(const Source& in, const Segments& segments, const task_size& size, Sink& sink, Fold& fold,
-                            typename Fold::memory& shared, const piece_states<Acc, Op>& states)
-        : in_(in), segments_(segments), size_(size), piece_(size.piece), sink_(sink), fold_(fold), shared_(shared),
-          states_(states), base_(segments.count != 0 ? segments.begin(0) : 0)
+    __device__ segment_walk(const Source& in, const Segments& segments, const task_size& size, int groups, Sink& sink,
+                            Fold& fold, typename Fold::memory& shared, const piece_states<Acc, Op>& states)
+        : in_(in), segments_(segments), size_(size), piece_(size.piece), groups_(groups), sink_(sink), fold_(fold),
+          shared_(shared), ends_(shared.ends[0]), states_(states)
     {
     }
 
     __device__ void walk(std::uint64_t number)
     {
         const segment_task task = segments_.task(number, size_);
-        for (std::uint64_t segment = task.first; segment < segments_.count;) {
-            const int taken = take_window(segment, task.end_of_work);
-            segment += static_cast<unsigned>(taken);
-            if (taken == 0) {
-                if (segments_.work_before(segment) >= task.end_of_work)
-                    break;
-                fold_pieces(segment, 0, task.end_of_work);
-                ++segment;
-            }
+        std::uint64_t segment = task.first;
+        std::uint64_t first = segments_.begin(segment < segments_.count ? segment : segments_.count);
+        for (bool is_end = false; !is_end;) {
+            take_windows(segment, first, task.end_of_work);
+            is_end = segment >= segments_.count || segments_.work_at(segment, first) >= task.end_of_work;
+            // What waits for other warps comes last: the end of a long segment would delay the beginning of the next one, and so on.
+            if (is_end && (task.piece == 0 || task.entered >= segments_.count))
+                break;
+            fold_long(is_end ? task.entered : segment, is_end ? task.piece : 0, task.end_of_work);
+            ++segment;
+            if (!is_end)
+                first = segments_.begin(segment);
         }
-        // What waits for other warps comes last: the end of a long segment would delay the beginning of the next one, and so on.
-        if (task.piece != 0 && task.entered < segments_.count)
-            fold_pieces(task.entered, task.piece, task.end_of_work);
     }
 
 private:
-    // Takes the segments from `segment` on that fit into a window, begin in the task and are not long. Returns how many.
-    __device__ int take_window(std::uint64_t segment, std::uint64_t end_of_work)
+    // Takes the segments from `segment` on, which begins with element `first`, that begin in the task, up to one that is long. What is left
+    // begins with the segment and the element that these are then. The ends of segments are read while elements of those before are on their way.
+    __device__ void take_windows(std::uint64_t& segment, std::uint64_t& first, std::uint64_t end_of_work)
     {
-        const std::uint64_t first = segments_.begin(segment);
-        const std::uint64_t work = segments_.work_at(segment, first - base_);
-        if (work >= end_of_work)
-            return 0;
-        int taken = 0;
-        if constexpr (Segments::are_equal) {
-            taken = equal_that_fit(segment, end_of_work - work);
-        } else {
-            read_ends(segment, first);
-            taken = ends_that_fit(static_cast<int>(end_of_work - work < too_far ? end_of_work - work : too_far));
-        }
-        if (taken == 0)
-            return 0;
-        const int count = end_of(taken - 1);
-        const Source from = in_ + first;
-        const int place = place_in_vector(from);
-        fill_window(shared_.elements, from, place, count);
+        if (segment >= segments_.count)
+            return;
+        ends_of_segments next;
+        next.load(*this, segment);
+        next.store(*this, first);
+        while (segment < segments_.count) {
+            const std::uint64_t work = segments_.work_at(segment, first);
+            const int taken = work < end_of_work ? segments_that_fit(segment, end_of_work - work) : 0;
+            if (taken == 0)
+                return;
+            const int count = end_of(taken - 1);
+            const Source from = in_ + first;
+            const int place = place_in_window(from);
+            const std::uint64_t first_of_window = first;
+            segment += static_cast<unsigned>(taken);
+            first += static_cast<unsigned>(count);
+            fold_.fill(from, place, count, [&] { next.load(*this, segment); });
+            const int* const ends = ends_;
+            next.store(*this, first);
 #pragma unroll 1
-        for (int i = lane_id(); i - lane_id() < taken; i += lanes) {
-            const bool exists = i < taken;
-            const int begin = exists && i != 0 ? end_of(i - 1) : 0;
-            const placed_segment mine{place + begin, exists ? end_of(i) - begin : 0};
-            sink_.take(fold_, mine, segment + static_cast<unsigned>(i), exists);
+            for (int i = lane_id(); i - lane_id() < taken; i += lanes) {
+                const bool exists = i < taken;
+                const int begin = exists && i != 0 ? end_of(i - 1, ends) : 0;
+                const placed_segment mine{place + begin, exists ? end_of(i, ends) - begin : 0};
+                sink_.take(fold_, mine, segment - static_cast<unsigned>(taken - i), exists);
+            }
+            sink_.end_window(first_of_window, place, count);
         }
-        sink_.end_window(first, place, count);
-        return taken;
     }
 
     // Where segment i of the window ends.
-    __device__ int end_of(int i)
+    __device__ int end_of(int i) const { return end_of(i, ends_); }
+    __device__ int end_of(int i, const int* ends) const
     {
         if constexpr (Segments::are_equal)
             return (i + 1) * static_cast<int>(segments_.length);
         else
-            return shared_.ends[i];
+            return ends[i];
+    }
+
+    // How many of the segments from `segment` on fit into a window, begin in the task and are not long.
+    __device__ int segments_that_fit(std::uint64_t segment, std::uint64_t work_left) const
+    {
+        if constexpr (Segments::are_equal)
+            return equal_that_fit(segment, work_left);
+        else
+            return ends_that_fit(static_cast<int>(work_left < too_far ? work_left : too_far));
     }
 
     __device__ int equal_that_fit(std::uint64_t segment, std::uint64_t work_left) const
@@ -211,85 +227,92 @@ private:
         return static_cast<int>(exist < fit ? exist : fit);
     }
 
-    // Reads where the next segments end, from the first element of the first one on.
-    __device__ void read_ends(std::uint64_t segment, std::uint64_t first)
-    {
-        std::uint64_t ends[groups];
+    // Where the next segments end, on their way from memory to shared memory, where they count from the first element of the first one.
+    struct ends_of_segments {
+        std::uint64_t ends[Segments::are_equal ? 1 : groups];
+        unsigned exist; // segments
+
+        __device__ void load(const segment_walk& walk, std::uint64_t segment)
+        {
+            if constexpr (!Segments::are_equal) {
+                const std::uint64_t left = walk.segments_.count - segment;
+                exist = static_cast<unsigned>(left < groups * lanes ? left : groups * lanes);
 #pragma unroll
-        for (int g = 0; g < groups; ++g) {
-            const std::uint64_t next = segment + static_cast<unsigned>(g * lanes + lane_id()) + 1;
-            ends[g] = segments_.begin(next <= segments_.count ? next : segments_.count);
-            if (next > segments_.count)
-                ends[g] = first + too_far;
+                for (int g = 0; g < groups; ++g)
+                    if (g < walk.groups_)
+                        ends[g] = walk.segments_.begin(segment + (next(g) < exist ? next(g) : exist));
+            }
         }
-        __syncwarp(); // others have read what is replaced
+        __device__ void store(segment_walk& walk, std::uint64_t first)
+        {
+            if constexpr (!Segments::are_equal) {
+                walk.ends_ = walk.shared_.ends[walk.ends_ == walk.shared_.ends[0] ? 1 : 0];
 #pragma unroll
-        for (int g = 0; g < groups; ++g)
-            shared_.ends[g * lanes + lane_id()] =
-                static_cast<int>(ends[g] - first < too_far ? ends[g] - first : too_far);
-        __syncwarp();
-    }
-    __device__ int ends_that_fit(int work_left)
+                for (int g = 0; g < groups; ++g)
+                    if (g < walk.groups_)
+                        walk.ends_[g * lanes + lane_id()] =
+                            static_cast<int>(next(g) <= exist && ends[g] - first < too_far ? ends[g] - first : too_far);
+                __syncwarp();
+            }
+        }
+        __device__ static unsigned next(int g) { return static_cast<unsigned>(g * lanes + lane_id()) + 1; }
+    };
+    __device__ int ends_that_fit(int work_left) const
     {
 #pragma unroll 1
-        for (int i = lane_id(); i < groups * lanes; i += lanes) {
-            const int begin = i != 0 ? shared_.ends[i - 1] : 0;
-            const int end = shared_.ends[i];
+        for (int i = lane_id(); i < groups_ * lanes; i += lanes) {
+            const int begin = i != 0 ? ends_[i - 1] : 0;
+            const int end = ends_[i];
             const bool fits =
                 end <= capacity && end - begin < static_cast<int>(piece_) && begin + i * Segments::own_work < work_left;
             const unsigned fitting = __ballot_sync(all_lanes, fits ? 1 : 0);
             if (fitting != all_lanes)
                 return i - lane_id() + __ffs(static_cast<int>(~fitting)) - 1;
         }
-        return groups * lanes;
+        return groups_ * lanes;
     }
 
     // The pieces of a long segment that begin in the interval, from a number on.
-    __device__ void fold_pieces(std::uint64_t segment, std::uint64_t number, std::uint64_t end_of_work)
+    __device__ void fold_long(std::uint64_t segment, std::uint64_t number, std::uint64_t end_of_work)
     {
         const std::uint64_t begin = segments_.begin(segment);
         const std::uint64_t length = segments_.begin(segment + 1) - begin;
-        const std::uint64_t work = segments_.work_at(segment, begin - base_);
+        const std::uint64_t work = segments_.work_at(segment, begin);
+        const std::uint64_t base = (begin - segments_.begin(0)) / piece_;
         // A group of pieces is complete when others have published theirs: waiting for them before this task's own pieces are all
         // published would make others wait, and so on.
-        const std::uint64_t base = (begin - base_) / piece_;
         std::uint64_t complete = 0; // the piece behind the last one of a group
         for (; number * piece_ < length && work + number * piece_ < end_of_work; ++number) {
-            if (complete != 0 && length - number * piece_ <= piece_) {
+            const std::uint64_t left = length - number * piece_;
+            if (complete != 0 && left <= piece_) {
                 states_.join(base, complete - 1);
                 complete = 0;
             }
-            fold_piece(segment, base, begin, length, number);
-            if (!Sink::waits && (number + 1) % lanes == 0 && length - number * piece_ > piece_)
+            const int count = static_cast<int>(left < piece_ ? left : piece_);
+            const std::uint64_t first = begin + number * piece_;
+            const int place = place_in_window(in_ + first);
+            fold_.fill(in_ + first, place, count, [] {});
+            sink_.take_piece(fold_, states_, placed_segment{place, lane_id() == 0 ? count : 0},
+                             piece_of_segment{segment, base, number, left > piece_, count == static_cast<int>(piece_),
+                                              count == capacity});
+            sink_.end_window(first, place, count);
+            if (!Sink::waits && (number + 1) % lanes == 0 && left > piece_)
                 complete = number + 1;
         }
         if (complete != 0)
             states_.join(base, complete - 1);
-    }
-    __device__ void fold_piece(std::uint64_t segment, std::uint64_t base, std::uint64_t begin, std::uint64_t length,
-                               std::uint64_t number)
-    {
-        const std::uint64_t first = begin + number * piece_;
-        const std::uint64_t left = length - number * piece_;
-        const int count = static_cast<int>(left < piece_ ? left : piece_);
-        const Source from = in_ + first;
-        const int place = place_in_vector(from);
-        fill_window(shared_.elements, from, place, count);
-        const placed_segment mine{place, lane_id() == 0 ? count : 0};
-        sink_.take_piece(fold_, states_, mine, segment, base, number, left > piece_, count == static_cast<int>(piece_),
-                         count == capacity);
-        sink_.end_window(first, place, count);
     }
 
     const Source& in_;
     const Segments& segments_;
     task_size size_;
     std::uint64_t piece_;
+    int groups_; // of segments, whose ends are read at once
     Sink& sink_;
     Fold& fold_;
     typename Fold::memory& shared_;
+    int* ends_; // of the segments of the next window
     const piece_states<Acc, Op>& states_;
-    std::uint64_t base_; // the first element of the first segment
 };
 
 // Writes one result a segment.
@@ -309,23 +332,22 @@ struct segment_results {
             finish(mine.length != 0 ? result : nothing, out[segment]);
     }
     template <class Fold, class States>
-    __device__ void take_piece(Fold& fold, const States& states, const placed_segment& mine, std::uint64_t segment,
-                               std::uint64_t base, std::uint64_t number, bool has_next, bool is_whole, bool is_full)
+    __device__ void take_piece(Fold& fold, const States& states, const placed_segment& mine,
+                               const piece_of_segment& piece) const
     {
-        Acc result = op.template identity<Acc>();
-        if (is_whole)
-            states.publish(base, number,
-                           is_full ? fold.fold_piece(mine.first).tree.total
-                                   : shuffle(fold.fold(mine, result, true), 0));
-        if (has_next)
+        const Acc nothing_before = op.template identity<Acc>();
+        const Acc before = piece.is_whole ? nothing_before : states.fold(piece.base, piece.number, nothing_before);
+        Acc result = piece.is_full ? fold.fold_piece(mine.first).tree.total : shuffle(fold.fold(mine, before, true), 0);
+        if (piece.is_whole)
+            states.publish(piece.base, piece.number, result);
+        if (piece.has_next)
             return;
-        if (is_whole)
-            states.join(base, number);
-        result = states.fold(base, is_whole ? number + 1 : number, result);
-        if (!is_whole)
-            result = fold.fold(mine, result, true);
+        if (piece.is_whole) {
+            states.join(piece.base, piece.number);
+            result = states.fold(piece.base, piece.number + 1, nothing_before);
+        }
         if (lane_id() == 0)
-            finish(result, out[segment]);
+            finish(result, out[piece.segment]);
     }
     __device__ void end_window(std::uint64_t, int, int) {}
 };
@@ -347,26 +369,27 @@ struct segment_scans {
         fold.scan(mine, op.template identity<Acc>(), nullptr, false, put(true));
     }
     template <class Fold, class States>
-    __device__ void take_piece(Fold& fold, const States& states, const placed_segment& mine, std::uint64_t,
-                               std::uint64_t base, std::uint64_t number, bool, bool is_whole, bool is_full)
+    __device__ void take_piece(Fold& fold, const States& states, const placed_segment& mine,
+                               const piece_of_segment& piece)
     {
         const Acc nothing = op.template identity<Acc>();
         // The fold before a whole piece, and that up to its end.
         const auto look_back = [&](const Acc& total, Acc& after) {
-            states.publish(base, number, total);
-            states.join(base, number);
-            return states.fold(base, number, nothing, total, after);
+            states.publish(piece.base, piece.number, total);
+            states.join(piece.base, piece.number);
+            return states.fold(piece.base, piece.number, nothing, total, after);
         };
+        const auto to = put(piece.number == 0);
         Acc after;
-        if (is_full) {
+        if (piece.is_full) {
             const auto folded = fold.fold_piece(mine.first);
             const Acc before = look_back(folded.tree.total, after);
-            fold.scan_piece(mine.first, folded, before, after, put(number == 0));
-        } else if (is_whole) {
+            fold.scan_piece(mine.first, folded, before, after, to);
+        } else if (piece.is_whole) {
             const Acc before = look_back(shuffle(fold.fold(mine, nothing, true), 0), after);
-            fold.scan(mine, before, &after, true, put(number == 0));
+            fold.scan(mine, before, &after, true, to);
         } else {
-            fold.scan(mine, states.fold(base, number, nothing), nullptr, true, put(number == 0));
+            fold.scan(mine, states.fold(piece.base, piece.number, nothing), nullptr, true, to);
         }
     }
     __device__ void end_window(std::uint64_t first, int place, int count)
@@ -410,9 +433,14 @@ inline constexpr int segment_warps = 4; // of a block
 // How the kernels cut the work, and where totals of pieces go.
 struct segment_cuts {
     task_size size;
+    int end_groups; // of 32 segments, whose ends a window reads
     piece_slots slots;
     tile_state_memory memory;
 };
+
+// Blocks of a multiprocessor. With fewer registers small totals of an array spill only what they have for each task.
+template <class Acc, class Source>
+inline constexpr int reduce_segments_blocks = sizeof(Acc) <= 4 && std::is_pointer_v<Source> ? 6 : 4;
 
 template <class Acc, class Source, class Op>
 struct reduce_segments_memory {
@@ -420,7 +448,7 @@ struct reduce_segments_memory {
 };
 
 template <class Acc, class Source, class Segments, class Out, class Op, class Finish>
-__global__ void __launch_bounds__(segment_warps* lanes, 4)
+__global__ void __launch_bounds__(segment_warps* lanes, reduce_segments_blocks<Acc, Source>)
     reduce_segments_kernel(Source in, Segments where, Out out, Op op, Acc nothing, Finish finish, segment_cuts cuts)
 {
     using fold_t = window_fold<16, Acc, Source, Op>;
@@ -433,7 +461,7 @@ __global__ void __launch_bounds__(segment_warps* lanes, 4)
     const warp_tasks tasks(cuts.memory);
     const piece_states<Acc, Op> states(cuts.memory, tasks.epoch(), cuts.slots, op);
     segment_walk<fold_t, Acc, Source, std::remove_const_t<decltype(segments)>, Op, sink_t> walk(
-        in, segments, cuts.size, sink, fold, shared, states);
+        in, segments, cuts.size, cuts.end_groups, sink, fold, shared, states);
     tasks.for_each_by_ticket(segments.tasks(cuts.size), [&](std::uint64_t task) { walk.walk(task); });
 }
 
@@ -473,13 +501,21 @@ __global__ void __launch_bounds__(segment_warps* lanes, 6)
     const warp_tasks tasks(cuts.memory);
     const piece_states<Acc, Op> states(cuts.memory, tasks.epoch(), cuts.slots, op);
     segment_walk<fold_t, Acc, Source, std::remove_const_t<decltype(segments)>, Op, sink_t> walk(
-        in, segments, cuts.size, sink, fold, shared.fold, states);
+        in, segments, cuts.size, cuts.end_groups, sink, fold, shared.fold, states);
     tasks.for_each(segments.tasks(cuts.size), [&](std::uint64_t task) { walk.walk(task); });
 }
 
+// How many groups of 32 ends a window reads: those of twice as many segments as it has on average.
+inline int groups_of_ends(std::uint64_t capacity, std::uint64_t elements, std::uint64_t segments)
+{
+    const std::uint64_t wanted = 2 * capacity * segments / (elements + segments) / lanes + 1;
+    return static_cast<int>(wanted < most_end_groups ? wanted : most_end_groups);
+}
+
 // Launches a kernel over so many segments of so many elements at most. Pieces are as large as a window, or smaller where that
-// keeps all warps busy.
-template <auto Kernel, int PiecesATask, class Acc, class Source, class Memory, class Segments, class... Arguments>
+// keeps all warps busy; tasks have at most so many, since finding where a task begins takes as long as a window.
+template <auto Kernel, std::uint64_t PiecesATask, class Acc, class Source, class Memory, class Segments,
+          class... Arguments>
 void launch_over_segments(const cuda& target, std::string_view call, std::uint64_t elements, const Segments& segments,
                           const Arguments&... arguments)
 {
@@ -489,13 +525,16 @@ void launch_over_segments(const cuda& target, std::string_view call, std::uint64
     const std::uint64_t work = elements + segments.count * Segments::own_work;
     const std::uint64_t share = std::bit_floor(work / (blocks * segment_warps) + 1);
     const std::uint64_t piece = share < smallest ? smallest : share > largest ? largest : share;
-    const bool are_many = work / (piece * PiecesATask) >= 4 * blocks * segment_warps;
-    const task_size size = segments.fitted({are_many ? piece * PiecesATask : piece, piece}, largest);
+    const std::uint64_t tasks_of_warp = 4; // at least, where a task has several pieces
+    const std::uint64_t pieces = std::bit_floor(work / (piece * tasks_of_warp * blocks * segment_warps) + 1);
+    const std::uint64_t task = piece * (pieces < PiecesATask ? pieces : PiecesATask);
+    const task_size size = segments.fitted({task, piece}, largest);
     const std::uint64_t useful = (work / size.work + segment_warps) / segment_warps;
     const piece_slots slots{elements / size.piece + 1};
     launch(target, call, Kernel, static_cast<unsigned>(useful < blocks ? useful : blocks), segment_warps * lanes,
            sizeof(Memory), arguments...,
-           segment_cuts{size, slots, tile_states_of(target, slots.states(), sizeof(Acc))});
+           segment_cuts{size, groups_of_ends(largest, elements, segments.count), slots,
+                        tile_states_of(target, slots.states(), sizeof(Acc))});
 }
 
 // Writes finish(fold) of each segment, of so many elements in all at most, in order of the stream.
@@ -505,7 +544,7 @@ void reduce_segments(const cuda& target, const Source& in, std::uint64_t element
 {
     if (segments.count == 0)
         return;
-    launch_over_segments<reduce_segments_kernel<Acc, Source, Segments, Out, Op, Finish>, 4, Acc, Source,
+    launch_over_segments<reduce_segments_kernel<Acc, Source, Segments, Out, Op, Finish>, 16, Acc, Source,
                          reduce_segments_memory<Acc, Source, Op>>(target, "reduce", elements, segments, in, segments,
                                                                   out, op, fold_of_nothing<Acc>(op), finish);
 }

@@ -7,6 +7,7 @@
 
 #include <cuda_pipeline.h>
 
+#include <upsweep/gpu/primitive/ptx.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/source/array.cuh>
@@ -19,13 +20,17 @@ namespace upsweep::gpu {
 template <class T, int Capacity>
 struct window_memory {
     static constexpr int vector = vector_elements<sizeof(T)>;
-    static constexpr int group = 8 * vector;
-    static constexpr int before = 15; // most places before the first element, where a vector of bytes begins
+    static constexpr int group = 8 * vector; // a line of memory
+    static constexpr int before = group - 1; // most places before the first element
     static constexpr int places = (Capacity + before + group - 1) / group * (group + vector);
+
+    static constexpr int rows =
+        (Capacity + before + lanes * vector - 1) / (lanes * vector); // of vectors, one for each lane
 
     raw_array<T, places> elements;
 
-    __device__ static int place(int i) { return i + i / group * vector; }
+    // By unsigned numbers, whose quotients are shifts.
+    __device__ static int place(int i) { return i + static_cast<int>(static_cast<unsigned>(i) / group * vector); }
     __device__ T& operator[](int i) { return elements[place(i)]; }
 
     // Elements i to i + Count - 1, of those before `end`, in registers: by vectors where `aligned` says that i is the first one of a
@@ -86,18 +91,18 @@ private:
     }
 };
 
-// Where a window begins within a vector of an array in memory, so that whole vectors can be copied.
+// Where a window begins within a line of memory of 128 bytes, so that whole vectors can be copied, and lines by as few requests as can be.
 template <class T>
-__device__ int place_in_vector(T* first)
+__device__ int place_in_window(T* first)
 {
     constexpr int vector = vector_elements<sizeof(T)>;
     if constexpr (vector > 1)
-        return static_cast<int>(reinterpret_cast<std::uintptr_t>(first) / sizeof(T) % vector);
+        return static_cast<int>(reinterpret_cast<std::uintptr_t>(first) / sizeof(T) % (8 * vector));
     else
         return 0;
 }
 template <class Source>
-__device__ int place_in_vector(const Source&)
+__device__ int place_in_window(const Source&)
 {
     return 0;
 }
@@ -113,29 +118,57 @@ __device__ bool has_whole_elements(const Source& first)
         return false;
 }
 
-// Copies `count` elements from `from` on to the places from `first` on, which is place_in_vector(from) where vectors are to be
-// copied. The lanes of a warp call this together, and all of them may read the window afterwards.
-template <class Source, class T, int Capacity>
-__device__ void fill_window(window_memory<T, Capacity>& window, const Source& from, int first, int count)
+// Calls of_vector(r, place, address) for row r of the whole vectors among the elements of a window from `first` on, which lies in its first line, up to `end`,
+// where place 0 stands for `base`, and of_element(i) for those that share their vector with others, fewer than a vector at each end. Each
+// lane has one vector of a row, and those of the next row are as far behind.
+template <class T, int Capacity, class Pointer, class OfVector, class OfElement>
+__device__ void for_each_in_window(window_memory<T, Capacity>& window, Pointer base, int first, int end,
+                                   OfVector of_vector, OfElement of_element)
+{
+    using memory = window_memory<T, Capacity>;
+    constexpr int vector = memory::vector;
+    constexpr int row = lanes * vector;
+    constexpr int places_of_row = row / memory::group * (memory::group + vector);
+    const int mine = lane_id() * vector;
+    T* const place = &window[mine];
+    const Pointer address = keep(base + mine);
+    const int left = end - mine - vector; // from this lane's vector on
+#pragma unroll
+    for (int r = 0; r < memory::rows; ++r)
+        if ((r != 0 || mine >= first) && left >= r * row)
+            of_vector(r, place + r * places_of_row, address + r * row);
+    static_assert(2 * vector <= lanes);
+    const int before = first / vector * vector; // where the first vector begins, and the last one
+    const int behind = end / vector * vector;
+    const bool is_at_end = lane_id() >= vector;
+    const int i = is_at_end ? behind + lane_id() - vector : before + lane_id();
+    const bool is_apart = is_at_end ? lane_id() < 2 * vector && (behind > first || before == first) : before != first;
+    if (is_apart && i >= first && i < end)
+        of_element(i);
+}
+
+// Copies `count` elements from `from` on to the places from `first` on, which is place_in_window(from) where vectors are to be
+// copied. The lanes of a warp call this together, and all of them may read the window afterwards. Meanwhile() is called while elements are
+// on their way.
+template <class Source, class T, int Capacity, class Meanwhile>
+__device__ void fill_window(window_memory<T, Capacity>& window, const Source& from, int first, int count,
+                            Meanwhile meanwhile)
 {
     constexpr int vector = window_memory<T, Capacity>::vector;
     __syncwarp(); // others have read what is replaced
     if (has_whole_elements(from)) {
         if constexpr (has_words<vector, Source> && vector * sizeof(T) == 16) {
             const T* const base = from - first;
-            const int end = first + count;
-            for (int v = lane_id() * vector; v < end; v += lanes * vector) {
-                if (v >= first && v + vector <= end) {
-                    __pipeline_memcpy_async(&window[v], base + v, 16);
-                } else {
-                    for (int i = v < first ? first : v; i < v + vector && i < end; ++i)
-                        window[i] = base[i];
-                }
-            }
+            for_each_in_window(
+                window, base, first, first + count,
+                [](int, T* place, const T* address) { copy_cached_async(place, address); },
+                [&](int i) { window[i] = base[i]; });
             __pipeline_commit();
+            meanwhile();
             __pipeline_wait_prior(0);
         }
     } else {
+        meanwhile();
         constexpr int at_once = sizeof(T) <= 8 ? 8 : 1;
         for (int i = lane_id(); i < count; i += lanes * at_once) {
             lane_vector<T, 1> loaded[at_once];
@@ -150,6 +183,11 @@ __device__ void fill_window(window_memory<T, Capacity>& window, const Source& fr
     }
     __syncwarp();
 }
+template <class Source, class T, int Capacity>
+__device__ void fill_window(window_memory<T, Capacity>& window, const Source& from, int first, int count)
+{
+    fill_window(window, from, first, count, [] {});
+}
 
 // Copies `count` elements from the places from `first` on to `to`, after all lanes have written them.
 template <class Out, class T, int Capacity>
@@ -157,18 +195,15 @@ __device__ void empty_window(window_memory<T, Capacity>& window, const Out& to, 
 {
     constexpr int vector = window_memory<T, Capacity>::vector;
     __syncwarp();
-    if (has_whole_elements(to) && place_in_vector(to) == first) {
+    if (has_whole_elements(to) && place_in_window(to) % vector == first % vector) {
         if constexpr (has_words<vector, Out> && vector * sizeof(T) == 16) {
             T* const base = to - first;
-            const int end = first + count;
-            for (int v = lane_id() * vector; v < end; v += lanes * vector) {
-                if (v >= first && v + vector <= end) {
-                    store_vector<vector>(base + v, *reinterpret_cast<const lane_vector<T, vector>*>(&window[v]));
-                } else {
-                    for (int i = v < first ? first : v; i < v + vector && i < end; ++i)
-                        base[i] = window[i];
-                }
-            }
+            for_each_in_window(
+                window, base, first, first + count,
+                [](int, const T* place, T* address) {
+                    store_vector<vector>(address, *reinterpret_cast<const lane_vector<T, vector>*>(place));
+                },
+                [&](int i) { base[i] = window[i]; });
         }
     } else {
         for (int i = lane_id(); i < count; i += lanes)

@@ -40,19 +40,25 @@ public:
         window_memory<std::iter_value_t<Source>, capacity> elements;
         raw_array<Acc, most_chunks> chunks; // their totals, or the folds before them
         raw_array<Acc, lanes> groups;       // totals of as many chunks of the segment at hand
-        int ends[8 * lanes];                // of the segments of the window
+        int ends[2][8 * lanes];             // of the segments of the window, and of the next one
     };
 
     __device__ window_fold(memory& shared, const Op& op) : shared_(shared), op_(op) {}
+
+    template <class Meanwhile>
+    __device__ void fill(const Source& from, int first, int count, Meanwhile meanwhile)
+    {
+        fill_window(shared_.elements, from, first, count, meanwhile);
+    }
 
     // before (+) the fold of this lane's segment. `alone` says that the first lane has the only one.
     __device__ Acc fold(const placed_segment& mine, Acc before, bool alone)
     {
         int first = mine.first; // of the elements behind the last whole chunk
         int left = mine.length;
-        if (__any_sync(all_lanes, mine.length >= few ? 1 : 0) != 0) {
-            total_of_chunks(mine, few, 0, alone);
-            const int count = mine.length < few ? 0 : mine.length / chunk;
+        if (__any_sync(all_lanes, mine.length >= 2 * few ? 1 : 0) != 0) {
+            total_of_chunks(mine, 2 * few, 0, alone);
+            const int count = mine.length < 2 * few ? 0 : mine.length / chunk;
             int first_chunk = first_chunk_; // of the chunks behind the last whole group
             int chunks_left = count;
             for (unsigned large = __ballot_sync(all_lanes, count >= few ? 1 : 0); large != 0; large &= large - 1) {
@@ -68,6 +74,16 @@ public:
             before = fold_few(before, chunks(), first_chunk, chunks_left, op_);
             first += count * chunk;
             left -= count * chunk;
+        }
+        if ((left & few) != 0) {
+            // Two halves by one copy of the code, of which more does not fit into the cache for instructions.
+            Acc total{};
+#pragma unroll 1
+            for (int h = 0; h < 2; ++h, first += few / 2) {
+                const auto half = static_cast<Acc>(block_total<few / 2>(elements(), first, op_));
+                total = h == 0 ? half : op_(total, half);
+            }
+            before = op_(before, total);
         }
         return fold_few(before, elements(), first, left, op_);
     }
@@ -182,10 +198,21 @@ public:
     }
 
 private:
-    __device__ auto elements()
-    {
-        return [this](int i) { return convert<Acc>(shared_.elements[i]); };
-    }
+    // The elements of the window, as what one lane folds alone. Those of a group lie side by side, and those of the next one a vector behind.
+    struct elements_of_window {
+        using window = window_memory<std::iter_value_t<Source>, capacity>;
+        static constexpr int reach = window::group;
+        window* memory;
+
+        __device__ Acc operator()(int i) const { return convert<Acc>((*memory)[i]); }
+        __device__ auto from(int first) const
+        {
+            const std::iter_value_t<Source>* const near = &(*memory)[first];
+            const int left = reach - static_cast<int>(static_cast<unsigned>(first) % reach); // in the group
+            return [near, left](int j) { return convert<Acc>((j < left ? near : near + window::vector)[j]); };
+        }
+    };
+    __device__ elements_of_window elements() { return {&shared_.elements}; }
     __device__ auto chunks()
     {
         return [this](int i) { return shared_.chunks[i]; };

@@ -47,6 +47,11 @@ UPSWEEP_INLINE void copy_once_async(void* shared, const void* global)
     simulator::device::pipeline_copy(shared, global, 16);
 }
 
+UPSWEEP_INLINE void copy_cached_async(void* shared, const void* global)
+{
+    simulator::device::pipeline_copy(shared, global, 16);
+}
+
 UPSWEEP_INLINE void copy_line_async(void* shared, const void* global)
 {
     simulator::device::pipeline_copy(shared, global, 16);
