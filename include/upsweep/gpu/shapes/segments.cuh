@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <iterator>
@@ -513,7 +514,8 @@ inline int groups_of_ends(std::uint64_t capacity, std::uint64_t elements, std::u
 }
 
 // Launches a kernel over so many segments of so many elements at most. Pieces are as large as a window, or smaller where that
-// keeps all warps busy; tasks have at most so many, since finding where a task begins takes as long as a window.
+// keeps all warps busy. A task has at most so many, since to find where it begins takes as long as a window, and all warps have as many tasks: where
+// that is not much work one each.
 template <auto Kernel, std::uint64_t PiecesATask, class Acc, class Source, class Memory, class Segments,
           class... Arguments>
 void launch_over_segments(const cuda& target, std::string_view call, std::uint64_t elements, const Segments& segments,
@@ -523,12 +525,11 @@ void launch_over_segments(const cuda& target, std::string_view call, std::uint64
     constexpr std::uint64_t smallest = largest < 256 ? largest : 256;
     const std::uint64_t blocks = resident_blocks<Kernel>(target, segment_warps * lanes, sizeof(Memory));
     const std::uint64_t work = elements + segments.count * Segments::own_work;
-    const std::uint64_t share = std::bit_floor(work / (blocks * segment_warps) + 1);
-    const std::uint64_t piece = share < smallest ? smallest : share > largest ? largest : share;
-    const std::uint64_t tasks_of_warp = 4; // at least, where a task has several pieces
-    const std::uint64_t pieces = std::bit_floor(work / (piece * tasks_of_warp * blocks * segment_warps) + 1);
-    const std::uint64_t task = piece * (pieces < PiecesATask ? pieces : PiecesATask);
-    const task_size size = segments.fitted({task, piece}, largest);
+    const std::uint64_t share = work / (blocks * segment_warps) + 1; // of a warp
+    const std::uint64_t piece = std::clamp(std::bit_ceil(share), smallest, largest);
+    const std::uint64_t pieces = (share + piece - 1) / piece;
+    const std::uint64_t tasks_of_warp = (pieces + PiecesATask - 1) / PiecesATask;
+    const task_size size = segments.fitted({piece * ((pieces + tasks_of_warp - 1) / tasks_of_warp), piece}, largest);
     const std::uint64_t useful = (work / size.work + segment_warps) / segment_warps;
     const piece_slots slots{elements / size.piece + 1};
     launch(target, call, Kernel, static_cast<unsigned>(useful < blocks ? useful : blocks), segment_warps * lanes,
