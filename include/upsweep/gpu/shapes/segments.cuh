@@ -439,9 +439,9 @@ struct segment_cuts {
     tile_state_memory memory;
 };
 
-// Blocks of a multiprocessor. With fewer registers small totals of an array spill only what they have for each task.
+// Blocks of a multiprocessor: with so many, registers that are spilled are those of a task and not of a window.
 template <class Acc, class Source>
-inline constexpr int reduce_segments_blocks = sizeof(Acc) <= 4 && std::is_pointer_v<Source> ? 6 : 4;
+inline constexpr int reduce_segments_blocks = !std::is_pointer_v<Source> ? 4 : sizeof(Acc) <= 4 ? 6 : 5;
 
 template <class Acc, class Source, class Op>
 struct reduce_segments_memory {
@@ -488,7 +488,7 @@ struct scan_segments_memory {
 };
 
 template <class Acc, class Source, class Segments, class Out, class Op, class Start>
-__global__ void __launch_bounds__(segment_warps* lanes, 6)
+__global__ void __launch_bounds__(segment_warps* lanes, sizeof(Acc) <= 4 ? 6 : 5)
     scan_segments_kernel(Source in, Segments where, Out out, Op op, Start start, segment_cuts cuts)
 {
     using fold_t = window_fold<8, Acc, Source, Op>;
