@@ -148,6 +148,11 @@ struct arrays {
           in_dimensions(dimensions_of(*from)), out_dimensions(dimensions_of(*to))
     {
     }
+    // Of one dimension, without gaps.
+    arrays(const elements& from, const elements& to)
+        : in(from), out(to), in_dimensions{{from.count}, {1}}, out_dimensions{{to.count}, {1}}
+    {
+    }
     place from() const { return {in.data, in.bytes()}; }
     place to() const { return {out.data, out.bytes()}; }
 };
@@ -215,19 +220,26 @@ void scan_along(const char* call, const cpu& host, upsweep_op op, const arrays& 
     scan.scanner->scan_lines(host, in_place, start);
 }
 
+// Whether kernels of lines scan elements of one type to results of another without a copy.
+bool scans_in_place(upsweep_op op, upsweep_dtype in, upsweep_dtype out)
+{
+    const gpu::shape_fold there = gpu::scan_of_lines(op, out);
+    return reads(there, in) && gpu::has_bits_of(there.result, out);
+}
+
 // Scans on the GPU: from where the elements lie to where the results belong, if there is a kernel for that, or from and to arrays without
 // gaps of a type for which there is one.
 void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis,
                  const scan_start& start)
 {
-    const gpu::shape_fold there = gpu::scan_of_lines(op, of.out.dtype);
     const std::size_t length = of.in_dimensions.extents[axis];
     const auto scan = [&](const gpu::shape_fold& fold, const line_layout& lines) {
         const gpu::folded_init init(fold, of.out.dtype, start.init);
         return gpu::scan_lines(gpu, fold, lines, {start.kind, init.get()});
     };
-    if (reads(there, of.in.dtype) && gpu::has_bits_of(there.result, of.out.dtype) &&
-        scan(there, lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), length)))
+    if (scans_in_place(op, of.in.dtype, of.out.dtype) &&
+        scan(gpu::scan_of_lines(op, of.out.dtype),
+             lines_of(call, of.in_dimensions, axis, of.from(), of.out_dimensions.strides, of.to(), length)))
         return;
     const gpu::shape_fold fold = gpu::scan_of(op, of.out.dtype);
     const converted_order order = order_of_conversion(call, of, axis, of.out_dimensions.strides, length);
@@ -411,6 +423,23 @@ upsweep_status quotients_axis(const char* call, upsweep_context* context, const 
 }
 
 } // namespace
+
+namespace upsweep::runtime {
+
+bool scan_as_line(const execution& where, upsweep_op op, const elements& in, const elements& out,
+                  const scan_start& start)
+{
+    // Sums of many elements are copied in less time than it takes to ask for the type of each.
+    constexpr std::uint64_t many = std::uint64_t{1} << 23;
+    const bool is_worth_a_copy = op == UPSWEEP_PLUS && in.count >= many;
+    if (!is_worth_a_copy && !scans_in_place(op, in.dtype, out.dtype))
+        return false;
+    const scan_init first(op, out.dtype, start.init);
+    scan_on_gpu("scan", *where.gpu, op, arrays(in, out), 0, {start.kind, first.get()});
+    return true;
+}
+
+} // namespace upsweep::runtime
 
 extern "C" {
 

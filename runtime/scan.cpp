@@ -13,6 +13,7 @@
 
 #include "call.hpp"
 #include "fold.hpp"
+#include "shapes.hpp"
 
 using namespace upsweep;
 using namespace upsweep::runtime;
@@ -228,7 +229,8 @@ upsweep_status upsweep_scan(upsweep_context* context, upsweep_op op, bool exclus
         const gpu::without_gaps input(*where.gpu, from);
         const gpu::without_gaps output(*where.gpu, to);
         if (!gpu::scan_by_type({op, from.dtype, to.dtype, kind, init, where.host, where.gpu, where.gpu_memory},
-                               input.get(), output.get()))
+                               input.get(), output.get()) &&
+            !scan_as_line(where, op, input.get(), output.get(), {kind, init}))
             make()->scan_on_gpu(input.get(), output.get());
         output.write_back();
     });

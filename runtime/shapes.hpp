@@ -127,6 +127,11 @@ upsweep_dtype searched_dtype(upsweep_dtype dtype);
 // searched.
 void find_arguments(const cpu& host, upsweep_op op, upsweep_dtype dtype, const line_layout& lines);
 
+// Scans elements without gaps in memory of a GPU as the only line of an array, where that takes less time than a scan by an operator and types that kernels
+// ask for. Returns whether it does.
+bool scan_as_line(const execution& where, upsweep_op op, const elements& in, const elements& out,
+                  const scan_start& start);
+
 // --- what the functions of the C ABI share -----------------------------------------------------------------------------------
 
 // The CPU of a context, for calls that GPUs do not carry out. This is the one place that refuses those.
