@@ -60,8 +60,8 @@ __device__ inline void copy_once_async(void* shared, const void* global)
                       (*static_cast<word128*>(shared) = *static_cast<const word128*>(global);))
 }
 
-// The same by way of the first-level cache, and as any other load for the second. What goes past the first-level cache is copied by sectors of 32 bytes, and a
-// sector that does not lie in one sector of shared memory is asked for twice.
+// The same by way of the first-level cache, and to stay in the second as long as other loads do. What goes past the first-level cache is asked for by
+// sectors of 32 bytes, and twice where a sector of memory does not lie in one of shared memory.
 __device__ inline void copy_cached_async(void* shared, const void* global)
 {
     NV_IF_ELSE_TARGET(NV_PROVIDES_SM_80,

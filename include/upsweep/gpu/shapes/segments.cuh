@@ -58,7 +58,7 @@ struct offset_segments {
     __device__ const offset_segments& in_kernel() const { return *this; }
     __device__ std::uint64_t begin(std::uint64_t segment) const { return static_cast<std::uint64_t>(offsets[segment]); }
     __device__ std::uint64_t work_before(std::uint64_t segment) const { return work_at(segment, begin(segment)); }
-    // That before a segment, which begins with an element; before the first segment, too.
+    // The same of a segment that is known to begin with an element. What comes before the first segment counts, too.
     __device__ static std::uint64_t work_at(std::uint64_t segment, std::uint64_t element) { return element + segment; }
     __device__ std::uint64_t tasks(const task_size& size) const
     {
