@@ -1,11 +1,15 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
-"""Draws the share of the roof from the rows of upsweep-bench-gpu: against n for reduce and scan or, with --histogram,
-against the number of bins. Rows of histogram_peers.py may be appended to the latter.
+"""Draws the share of the roof from the rows of upsweep-bench-gpu: against n for reduce and scan; with --histogram,
+against the number of bins, where rows of histogram_peers.py may be appended; or, with --shapes, against the length of rows, segments and
+runs. The rows of a file replace those of the files before it.
 
-    python3 bench/gpu/plot.py ROWS.jsonl [docs/performance-gpu.svg]
-    python3 bench/gpu/plot.py --histogram ROWS.jsonl [docs/performance-histogram.svg]
+    python3 bench/gpu/plot.py ROWS.jsonl... [docs/performance-gpu.svg]
+    python3 bench/gpu/plot.py --histogram ROWS.jsonl... [docs/performance-histogram.svg]
+    python3 bench/gpu/plot.py --shapes ROWS.jsonl... [docs/performance-shapes.svg]
 """
 import json
+import math
+import re
 import statistics
 import sys
 
@@ -16,6 +20,11 @@ FOLDS = ("reduce", "scan")
 # library, type, dashes
 FOLD_LINES = (("upsweep", "f32", "none"), ("upsweep", "i8", "6 4"), ("cub", "f32", "none"), ("cub", "i8", "6 4"))
 SAMPLES = ("i32", "f32")
+# title, algorithm of the rows, what their variant tells of the work and of the length, what lengths are of
+SHAPES = (("rows", "lines", r"(sum|scan) of rows of \d+ x (\d+)", "elements of a row"),
+          ("segments", "segments", r"(sum|scan) of segments of (\d+)", "elements of a segment"),
+          ("runs of a key", "keys", r"(sum|scan|run-length encoding)(?: by key)? with runs of (\d+)", "elements of a run"))
+DASHES_OF_WORK = {"sum": "none", "scan": "6 4", "run-length encoding": "2 3"}
 
 WIDTH, HEIGHT = 860, 400
 PANEL_WIDTH, PANEL_HEIGHT = 350, 260
@@ -38,24 +47,24 @@ def line(points, colour, dashes="none"):
 class Panel:
     """Exponents of two from left to right, shares of the roof upwards."""
 
-    def __init__(self, place, low, high, highest_share):
-        self.left = LEFT + place * (PANEL_WIDTH + GAP)
+    def __init__(self, place, low, high, highest_share, width=PANEL_WIDTH):
+        self.width, self.left = width, LEFT + place * (width + GAP)
         self.low, self.high, self.highest_share = low, high, highest_share
 
     def at(self, k, share):
-        x = self.left + (k - self.low) / max(self.high - self.low, 1) * PANEL_WIDTH
+        x = self.left + (k - self.low) / max(self.high - self.low, 1) * self.width
         return x, TOP + (1 - min(share, self.highest_share) / self.highest_share) * PANEL_HEIGHT
 
     def frame(self, title, below):
-        parts = [text(self.left + PANEL_WIDTH / 2, TOP - 16, title, extra=' font-weight="bold"')]
+        parts = [text(self.left + self.width / 2, TOP - 16, title, extra=' font-weight="bold"')]
         for percent in range(0, round(100 * self.highest_share) + 1, 20):
             x, y = self.at(self.low, percent / 100)
             kind = "roof" if percent == 100 else "grid"
-            parts.append(f'<line class="{kind}" x1="{x:.1f}" y1="{y:.1f}" x2="{x + PANEL_WIDTH:.1f}" y2="{y:.1f}"/>')
+            parts.append(f'<line class="{kind}" x1="{x:.1f}" y1="{y:.1f}" x2="{x + self.width:.1f}" y2="{y:.1f}"/>')
             parts.append(text(x - 8, y + 4, f"{percent} %", "end"))
         for k in range(self.low + -self.low % 2, self.high + 1, 4):
             parts.append(exponent(self.at(k, 0)[0], TOP + PANEL_HEIGHT + 20, k))
-        parts.append(text(self.left + PANEL_WIDTH / 2, TOP + PANEL_HEIGHT + 40, below))
+        parts.append(text(self.left + self.width / 2, TOP + PANEL_HEIGHT + 40, below))
         return parts
 
 
@@ -71,11 +80,11 @@ def picture(title, parts):
     return "\n".join(head + parts + ["</svg>"]) + "\n"
 
 
-def legend(entries):
+def legend(entries, left=LEFT + 110, step=160):
     """Of names with what is drawn from the left to the right of a line at (x, y)."""
     parts = []
     for k, (name, drawn) in enumerate(entries):
-        x, y = LEFT + 110 + k * 160, HEIGHT - 20
+        x, y = left + k * step, HEIGHT - 20
         parts += drawn(x, y) + [text(x + 42, y + 4, name, "start")]
     return parts
 
@@ -172,18 +181,70 @@ def draw_histograms(rows):
     return picture(title, parts + legend([entry(library) for library in NAMES]))
 
 
+def shape_curves(rows, algorithm, pattern):
+    """{(work, library): [(log2 length, share), ...]}, of the most elements that were measured."""
+    rows = [row for row in rows if row["algorithm"] == algorithm and row["library"] in NAMES]
+    most = max((row["n"] for row in rows), default=0)
+    found = {}
+    for row in rows:
+        told = re.fullmatch(pattern, row["variant"])
+        if told and row["n"] > most // 2:
+            work, length = told.groups()
+            found.setdefault((work, row["library"]), []).append((math.log2(int(length)), row["share_of_roof"]))
+    return {key: sorted(points) for key, points in found.items()}
+
+
+def draw_shapes(rows):
+    parts, works = [], set()
+    for place, (title, algorithm, pattern, below) in enumerate(SHAPES):
+        found = shape_curves(rows, algorithm, pattern)
+        if not found:
+            sys.exit(f"plot.py: no {title} in the rows")
+        lengths = [k for points in found.values() for k, _ in points]
+        panel = Panel(place, math.floor(min(lengths)), math.ceil(max(lengths)), 1.2, 210)
+        parts += panel.frame(title, below)
+        for (work, library), points in found.items():
+            works.add(work)
+            at = [panel.at(*point) for point in points]
+            parts.append(line(at, COLOURS[library], DASHES_OF_WORK[work]))
+            parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{COLOURS[library]}"/>' for x, y in at]
+
+    def entry(name, colour, dashes):
+        return name, lambda x, y: [line([(x, y), (x + 34, y)], colour, dashes)]
+
+    entries = [entry(f"Upsweep, {work.replace('-length encoding', ' lengths')}", COLOURS["upsweep"], dashes)
+               for work, dashes in DASHES_OF_WORK.items() if work in works]
+    entries.append(entry("CUB", COLOURS["cub"], "none"))
+    return picture("Share of the roof against the length of rows, segments and runs, of 2^28 elements",
+                   parts + legend(entries, LEFT + 40, 190))
+
+
 def main():
     arguments = sys.argv[1:]
     draw, out = draw_folds, "docs/performance-gpu.svg"
     if "--histogram" in arguments:
         arguments.remove("--histogram")
         draw, out = draw_histograms, "docs/performance-histogram.svg"
-    if len(arguments) not in (1, 2):
+    if "--shapes" in arguments:
+        arguments.remove("--shapes")
+        draw, out = draw_shapes, "docs/performance-shapes.svg"
+    if arguments and arguments[-1].endswith(".svg"):
+        out = arguments.pop()
+    if not arguments:
         sys.exit(__doc__)
-    with open(arguments[0], encoding="utf-8") as file:
-        rows = [json.loads(line_of_file) for line_of_file in file]
-    with open(arguments[1] if len(arguments) == 2 else out, "w", encoding="utf-8") as file:
-        file.write(draw(rows))
+    rows = {}
+    for name in arguments:
+        with open(name, encoding="utf-8") as file:
+            of_file = [json.loads(line_of_file) for line_of_file in file]
+        replaced = {work_of(row) for row in of_file}
+        rows = {key: row for key, row in rows.items() if work_of(row) not in replaced}
+        rows |= {(name, k): row for k, row in enumerate(of_file)}
+    with open(out, "w", encoding="utf-8") as file:
+        file.write(draw(list(rows.values())))
+
+
+def work_of(row):
+    return row["algorithm"], row["type"], row["variant"], row.get("kind"), row["n"]
 
 
 if __name__ == "__main__":
