@@ -176,6 +176,9 @@ private:
             const int taken = work < end_of_work ? segments_that_fit(segment, end_of_work - work) : 0;
             if (taken == 0)
                 return;
+            // Shorter segments than on average: more of their ends are read from now on.
+            if (taken == groups_ * lanes)
+                groups_ = 2 * groups_ < groups ? 2 * groups_ : groups;
             const int count = end_of(taken - 1);
             const Source from = in_ + first;
             const int place = place_in_window(from);
