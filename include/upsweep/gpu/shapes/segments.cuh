@@ -444,9 +444,9 @@ struct segment_cuts {
 
 // Blocks of a multiprocessor: with so many, registers that are spilled are those of a task and not of a window.
 template <class Acc, class Source>
-inline constexpr int reduce_segments_blocks = !std::is_pointer_v<Source> ? 4
-                                              : sizeof(Acc) <= 4         ? 6
-                                                                         : 5;
+inline constexpr int reduce_segments_blocks = !std::is_pointer_v<Source> || sizeof(Acc) > 8 ? 4
+                                              : sizeof(Acc) <= 4                            ? 6
+                                                                                            : 5;
 
 template <class Acc, class Source, class Op>
 struct reduce_segments_memory {
