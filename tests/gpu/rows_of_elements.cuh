@@ -49,17 +49,17 @@ struct rows_of_elements {
     }
 
     // scan(lines, op) scans them. Results lie out_pitch elements apart from number out_offset on; what lies between them stays.
-    template <class Op, class Scan>
+    template <class Result = T, class Op, class Scan>
     void expect_scans(const Op& op, std::size_t out_pitch, std::size_t out_offset, Scan scan) const
     {
-        using scanned = scan_accumulator_t<Op, T>;
-        target_array<cuda, T> results(out_offset + rows * out_pitch + 3);
-        host_array<T> expected = results.to_host();
+        using scanned = scan_accumulator_t<Op, Result>;
+        target_array<cuda, Result> results(out_offset + rows * out_pitch + 3);
+        host_array<Result> expected = results.to_host();
         scan(detail::lines_of(matrix(), axis{1}, results.span().data() + out_offset, length,
                               {static_cast<std::ptrdiff_t>(out_pitch), 1}),
              op);
         for (std::size_t i = 0; i < rows; ++i)
-            std::ranges::copy(converted<T>(literal_folds(converted<scanned>(row(i)).span(), op).span()),
+            std::ranges::copy(converted<Result>(literal_folds(converted<scanned>(row(i)).span(), op).span()),
                               expected.begin() + static_cast<std::ptrdiff_t>(out_offset + i * out_pitch));
         ASSERT_TRUE(bits_equal(results.to_host(), expected)) << "rows of " << length;
     }

@@ -62,6 +62,28 @@ TEST(gpu_short_rows, after_an_initial_value)
     ASSERT_TRUE(bits_equal(results.to_host(), expected));
 }
 
+// As segments of equal length, whose windows begin anywhere in the lines of memory, which have other lengths for results.
+template <class T, class Result>
+void expect_segments_with_wider_results(std::size_t offset)
+{
+    constexpr std::size_t rows = 3000;
+    constexpr std::size_t length = 9;
+    const rows_of_elements<T> of{rows, length, length, offset};
+    of.template expect_scans<Result>(plus{}, length, 3, [](const auto& lines, const auto& by) {
+        using accumulator = scan_accumulator_t<plus, Result>;
+        gpu::scan_segments<accumulator>(cuda{}, lines.in.data(), rows * length, gpu::equal_segments{length, rows},
+                                        lines.out.data(), by, inclusive<accumulator>(by));
+    });
+}
+
+TEST(gpu_short_rows, with_results_of_another_size)
+{
+    for (const std::size_t offset : {0, 1, 31, 100}) {
+        expect_segments_with_wider_results<std::uint8_t, std::uint64_t>(offset);
+        expect_segments_with_wider_results<f16, float>(offset);
+    }
+}
+
 // Rows that lie apart, or whose results do, are for other kernels.
 TEST(gpu_short_rows, that_lie_apart)
 {

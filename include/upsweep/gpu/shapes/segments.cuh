@@ -126,6 +126,7 @@ struct piece_of_segment {
 // Walks through the tasks of a warp. Sink has
 //
 //     waits           whether every piece waits for those before it, or only the last one of a segment
+//     has_own_window  whether results lie in a window of their own
 //     take            folds segments of the window, of which this lane has one, if it exists
 //     end_window      is called when all that lies in the window has been folded
 //     take_piece      folds a piece of a long segment, of which the window has nothing else
@@ -181,7 +182,7 @@ private:
                 groups_ = 2 * groups_ < groups ? 2 * groups_ : groups;
             const int count = end_of(taken - 1);
             const Source from = in_ + first;
-            const int place = place_in_window(from);
+            const int place = place_of(from);
             const std::uint64_t first_of_window = first;
             segment += static_cast<unsigned>(taken);
             first += static_cast<unsigned>(count);
@@ -197,6 +198,13 @@ private:
             }
             sink_.end_window(first_of_window, place, count);
         }
+    }
+
+    // Where a window begins. Results of another size have one of their own, with lines of another length: both begin within a vector of elements.
+    __device__ static int place_of(const Source& from)
+    {
+        constexpr int vector = vector_elements<sizeof(std::iter_value_t<Source>)>;
+        return Sink::has_own_window ? place_in_window(from) % vector : place_in_window(from);
     }
 
     // Where segment i of the window ends.
@@ -294,7 +302,7 @@ private:
             }
             const int count = static_cast<int>(left < piece_ ? left : piece_);
             const std::uint64_t first = begin + number * piece_;
-            const int place = place_in_window(in_ + first);
+            const int place = place_of(in_ + first);
             fold_.fill(in_ + first, place, count, [] {});
             sink_.take_piece(fold_, states_, placed_segment{place, lane_id() == 0 ? count : 0},
                              piece_of_segment{segment, base, number, left > piece_, count == static_cast<int>(piece_),
@@ -323,6 +331,7 @@ private:
 template <class Acc, class Out, class Op, class Finish>
 struct segment_results {
     static constexpr bool waits = false; // for the pieces before one, but for the last piece of a segment
+    static constexpr bool has_own_window = false;
     Out out;
     Op op;
     Acc nothing; // of a segment without elements
@@ -362,6 +371,7 @@ struct segment_scans {
     static constexpr bool waits = true;
     using result = std::iter_value_t<Out>;
     using window = window_memory<result, window_capacity<Source>>;
+    static constexpr bool has_own_window = sizeof(std::iter_value_t<Source>) != sizeof(result); // beside the elements'
     Out out;
     Op op;
     Start start;

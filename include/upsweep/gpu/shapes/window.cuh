@@ -21,7 +21,8 @@ template <class T, int Capacity>
 struct window_memory {
     static constexpr int vector = vector_elements<sizeof(T)>;
     static constexpr int group = 8 * vector; // a line of memory
-    static constexpr int before = group - 1; // most places before the first element
+    // Most places before the first element: those of a line, or of a vector of bytes whose results lie here.
+    static constexpr int before = group - 1 < 15 ? 15 : group - 1;
     static constexpr int places = (Capacity + before + group - 1) / group * (group + vector);
 
     static constexpr int rows =
