@@ -351,8 +351,8 @@ void arguments_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, c
         return from.bytes == upsweep_dtype_size(dtype) &&
                gpu::find_arguments(gpu, op, dtype, lines_of(call, of_from, axis, from, out_strides, of.to(), 1));
     };
-    const bool are_half_floats = of.in.dtype == UPSWEEP_F16 || of.in.dtype == UPSWEEP_BF16;
-    if (find(are_half_floats ? of.in.dtype : searched, of.from(), of.in_dimensions))
+    const bool are_narrow = of.in.bytes() <= 2; // of which there are kernels for all types
+    if (find(are_narrow ? of.in.dtype : searched, of.from(), of.in_dimensions))
         return;
     const auto in = in_order_of_lines(call, of, axis, out_strides, 1);
     const gpu::converted copy(gpu, in.value_or(of.in), searched);

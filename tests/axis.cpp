@@ -4,38 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <utility>
 
-#include "axis_cases.hpp"
+#include "column_cases.hpp"
 
 namespace upsweep::test {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, along_axis, ::testing::Types<cpu>);
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, scans_along_axis, ::testing::Types<cpu>);
-INSTANTIATE_TYPED_TEST_SUITE_P(cpu, along_axis_of_more_types, ::testing::Types<cpu>);
 
-// Columns of rows that lie close together, as many as are folded by blocks of 32 rows where they lie: whole and begun blocks, and columns that
-// fill no vector, behind the last of which there is nothing to read.
-template <class T, class Op>
-void expect_columns(std::size_t rows, std::size_t columns, const Op& op)
-{
-    auto random = generator();
-    const host_array<T> values = random_array<T>(random, rows * columns);
-    host_array<T> expected(columns);
-    for (std::size_t c = 0; c < columns; ++c) {
-        host_array<T> column(rows);
-        for (std::size_t r = 0; r < rows; ++r)
-            column[r] = values[r * columns + c];
-        expected[c] = as_expected<T>(literal_fold(column.span(), op));
-    }
-    const view<const T, 2> matrix(values.span().data(), {rows, columns});
-    for (const cpu& target : {cpu{1}, cpu{3}}) {
-        host_array<T> sums(columns);
-        reduce(target, matrix, axis{0}, view<T, 1>(sums.span()), op);
-        ASSERT_TRUE(bits_equal(sums, expected)) << rows << " x " << columns;
-    }
-}
 TEST(columns, close_together)
 {
     for (const std::size_t rows : {31, 32, 33, 64, 97, 8000})
@@ -43,34 +20,6 @@ TEST(columns, close_together)
             expect_columns<float>(rows, columns, plus{});
     for (const std::size_t columns : {2, 3, 4, 5})
         expect_columns<std::int16_t>(300001, columns, minimum{});
-    for (const std::size_t columns : {32, 45, 100})
-        expect_columns<double>(1000, columns, maximum{});
-    for (const std::size_t columns : {33, 50, 100})
-        expect_columns<wrapping_map>(200, columns, wrapping_composition);
-}
-
-// Sums of the narrowest and widest integers of a type, in an accumulator that holds them all.
-template <class T, class Acc>
-void expect_sums_of_extremes(std::size_t rows, std::size_t columns, std::size_t gap)
-{
-    const std::size_t row = columns + gap;
-    host_array<T> values(rows * row);
-    host_array<Acc> expected(columns), sums(columns);
-    std::ranges::fill(expected.span(), Acc{0});
-    for (std::size_t r = 0; r < rows; ++r)
-        for (std::size_t c = 0; c < row; ++c) {
-            constexpr T least = std::numeric_limits<T>::min();
-            constexpr T most = std::numeric_limits<T>::max();
-            values[r * row + c] = c % 3 == 0 ? least : c % 3 == 1 ? most : static_cast<T>(r * 7 + c);
-            if (c < columns)
-                expected[c] = static_cast<Acc>(expected[c] + static_cast<Acc>(values[r * row + c]));
-        }
-    const view<const T, 2> matrix(values.span().data(), {rows, columns}, {static_cast<std::ptrdiff_t>(row), 1});
-    for (const cpu& target : {cpu{1}, cpu{3}}) {
-        std::ranges::fill(sums.span(), Acc{99});
-        reduce(target, matrix, axis{0}, view<Acc, 1>(sums.span()), plus{});
-        ASSERT_TRUE(bits_equal(sums, expected)) << rows << " x " << columns << ", " << gap << " between";
-    }
 }
 TEST(columns, of_narrow_integers)
 {
@@ -78,12 +27,8 @@ TEST(columns, of_narrow_integers)
         for (const std::size_t columns : {1, 5, 16, 31, 32, 33, 100})
             for (const std::size_t gap : {0, 3}) {
                 expect_sums_of_extremes<std::uint8_t, std::uint64_t>(rows, columns, gap);
-                expect_sums_of_extremes<std::int8_t, std::int64_t>(rows, columns, gap);
                 expect_sums_of_extremes<std::int16_t, std::int64_t>(rows, columns, gap);
-                expect_sums_of_extremes<std::uint32_t, std::uint64_t>(rows, columns, gap);
-                expect_sums_of_extremes<std::int32_t, std::int64_t>(rows, columns, gap);
             }
-    expect_sums_of_extremes<std::uint16_t, std::uint64_t>(40, 70000, 0);
 }
 
 // Scans of columns whose results are so large that they are written around the caches: rows that are whole lines of memory and others, with gaps

@@ -62,6 +62,8 @@ def _is_recorded(x: Any) -> bool:
 
 def ends_gradient(x: Any) -> bool:
     """Whether the gradient of an array that requires one would end in a call that has none."""
+    if not _PLAIN and "torch" in sys.modules:
+        _meet_tensors()
     return type(x) not in _PLAIN or _has_gradients()
 
 

@@ -115,6 +115,8 @@ any_op<T> make_any_op(const shape_fold& fold)
 namespace upsweep::detail {
 
 template <class T>
+inline constexpr bool is_exact<runtime::gpu::any_op<T>, T> = std::integral<T>;
+template <class T>
 inline constexpr bool keeps_nan<runtime::gpu::any_op<T>, T> = std::floating_point<T>;
 template <class T>
 inline constexpr bool makes_nan<runtime::gpu::any_op<T>, T> = std::floating_point<T>;

@@ -15,15 +15,18 @@ namespace upsweep::runtime::gpu {
 
 namespace {
 
-// Types that kernels of lines read, and fold in another one.
+// Types of 8 and 16 bits, which kernels of lines read. Other operators than plus, minimum and maximum have none for them.
 template <class T>
-inline constexpr bool is_read_only = std::same_as<T, std::uint8_t> || sub_word_float<T>;
+inline constexpr bool is_narrow = sizeof(T) <= 2;
 
 template <class F>
 void with_read_type(upsweep_dtype dtype, F f)
 {
     switch (dtype) {
+    case UPSWEEP_I8: return f(std::int8_t{});
     case UPSWEEP_U8: return f(std::uint8_t{});
+    case UPSWEEP_I16: return f(std::int16_t{});
+    case UPSWEEP_U16: return f(std::uint16_t{});
     case UPSWEEP_F16: return f(f16{});
     case UPSWEEP_BF16: return f(bf16{});
     default: return with_folded_type(dtype, f);
@@ -46,10 +49,10 @@ bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype
         }
     }
     with_read_type(fold.dtype, [&]<class T>(T) {
-        if constexpr (is_read_only<T>) {
+        if constexpr (is_narrow<T>) {
             if (!is_extremum)
                 sum_lines<T>(target, lines, means, is_signed(dtype));
-            else if constexpr (std::same_as<T, std::uint8_t>)
+            else if constexpr (sizeof(T) == 1)
                 extrema_of_lines<T>(target, fold.op, lines);
         } else {
             if constexpr (std::floating_point<T>)
@@ -71,13 +74,13 @@ bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& li
     if (!have_few_dimensions(lines))
         return false;
     with_read_type(fold.dtype, [&]<class T>(T) {
-        if constexpr (!std::same_as<T, std::uint8_t>)
+        if constexpr (!std::integral<T> || !is_narrow<T>)
             if (fold.op == UPSWEEP_PLUS)
                 return scan_sums_of_lines<T>(gpu.target, lines, start);
         if constexpr (std::floating_point<T>)
             if (fold.op == UPSWEEP_LOG_SUM_EXP)
                 return running_log_sum_exp_of_lines<T>(gpu.target, lines, start);
-        if constexpr (!is_read_only<T>)
+        if constexpr (!is_narrow<T>)
             scan_lines_by_any<T>(gpu.target, fold, lines, start);
     });
     return true;
@@ -104,6 +107,9 @@ bool find_arguments(const device& gpu, upsweep_op op, upsweep_dtype dtype, const
     switch (dtype) {
     case UPSWEEP_BOOL:
     case UPSWEEP_U8: return arguments_of_lines<std::uint8_t>(target, op, lines), true;
+    case UPSWEEP_I8: return arguments_of_lines<std::int8_t>(target, op, lines), true;
+    case UPSWEEP_I16: return arguments_of_lines<std::int16_t>(target, op, lines), true;
+    case UPSWEEP_U16: return arguments_of_lines<std::uint16_t>(target, op, lines), true;
     case UPSWEEP_I32: return arguments_of_lines<std::int32_t>(target, op, lines), true;
     case UPSWEEP_I64: return arguments_of_lines<std::int64_t>(target, op, lines), true;
     case UPSWEEP_U64: return arguments_of_lines<std::uint64_t>(target, op, lines), true;

@@ -36,7 +36,7 @@ bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layou
 void fill(const device& gpu, const shape_fold& fold, const elements& results, const void* value);
 
 // Writes, as i64, the position of the first element that precedes all others in each line, of elements of a type that is searched
-// (searched_dtype), or of f16 or bf16. Returns false as above.
+// (searched_dtype), or of 8 or 16 bits. Returns false as above.
 bool find_arguments(const device& gpu, upsweep_op op, upsweep_dtype dtype, const line_layout& lines);
 
 } // namespace upsweep::runtime::gpu

@@ -10,6 +10,7 @@ namespace {
 bool is_integer(upsweep_dtype dtype) { return dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_U64; }
 bool is_half_float(upsweep_dtype dtype) { return dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16; }
 bool is_wide(upsweep_dtype dtype) { return upsweep_dtype_size(dtype) == 8; }
+bool is_narrow(upsweep_dtype dtype) { return upsweep_dtype_size(dtype) <= 2; }
 
 // The type in which elements are folded that have been converted to `as`. Integers of fewer bits are those of 32, since all operators but
 // minimum and maximum are the same modulo 2^k, and these are exact.
@@ -75,10 +76,12 @@ shape_fold reduction_of_lines(upsweep_op op, upsweep_dtype dtype)
     const bool is_sum = op == UPSWEEP_PLUS;
     if (is_sum && is_half_float(dtype))
         return {dtype, dtype, op, UPSWEEP_F32};
-    if (is_sum && (dtype == UPSWEEP_BOOL || dtype == UPSWEEP_U8))
-        return {dtype, UPSWEEP_U8, op, dtype == UPSWEEP_BOOL ? UPSWEEP_I64 : UPSWEEP_U64};
+    if (is_sum && dtype == UPSWEEP_BOOL)
+        return {dtype, UPSWEEP_U8, op, UPSWEEP_I64};
+    if (is_sum && is_narrow(dtype))
+        return {dtype, dtype, op, is_signed(dtype) ? UPSWEEP_I64 : UPSWEEP_U64};
     const bool is_extremum = op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM;
-    if (is_extremum && (dtype == UPSWEEP_U8 || has_narrow_extrema(dtype)))
+    if (is_extremum && is_narrow(dtype) && dtype != UPSWEEP_BOOL)
         return {dtype, dtype, op, dtype};
     const shape_fold fold = reduction_of(op, dtype);
     if (fold.as == UPSWEEP_BOOL && (fold.op == UPSWEEP_BIT_AND || fold.op == UPSWEEP_BIT_OR))

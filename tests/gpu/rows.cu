@@ -35,6 +35,40 @@ TEST(gpu_rows, a_warp_each)
         expect_warp_rows<std::uint8_t>(6, length, length + 16, 16, plus{});
 }
 
+// More rows than warps, so that a warp has several, by operators whose order is free and by others: nothing of one row is left in the next.
+TEST(gpu_rows, several_for_a_warp)
+{
+    constexpr std::size_t many = 400;
+    for (const std::size_t length : {200, 512, 600}) {
+        expect_warp_rows<float>(many, length, length, 0, maximum{});
+        expect_warp_rows<float>(many, length, length, 0, plus{});
+        expect_warp_rows<std::int32_t>(many, length, length, 0, plus{});
+        expect_warp_rows<double>(many, length, length, 0, minimum{});
+    }
+}
+
+// By tiles, which lanes read and write by whole sectors: a row that begins and ends anywhere in one. Nothing is written behind it.
+TEST(gpu_rows, by_tiles)
+{
+    for (const std::size_t length : {4096 + 94, 4096 + 95, 4096 + 96, 6144 - 1})
+        for (std::size_t offset = 0; offset < 32; ++offset) {
+            const rows_of_elements<std::int32_t> of{1, length, length, offset};
+            of.expect_scans(plus{}, length, offset, [](const auto& lines, const auto& by) {
+                gpu::scan_tiled(cuda{}, "scan", lines, 1, by, inclusive<std::int32_t>(by));
+            });
+            target_array<cuda, std::int32_t> results(offset + length + 3);
+            host_array<std::int32_t> expected = results.to_host();
+            exclusive_scan(cuda{}, of.matrix(), axis{1},
+                           view<std::int32_t, 2>(results.span().data() + offset, {1, length}), plus{}, 7);
+            std::int32_t sum = 7;
+            for (std::size_t i = 0; i < length; ++i) {
+                expected[offset + i] = sum;
+                sum = plus{}(sum, of.row(0)[i]);
+            }
+            ASSERT_TRUE(bits_equal(results.to_host(), expected)) << length << " from " << offset;
+        }
+}
+
 // The same for rows in pieces, a warp each.
 template <class T, class Op>
 void expect_long_rows(std::size_t rows, std::size_t length, std::size_t pitch, std::size_t offset, const Op& op)

@@ -41,13 +41,24 @@ def refused(lib, what, status, expected_status, out, *words):
     require(out.untouched(), f"{lib.isa} {what}: wrote something")
 
 
+types = ""
+
+
+def takes(dtype):
+    """Whether checks of every type take this one: --types."""
+    return re.search(types, dtype) is not None
+
+
 def run(description, checks):
     """Calls check(libraries, rng) for each of the checks; the exit status of the script."""
     arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("libraries", nargs="+", metavar="libupsweep.so")
     arguments.add_argument("--seed", type=int, default=np.random.SeedSequence().entropy % (1 << 32))
     arguments.add_argument("--only", default="", help="the checks whose name matches this regular expression")
+    arguments.add_argument("--types", default="", help="where a check takes every type, those that match this regular expression")
     options = arguments.parse_args()
+    global types
+    types = options.types
     libs = [lib for path in options.libraries for lib in library.variants(path)]
     if len({lib.isa for lib in libs}) != len(libs):
         raise SystemExit("two libraries for one instruction set")

@@ -14,7 +14,7 @@ import numpy as np
 import arrays
 import histograms
 import samples
-from bits import EVERY_FOLD, ScanCase, check_reducer, check_scanner, cut, inputs_of, same_bits
+from bits import ScanCase, check_reducer, check_scanner, cut, every_fold, inputs_of, same_bits
 from checks import case, refused, require, run
 from fold_order import FLOATS, OPS, STORAGE, folds, reduce, reduce_dtype, supported
 from library import (DEVICE, DTYPES, HOST, INVALID_ARGUMENT, OK, OP_NUMBERS, OUT_OF_MEMORY, UNREACHABLE, UNSUPPORTED, Array,
@@ -41,7 +41,7 @@ def few(pieces):
 
 def reducers(libs, rng):
     """Every type and operator: fed in pieces, with the fold of all elements so far after each."""
-    for op, dtype in EVERY_FOLD:
+    for op, dtype in every_fold():
         chunk = LEAST << int(rng.integers(3))
         for _, values in inputs_of(rng, op, dtype, near_borders(rng, chunk)):
             expected = reduce(values, op, dtype, folds)
@@ -53,7 +53,7 @@ def reducers(libs, rng):
 
 def scanners(libs, rng):
     """Every type and operator, sums of floats often: inclusive or exclusive, with init or without, in place or not."""
-    for op, dtype in EVERY_FOLD + 4 * [("plus", dtype) for dtype in FLOATS]:
+    for op, dtype in every_fold() + 4 * [("plus", dtype) for dtype in FLOATS]:
         chunk = LEAST << int(rng.integers(3))
         name, values = next(inputs_of(rng, op, dtype, near_borders(rng, chunk)))
         scanned = ScanCase(rng, op, dtype, values, name, None, bool(rng.integers(2)), bool(rng.integers(2)))
@@ -236,7 +236,7 @@ def on_the_gpu(lib, rng):
 
 def some_folds(rng):
     """Every type with some operator, and those that have kernels of their own in the simulator."""
-    chosen = {dtype: [op for op, of in EVERY_FOLD if of == dtype] for dtype in STORAGE}
+    chosen = {dtype: [op for op, of in every_fold() if of == dtype] for dtype in STORAGE}
     return [(str(rng.choice(ops)), dtype) for dtype, ops in chosen.items()] + [("plus", "f32"), ("minimum", "i16"), ("maximum", "f32")]
 
 
@@ -398,7 +398,7 @@ def any_folds_on_the_gpu(libs, rng):
         simulated, c = Simulated(lib), lib.c
         if not simulated.is_there:
             continue
-        for op, dtype in EVERY_FOLD:
+        for op, dtype in every_fold():
             number, out_layout = OP_NUMBERS[op], str(rng.choice(arrays.OF_OUTPUTS))
             shape = [(5, 300), (300, 5), (33, 3, 17), (1, 70)][rng.integers(4)]
             _, values = next(inputs_of(rng, op, dtype, int(np.prod(shape))))

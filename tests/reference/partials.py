@@ -14,7 +14,7 @@ import numpy as np
 
 import partial as reference
 import samples
-from bits import EVERY_FOLD, same_bits
+from bits import every_fold, same_bits
 from checks import case, require, run
 from fold_order import STORAGE, reduce, reduce_dtype
 from library import DTYPES, INVALID_ARGUMENT, OK, OP_NUMBERS, Guarded, cpu, cuda
@@ -102,7 +102,7 @@ def check_parts(libs, rng, op, dtype, values, name):
 
 def random_cuts(libs, rng):
     """Every type and operator: any parts of an array merged in any order are the whole."""
-    for op, dtype in EVERY_FOLD:
+    for op, dtype in every_fold():
         kinds = samples.recipes(op, dtype)
         for n in (1, int(rng.integers(2, 100)), int(rng.integers(100, 20000))):
             name = rng.choice(list(kinds))

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 from arrays import LAYOUTS, OF_OUTPUTS, Laid, converted, random_shape, some_context
-from bits import EVERY_FOLD, inputs_of, same_bits
+from bits import every_fold, inputs_of, same_bits
 from checks import case, refused, require, run
 from fold_order import FLOATS, STORAGE, convert, identity, reduce, reduce_dtype, scan
 from verb_order import variances
@@ -164,7 +164,7 @@ def check_scan(lib, rng, op, source, axis):
 
 def axes(libs, rng):
     """Every type and operator, every axis of arrays of ranks 1 to 5, every layout; the lines are cut and transposed in some."""
-    for op, dtype in EVERY_FOLD:
+    for op, dtype in every_fold():
         for most in (20, 700):
             shape = random_shape(rng, int(rng.integers(1, 6)), most)
             source = of_values(rng, op, dtype, shape, some_layout(rng, LAYOUTS))
@@ -189,7 +189,7 @@ def large_axes(libs, rng):
 
 def empty_axes(libs, rng):
     """An axis without elements gives what no elements give; without lines there are no results."""
-    for op, dtype in EVERY_FOLD:
+    for op, dtype in every_fold():
         for shape, axis in (((0, 3), 0), ((2, 0, 3), 1), ((0, 3), 1), ((0,), 0), ((0, 0), 0)):
             source = Laid(rng, dtype, shape, "c")
             for lib in libs:
@@ -292,7 +292,7 @@ def check_segments(lib, rng, op, source, bounds):
 
 def segments(libs, rng):
     """Every type and operator, offsets of every type, empty segments, elements in none."""
-    for op, dtype in EVERY_FOLD:
+    for op, dtype in every_fold():
         for count in (0, 13, 900):
             for lib in libs:
                 source = of_values(rng, op, dtype, (count,) if rng.integers(3) else (1, count), some_layout(rng))
@@ -371,7 +371,7 @@ def check_by_key(lib, rng, op, dtype, key_dtype, count, longest):
 
 def by_key(libs, rng):
     """Every type and operator of values, keys of any type."""
-    for op, dtype in EVERY_FOLD:
+    for op, dtype in every_fold():
         for lib in libs:
             check_by_key(lib, rng, op, dtype, str(rng.choice(list(STORAGE))), int(rng.integers(0, 60)), int(rng.choice((1, 4, 50))))
     for key_dtype in STORAGE:

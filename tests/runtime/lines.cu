@@ -34,7 +34,10 @@ namespace {
     {                                                                                                                  \
         throw_left_out();                                                                                              \
     }
+UPSWEEP_LEFT_OUT(std::int8_t)
 UPSWEEP_LEFT_OUT(std::uint8_t)
+UPSWEEP_LEFT_OUT(std::int16_t)
+UPSWEEP_LEFT_OUT(std::uint16_t)
 UPSWEEP_LEFT_OUT(std::int32_t)
 UPSWEEP_LEFT_OUT(std::uint64_t)
 UPSWEEP_LEFT_OUT(f16)
@@ -57,6 +60,7 @@ UPSWEEP_LEFT_OUT(bf16)
     {                                                                                                                  \
         throw_left_out();                                                                                              \
     }
+UPSWEEP_LEFT_OUT(std::int8_t)
 UPSWEEP_LEFT_OUT(std::uint8_t)
 UPSWEEP_LEFT_OUT(std::int32_t)
 UPSWEEP_LEFT_OUT(std::int64_t)
@@ -119,7 +123,10 @@ UPSWEEP_LEFT_OUT(double)
     {                                                                                                                  \
         throw_left_out();                                                                                              \
     }
+UPSWEEP_LEFT_OUT(std::int8_t)
 UPSWEEP_LEFT_OUT(std::uint8_t)
+UPSWEEP_LEFT_OUT(std::int16_t)
+UPSWEEP_LEFT_OUT(std::uint16_t)
 UPSWEEP_LEFT_OUT(std::int32_t)
 UPSWEEP_LEFT_OUT(std::int64_t)
 UPSWEEP_LEFT_OUT(std::uint64_t)

@@ -54,6 +54,10 @@ void narrow_extrema_of_lines(const cuda& target, const shape_fold& fold, const l
     template void upsweep::runtime::gpu::narrow_extrema_of_lines<T>(const upsweep::cuda&, const shape_fold&,           \
                                                                     const line_layout&)
 
+// As of minima and maxima themselves, NaN included.
+template <class T>
+inline constexpr bool upsweep::gpu::is_any_order<upsweep::runtime::gpu::turned_minimum<T>, T> = true;
+
 namespace upsweep::detail {
 
 template <class T>

@@ -35,6 +35,8 @@ struct panel_shape {
     static constexpr int least_threads = 64;
     static constexpr int threads_of_groups = 256;
     static constexpr int stages = 3;
+    // Bytes of memory that are fetched together: those that do not lie so in shared memory, too, copies past the first-level cache ask for twice.
+    static constexpr std::size_t sector = 32;
 };
 
 // The lines of a thread, fewer where accumulators take many registers.
@@ -56,7 +58,7 @@ struct panel_cuts {
     unsigned groups;      // of the threads of a block, a power of two
     unsigned threads;
     unsigned stage_rows;  // of a panel, a multiple of those that a thread folds at once
-    unsigned stage_words; // of 16 bytes, that these may touch
+    unsigned stage_words; // of 16 bytes, in whole sectors that these may touch
 
     std::size_t shared_bytes() const { return std::size_t{panel_shape::stages} * groups * stage_words * sizeof(uint4); }
     grid_shape grid() const
@@ -83,8 +85,8 @@ panel_cuts cut_into_panels(const detail::lines<const T, Out, Rank>& all)
     cuts.stage_rows = panel_block_rows<T>;
     while (cuts.stage_rows < piece_rows && cuts.stage_rows * width * sizeof(T) < least_stage_bytes)
         cuts.stage_rows *= 2;
-    cuts.stage_words =
-        static_cast<unsigned>((cuts.stage_rows * width * sizeof(T) + 2 * sizeof(uint4) - 1) / sizeof(uint4));
+    const std::uint64_t sectors = (cuts.stage_rows * width * sizeof(T) + 2 * shape::sector - 1) / shape::sector;
+    cuts.stage_words = static_cast<unsigned>(sectors * (shape::sector / sizeof(uint4)));
     return cuts;
 }
 
@@ -125,7 +127,7 @@ public:
             __pipeline_wait_prior(stages - 2);
             __syncthreads(); // all have copied this stage, and have read the last one
             copy(i + stages - 1);
-            const T* const elements = reinterpret_cast<const T*>(bytes_of(slot(i)) + place_in_word(begin_of(i)));
+            const T* const elements = reinterpret_cast<const T*>(bytes_of(slot(i)) + place_in_sector(begin_of(i)));
             if (exists_)
                 fold(i * cuts_.stage_rows, [&](unsigned r, unsigned line) { return elements[r * cuts_.width + line]; });
         }
@@ -133,9 +135,9 @@ public:
 
 private:
     __device__ static const std::byte* bytes_of(const void* memory) { return static_cast<const std::byte*>(memory); }
-    __device__ static std::uintptr_t place_in_word(const std::byte* at)
+    __device__ static std::uintptr_t place_in_sector(const std::byte* at)
     {
-        return reinterpret_cast<std::uintptr_t>(at) % word;
+        return reinterpret_cast<std::uintptr_t>(at) % panel_shape::sector;
     }
     __device__ const std::byte* begin_of(unsigned i) const
     {
@@ -147,7 +149,7 @@ private:
     __device__ void copy(unsigned i) const
     {
         if (exists_ && i * cuts_.stage_rows < piece_rows) {
-            const std::byte* const from = begin_of(i) - place_in_word(begin_of(i));
+            const std::byte* const from = begin_of(i) - place_in_sector(begin_of(i));
             const unsigned words = static_cast<unsigned>(begin_of(i + 1) - from + word - 1) / word;
             for (unsigned k = threadIdx.x % threads_; k < words; k += threads_) {
                 const std::byte* const at = from + k * word;
@@ -187,7 +189,7 @@ __global__ void __launch_bounds__(panel_shape::most_threads, panel_blocks<Acc, T
     using element = walked_element_t<Op, Acc, T>;
     using total = decltype(lane_total<rows>(static_cast<const element*>(nullptr), op));
     using counter = counter_of_blocks<Op, Acc, total, std::bit_width(blocks)>;
-    extern __shared__ __align__(16) uint4 dynamic[];
+    extern __shared__ __align__(16) uint4 dynamic[]; // which begins with a sector: there is no other shared memory
     const unsigned threads = blockDim.x / cuts.groups;
     const std::uint64_t task = std::uint64_t{blockIdx.x} * cuts.groups + threadIdx.x / threads;
     const bool exists = task < cuts.panels;

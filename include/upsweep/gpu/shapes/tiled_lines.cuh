@@ -350,7 +350,7 @@ private:
         for (int k = 0; k < period; ++k)
             near[k] = place_of_element(x + k * lanes);
         const auto place = [&](int k) { return near[k % period] + k / period * distance; };
-        const int whole = (end - lanes + 1) / lanes; // 32 k + 31 is an element for k < whole
+        const int whole = end / lanes - 1; // x + 32 k is an element for k <= whole, since x is 31 at most
         if (x >= first && x < end)
             f(0, near[0]);
         if (x + lanes >= first && x + lanes < end)

@@ -200,6 +200,7 @@ __global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::block
         }
         if (lane_id() == writer)
             finish(fold, *of.out.first_of(now.line));
+        walked = walked_blocks<false, Acc, Op>(op); // for the next line of the warp
     });
 }
 
