@@ -40,6 +40,15 @@ def test_rows_and_columns_of_few_elements(kind, dtype):
                     all_of(kind, lambda x: us.cumulative_sum(of_few(x), axis=axis, dtype=dtype), line)
 
 
+@pytest.mark.parametrize("dtype", ("int8", "uint16", "int32", "float32", "float64"))
+def test_more_rows_than_a_gpu_has_warps(kind, dtype):
+    """A warp folds one after the other."""
+    for rows, columns in ((20_000, 120), (10_000, 1000)):
+        values = random(rows * columns, dtype)
+        for call in (us.sum, us.max, us.argmin):
+            all_of(kind, lambda x, call=call: call(x.reshape(rows, columns), axis=1), values)
+
+
 @pytest.mark.parametrize("dtype, length", (("float32", 1 << 25), ("float16", (1 << 23) + 77), ("uint8", (1 << 24) + 3)))
 def test_scans_of_few_long_rows(torch, dtype, length):
     """They are scanned as arrays are, one after the other; rows that are a little shorter are not."""
