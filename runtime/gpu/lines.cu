@@ -41,19 +41,16 @@ bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype
     const bool is_extremum = fold.op == UPSWEEP_MINIMUM || fold.op == UPSWEEP_MAXIMUM;
     if (!have_few_dimensions(lines))
         return false;
-    if (is_extremum && has_narrow_extrema(fold.dtype)) {
-        switch (fold.dtype) {
-        case UPSWEEP_F16: return narrow_extrema_of_lines<f16>(target, fold, lines), true;
-        case UPSWEEP_BF16: return narrow_extrema_of_lines<bf16>(target, fold, lines), true;
-        default: return narrow_extrema_of_lines<std::uint16_t>(target, fold, lines), true;
-        }
-    }
     with_read_type(fold.dtype, [&]<class T>(T) {
         if constexpr (is_narrow<T>) {
             if (!is_extremum)
                 sum_lines<T>(target, lines, means, is_signed(dtype));
             else if constexpr (sizeof(T) == 1)
                 extrema_of_lines<T>(target, fold.op, lines);
+            else if constexpr (std::integral<T>)
+                narrow_extrema_of_lines<std::uint16_t>(target, fold, lines);
+            else
+                narrow_extrema_of_lines<T>(target, fold, lines);
         } else {
             if constexpr (std::floating_point<T>)
                 if (fold.op == UPSWEEP_LOG_SUM_EXP)

@@ -96,11 +96,6 @@ shape_fold scan_of_lines(upsweep_op op, upsweep_dtype dtype)
     return scan_of(op, dtype);
 }
 
-bool has_narrow_extrema(upsweep_dtype dtype)
-{
-    return dtype == UPSWEEP_I16 || dtype == UPSWEEP_U16 || is_half_float(dtype);
-}
-
 folded_init::folded_init(const shape_fold& fold, upsweep_dtype dtype, const void* init) : is_given_(init != nullptr)
 {
     if (is_given_)

@@ -31,9 +31,6 @@ shape_fold scan_of(upsweep_op op, upsweep_dtype dtype);
 shape_fold reduction_of_lines(upsweep_op op, upsweep_dtype dtype);
 shape_fold scan_of_lines(upsweep_op op, upsweep_dtype dtype);
 
-// Whether there are kernels for minima and maxima of lines of a type of 16 bits.
-bool has_narrow_extrema(upsweep_dtype dtype);
-
 // An initial value of the type of the results, or null, as one of the type in which they are folded.
 class folded_init {
 public:

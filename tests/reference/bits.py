@@ -1,7 +1,7 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """Compares the bits of libupsweep's folds with those of fold_order.py, the independent reference.
 
-    python3 bits.py build/lib/libupsweep.so [--seed N] [--only REGEX]
+    python3 bits.py build/lib/libupsweep.so [--seed N] [--only REGEX] [--types REGEX]
 
 Every library given, and the variants for newer instruction sets beside it, meet the same inputs. The inputs are new in
 every run; a failure names the seed that replays it. NaN has one pattern of bits in results.
@@ -24,6 +24,7 @@ THOROUGH = [("plus", dtype) for dtype in ("i32", "f16", "f32", "f64")]
 
 
 def every_fold():
+    """The operators and types of checks of every fold."""
     return [(op, dtype) for dtype in STORAGE if takes(dtype) for op in OPS if supported(op, dtype)]
 
 
