@@ -196,6 +196,19 @@ class GpuArrays:
             setattr(self, name + "c", cupy.from_dlpack(getattr(self, name)))
 
 
+def first_of(result):
+    """The values of a call that returns several: of keys and lengths the keys, of a histogram the counts."""
+    is_array = hasattr(result, "__dlpack__")
+    return result if is_array else result[0]
+
+
+def agree(arrays, ours, peer):
+    """Whether two results are the same but for rounding. Positions may be those of others among equals."""
+    torch = arrays.torch
+    a, b = (torch.as_tensor(first_of(result), device="cuda").to(torch.float64).detach() for result in (ours, peer))
+    return a.shape == b.shape and torch.allclose(a, b, rtol=2e-3, atol=1e-30, equal_nan=True)
+
+
 def by_key_of_torch(a):
     keys, lengths = a.torch.unique_consecutive(a.keys, return_counts=True)
     return keys, a.torch.segment_reduce(a.f, "sum", lengths=lengths)
@@ -275,6 +288,9 @@ def measure_on_gpu(n, is_small, options, write):
         except TypeError as error:
             print(f"{name:36s} {error}")
             continue
+        peer = next((call for call in calls[2:] if call is not None), None)
+        if peer is not None and not name.startswith("arg") and not agree(arrays, calls[0](arrays), peer(arrays)):
+            print(f"{name:36s} differs from its peer")
         show = "".join(f"{'-':>10s} " if t is None else f"{t * 1e6:10.2f} " for t in peers)
         best = min((t for t in peers[1:] if t is not None), default=float("nan"))
         print(f"{name:36s} {ours * 1e6:11.2f}{show} {best / ours:6.2f}", flush=True)

@@ -290,6 +290,24 @@ void fill_on_gpu(const gpu::device& gpu, const gpu::shape_fold& fold, const elem
     to.write_back();
 }
 
+// Writes whether any or all elements of lines are true, by the words in which they lie, if kernels reach them there. Returns whether they do.
+bool reduce_truths_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis)
+{
+    const gpu::shape_fold fold = gpu::reduction_of_lines_of_truths(op, of.in.dtype);
+    const dimensions of_words = without_axis(of.in_dimensions, axis);
+    const std::vector<std::ptrdiff_t> strides = strides_of_reduction(call, of.in_dimensions, axis, of_words);
+    const gpu::without_gaps truths(gpu, of.out);
+    elements like = truths.get();
+    like.dtype = of.in.dtype; // which has as many bytes as the words, and may have a sign that does not count
+    const gpu::scratch words(gpu, like);
+    if (!gpu::reduce_lines(gpu, fold, of.in.dtype,
+                           lines_of(call, of.in_dimensions, axis, of.from(), strides, place_of(words.get()), 1), false))
+        return false;
+    gpu::write_truths(gpu, words.get(), truths.get());
+    truths.write_back();
+    return true;
+}
+
 // Reduces on the GPU in the same way.
 void reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis,
                    const std::vector<std::ptrdiff_t>& out_strides, bool means)
@@ -301,6 +319,9 @@ void reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, cons
     const upsweep_dtype result = result_of(fold);
     if (of.in_dimensions.extents[axis] == 0)
         return fill_on_gpu(gpu, {fold.as, result, fold.op, result}, of.out, means);
+    if ((op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR) && of.in.dtype != UPSWEEP_BOOL &&
+        reduce_truths_on_gpu(call, gpu, op, of, axis))
+        return;
     const gpu::shape_fold there = gpu::reduction_of_lines(op, of.in.dtype);
     if (reads(there, of.in.dtype) && gpu::has_bits_of(result_of(there), of.out.dtype) &&
         gpu::reduce_lines(gpu, there, of.in.dtype,

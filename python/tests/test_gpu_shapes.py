@@ -49,6 +49,41 @@ def test_more_rows_than_a_gpu_has_warps(kind, dtype):
             all_of(kind, lambda x, call=call: call(x.reshape(rows, columns), axis=1), values)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_truths_of_lines(kind, dtype):
+    """What has a bit is true, NaN and the least number of all too, but for a zero with a sign."""
+    zero, one = np.zeros(1, dtype)[0], np.ones(1, dtype)[0]
+    specials = [zero, one]
+    if np.dtype(dtype).kind == "f":
+        specials += [-zero, np.array(np.nan, dtype), np.array(-np.inf, dtype), np.nextafter(zero, one), -np.nextafter(zero, one)]
+    elif np.dtype(dtype).kind in "iu":
+        specials += [np.array(np.iinfo(dtype).min, dtype), np.array(np.iinfo(dtype).max, dtype)]
+    for columns in (3, 40, 128, 512, 1000, 1024):
+        # A row for each number among zeros, and among ones, and for nothing else.
+        rows = [np.full(columns, fill, dtype) for fill in (zero, one) for _ in range(3 * len(specials))]
+        for number, row in enumerate(rows):
+            row[(columns - 1, 0, columns // 2)[number % 3]] = specials[number // 3 % len(specials)]
+        array = np.concatenate(rows * (600 // len(rows) + 1))
+        for call in (us.any, us.all):
+            for axis in (0, 1):
+                all_of(kind, lambda x, call=call, axis=axis: call(x.reshape(-1, columns), axis=axis), array)
+                all_of(kind, lambda x, call=call, axis=axis: call(x.reshape(-1, columns)[:, 1:], axis=axis), array)
+        assert np.array_equal(us.any(array.reshape(-1, columns), axis=1), np.any(array.reshape(-1, columns) != 0, axis=1))
+        assert np.array_equal(us.all(array.reshape(-1, columns), axis=1), np.all(array.reshape(-1, columns) != 0, axis=1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_and_bits_of_lines(kind, dtype):
+    for columns in (3, 100, 256, 512, 1000, 1024):
+        values = random(600 * columns, dtype)
+        if np.dtype(dtype).kind == "f":
+            values = (np.sign(values) + (values == 0)).astype(dtype) * np.array(1.0078125, dtype)
+        ops = ("multiplies", "bit_and", "bit_or", "bit_xor", "minimum", "maximum") if np.dtype(dtype).kind in "iu" else ("multiplies", "minimum")
+        for op in ops:
+            for axis in (0, 1):
+                all_of(kind, lambda x, op=op, axis=axis: us.reduce(x.reshape(-1, columns), op, axis=axis), values)
+
+
 @pytest.mark.parametrize("dtype, length", (("float32", 1 << 25), ("float16", (1 << 23) + 77), ("uint8", (1 << 24) + 3)))
 def test_scans_of_few_long_rows(torch, dtype, length):
     """They are scanned as arrays are, one after the other; rows that are a little shorter are not."""

@@ -33,6 +33,10 @@ void with_read_type(upsweep_dtype dtype, F f)
     }
 }
 
+// Products of 64 bits are the same of signed and of unsigned numbers.
+template <class T>
+using multiplied_as = std::conditional_t<std::same_as<T, std::int64_t>, std::uint64_t, T>;
+
 } // namespace
 
 bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype, const line_layout& lines, bool means)
@@ -41,26 +45,36 @@ bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype
     const bool is_extremum = fold.op == UPSWEEP_MINIMUM || fold.op == UPSWEEP_MAXIMUM;
     if (!have_few_dimensions(lines))
         return false;
+    if (fold.op == UPSWEEP_MULTIPLIES) {
+        with_type(fold.dtype, [&]<class T>(std::type_identity<T>) {
+            if constexpr (!std::same_as<T, bool>)
+                products_of_lines<multiplied_as<T>>(target, lines);
+        });
+        return true;
+    }
     with_read_type(fold.dtype, [&]<class T>(T) {
         if constexpr (is_narrow<T>) {
             if (!is_extremum)
                 sum_lines<T>(target, lines, means, is_signed(dtype));
-            else if constexpr (sizeof(T) == 1)
-                extrema_of_lines<T>(target, fold.op, lines);
             else if constexpr (std::integral<T>)
-                narrow_extrema_of_lines<std::uint16_t>(target, fold, lines);
+                extrema_of_lines<T>(target, fold.op, lines);
             else
-                narrow_extrema_of_lines<T>(target, fold, lines);
+                extrema_of_half_floats<T>(target, fold, lines);
         } else {
             if constexpr (std::floating_point<T>)
                 if (fold.op == UPSWEEP_LOG_SUM_EXP)
                     return log_sum_exp_of_lines<T>(target, lines);
             if (fold.op == UPSWEEP_PLUS)
-                sum_lines<summed_as<T>>(target, lines, means, is_signed(dtype));
-            else if (is_extremum && fold.dtype != UPSWEEP_U32 && fold.dtype != UPSWEEP_U64)
-                extrema_of_lines<compared_as<T>>(target, fold.op, lines);
-            else
-                reduce_lines_by_any<T>(target, fold, lines);
+                return sum_lines<summed_as<T>>(target, lines, means, is_signed(dtype));
+            const bool are_words = fold.dtype == UPSWEEP_U32 || fold.dtype == UPSWEEP_U64;
+            if (is_extremum && !are_words)
+                return extrema_of_lines<compared_as<T>>(target, fold.op, lines);
+            if constexpr (std::integral<T>) {
+                if (is_extremum)
+                    word_extrema_of_lines<T>(target, fold, dtype, lines);
+                else
+                    bits_of_lines<T>(target, fold, lines);
+            }
         }
     });
     return true;

@@ -73,12 +73,12 @@ shape_fold scan_of(upsweep_op op, upsweep_dtype dtype)
 
 shape_fold reduction_of_lines(upsweep_op op, upsweep_dtype dtype)
 {
-    const bool is_sum = op == UPSWEEP_PLUS;
-    if (is_sum && is_half_float(dtype))
+    const bool counts = op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES;
+    if (counts && is_half_float(dtype))
         return {dtype, dtype, op, UPSWEEP_F32};
-    if (is_sum && dtype == UPSWEEP_BOOL)
+    if (counts && dtype == UPSWEEP_BOOL)
         return {dtype, UPSWEEP_U8, op, UPSWEEP_I64};
-    if (is_sum && is_narrow(dtype))
+    if (counts && (is_narrow(dtype) || (op == UPSWEEP_MULTIPLIES && is_integer(dtype))))
         return {dtype, dtype, op, is_signed(dtype) ? UPSWEEP_I64 : UPSWEEP_U64};
     const bool is_extremum = op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM;
     if (is_extremum && is_narrow(dtype) && dtype != UPSWEEP_BOOL)
@@ -94,6 +94,23 @@ shape_fold scan_of_lines(upsweep_op op, upsweep_dtype dtype)
     if (op == UPSWEEP_PLUS && is_half_float(dtype))
         return {dtype, dtype, op, dtype};
     return scan_of(op, dtype);
+}
+
+// Some elements are true if the union or the greatest of their words is not zero, and all are if the least is not. Which is found is what there are fast kernels for.
+// Half floats are those of f16, which are zero where those of bf16 are.
+shape_fold reduction_of_lines_of_truths(upsweep_op op, upsweep_dtype dtype)
+{
+    const bool is_any = op == UPSWEEP_LOGICAL_OR;
+    const upsweep_op extremum = is_any ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM;
+    const upsweep_op of_words = is_any ? UPSWEEP_BIT_OR : UPSWEEP_MINIMUM;
+    if (is_half_float(dtype))
+        return {UPSWEEP_BOOL, UPSWEEP_F16, extremum, UPSWEEP_F16};
+    switch (upsweep_dtype_size(dtype)) {
+    case 1: return {UPSWEEP_BOOL, UPSWEEP_U8, extremum, UPSWEEP_U8};
+    case 2: return {UPSWEEP_BOOL, UPSWEEP_U16, extremum, UPSWEEP_U16};
+    case 4: return {UPSWEEP_BOOL, UPSWEEP_U32, of_words, UPSWEEP_U32};
+    default: return {UPSWEEP_BOOL, UPSWEEP_U64, of_words, UPSWEEP_U64};
+    }
 }
 
 folded_init::folded_init(const shape_fold& fold, upsweep_dtype dtype, const void* init) : is_given_(init != nullptr)

@@ -9,6 +9,7 @@
 // from which results are.
 namespace upsweep::runtime::gpu {
 
+inline bool is_float(upsweep_dtype dtype) { return dtype >= UPSWEEP_F16; }
 inline bool is_signed(upsweep_dtype dtype) { return dtype >= UPSWEEP_I8 && dtype <= UPSWEEP_I64; }
 
 // Whether truths are folded: the operator is logical, or the elements are bool. All operators on them but bit_xor are one of the logical ones.
@@ -27,9 +28,12 @@ struct shape_fold {
 shape_fold reduction_of(upsweep_op op, upsweep_dtype dtype);
 shape_fold scan_of(upsweep_op op, upsweep_dtype dtype);
 // The same of lines, for which there are more kernels: sums, minima and maxima of types of 8 and 16 bits, which of truths are whether all are true,
-// and whether any is; and running sums of f16 and bf16.
+// and whether any is; products of all types; and running sums of f16 and bf16.
 shape_fold reduction_of_lines(upsweep_op op, upsweep_dtype dtype);
 shape_fold scan_of_lines(upsweep_op op, upsweep_dtype dtype);
+// By a logical operator, of elements that are no truths: folds the words in which they lie to one that is not zero, but for the sign of a
+// floating-point number, where the result is true. `as` is bool.
+shape_fold reduction_of_lines_of_truths(upsweep_op op, upsweep_dtype dtype);
 
 // An initial value of the type of the results, or null, as one of the type in which they are folded.
 class folded_init {

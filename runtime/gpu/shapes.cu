@@ -49,6 +49,14 @@ bool is_same(upsweep_dtype of, upsweep_dtype as, upsweep_dtype to)
 // Each thread converts several elements.
 upsweep::gpu::grid_shape grid_of_conversion(std::uint64_t count) { return grid_of_elements(count / 8 + 1); }
 
+template <class To>
+void convert_to_truths(const device& gpu, const elements& of, To* out)
+{
+    upsweep::gpu::launch(gpu.target, "upsweep", convert_to_truths_kernel<To>, grid_of_conversion(of.count),
+                         static_cast<const std::byte*>(of.data), static_cast<int>(of.bytes()), is_float(of.dtype),
+                         of.count, out);
+}
+
 } // namespace
 
 bool has_bits_of(upsweep_dtype dtype, upsweep_dtype other)
@@ -83,12 +91,8 @@ converted::converted(const device& gpu, const elements& of, upsweep_dtype as, up
     std::byte* const out = copy_->get().data;
     const upsweep::gpu::grid_shape grid = grid_of_conversion(of.count);
     if (as == UPSWEEP_BOOL && (to == UPSWEEP_I32 || to == UPSWEEP_U8)) {
-        const auto convert = [&]<class To>(To) {
-            upsweep::gpu::launch(gpu.target, "upsweep", convert_to_truths_kernel<To>, grid, from,
-                                 static_cast<int>(of.bytes()), of.dtype >= UPSWEEP_F16, of.count,
-                                 reinterpret_cast<To*>(out));
-        };
-        to == UPSWEEP_U8 ? convert(std::uint8_t{}) : convert(std::int32_t{});
+        to == UPSWEEP_U8 ? convert_to_truths(gpu, dense_.get(), reinterpret_cast<std::uint8_t*>(out))
+                         : convert_to_truths(gpu, dense_.get(), reinterpret_cast<std::int32_t*>(out));
         return;
     }
     const bool is_wide = upsweep_dtype_size(to) == 8;
@@ -134,6 +138,12 @@ void converted_results::write(std::uint64_t count, const elements* offsets) cons
     else if (aside_)
         convert(std::int32_t{});
     dense_.write_back();
+}
+
+void write_truths(const device& gpu, const elements& in, const elements& out)
+{
+    const upsweep::gpu::current_device current(gpu.target.device());
+    convert_to_truths(gpu, in, reinterpret_cast<std::uint8_t*>(out.data));
 }
 
 void check_offsets(const device& gpu, const elements& offsets, std::uint64_t count)

@@ -66,6 +66,9 @@ private:
     std::optional<scratch> aside_;
 };
 
+// Writes whether each element of an array without gaps is true, that is not zero, to another one.
+void write_truths(const device& gpu, const elements& in, const elements& out);
+
 // Whether elements of both types have the same bits: integers of a size have, with a sign or without one.
 bool has_bits_of(upsweep_dtype dtype, upsweep_dtype other);
 

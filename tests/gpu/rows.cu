@@ -45,6 +45,12 @@ TEST(gpu_rows, several_for_a_warp)
         expect_warp_rows<std::int32_t>(many, length, length, 0, plus{});
         expect_warp_rows<double>(many, length, length, 0, minimum{});
     }
+    // Vectors that are whole, in rows of vectors that are not, and single elements behind them; words of several elements.
+    for (const std::size_t length : {1000, 1024, 1536, 2048, 2100}) {
+        expect_warp_rows<std::uint8_t>(many / 4, length, 2112, 0, maximum{});
+        expect_warp_rows<std::uint8_t>(many / 4, length, 2112, 0, plus{});
+        expect_warp_rows<std::int16_t>(many / 4, length, 2112, 0, minimum{});
+    }
 }
 
 // By tiles, which lanes read and write by whole sectors: a row that begins and ends anywhere in one. Nothing is written behind it.

@@ -12,6 +12,7 @@
 
 #include "../../scan_init.hpp"
 #include "../any_op.hpp"
+#include "../word_ops.hpp"
 #include "lines.hpp"
 
 // The files of this folder include it, and no others.
@@ -80,10 +81,23 @@ void extrema_of_lines(const cuda& target, upsweep_op op, const line_layout& line
         fold_lines<T, T>(target, lines, maximum{}, detail::as_results_of<maximum>{});
 }
 
-template <class Word>
-void reduce_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines)
+template <class T>
+void products_of_lines(const cuda& target, const line_layout& lines)
 {
-    fold_lines<Word, Word>(target, lines, make_any_op<Word>(fold), detail::as_results_of<any_op<Word>>{});
+    fold_lines<T, accumulator_t<multiplies, T>>(target, lines, multiplies{}, detail::as_results_of<multiplies>{});
+}
+
+template <class Word>
+void word_extrema_of_lines(const cuda& target, const shape_fold& fold, upsweep_dtype dtype, const line_layout& lines)
+{
+    fold_lines<Word, Word>(target, lines, make_word_minimum<Word>(fold, dtype),
+                           detail::as_results_of<word_minimum<Word>>{});
+}
+
+template <class Word>
+void bits_of_lines(const cuda& target, const shape_fold& fold, const line_layout& lines)
+{
+    fold_lines<Word, Word>(target, lines, make_word_bits<Word>(fold), detail::as_results_of<word_bits<Word>>{});
 }
 
 template <class T, class Op>
@@ -128,9 +142,14 @@ void running_log_sum_exp_of_lines(const cuda& target, const line_layout& lines, 
 #define UPSWEEP_SCAN_SUMS_OF_LINES(T)                                                                                  \
     template void upsweep::runtime::gpu::scan_sums_of_lines<T>(const upsweep::cuda&, const line_layout&,               \
                                                                const scan_start&)
-#define UPSWEEP_REDUCE_LINES_BY_ANY(Word)                                                                              \
-    template void upsweep::runtime::gpu::reduce_lines_by_any<Word>(const upsweep::cuda&, const shape_fold&,            \
-                                                                   const line_layout&)
+#define UPSWEEP_PRODUCTS_OF_LINES(T)                                                                                   \
+    template void upsweep::runtime::gpu::products_of_lines<T>(const upsweep::cuda&, const line_layout&)
+#define UPSWEEP_WORD_EXTREMA_OF_LINES(Word)                                                                            \
+    template void upsweep::runtime::gpu::word_extrema_of_lines<Word>(const upsweep::cuda&, const shape_fold&,          \
+                                                                     upsweep_dtype, const line_layout&)
+#define UPSWEEP_BITS_OF_LINES(Word)                                                                                    \
+    template void upsweep::runtime::gpu::bits_of_lines<Word>(const upsweep::cuda&, const shape_fold&,                  \
+                                                             const line_layout&)
 #define UPSWEEP_SCAN_LINES_BY_ANY(Word)                                                                                \
     template void upsweep::runtime::gpu::scan_lines_by_any<Word>(const upsweep::cuda&, const shape_fold&,              \
                                                                  const line_layout&, const scan_start&)

@@ -14,22 +14,28 @@ namespace upsweep::runtime::gpu {
 // Writes sums, or means if `means`, of i8, u8, i16, u16, i32, u64, f16, bf16, f32 or f64; means of signed integers are others.
 template <class T>
 void sum_lines(const cuda& target, const line_layout& lines, bool means, bool is_signed);
-// Writes minima or maxima of i8, u8, i32, i64, f32 or f64.
+// Writes minima or maxima of i8, u8, i16, u16, i32, i64, f32 or f64.
 template <class T>
 void extrema_of_lines(const cuda& target, upsweep_op op, const line_layout& lines);
-// The same of f16, bf16 or u16, which stands for i16, too.
+// The same of f16 or bf16, or, to tell truths, of f16 without signs.
 template <class T>
-void narrow_extrema_of_lines(const cuda& target, const shape_fold& fold, const line_layout& lines);
-// Writes reductions by another operator. Word is float, double, or an unsigned integer, which stands for signed ones, too.
+void extrema_of_half_floats(const cuda& target, const shape_fold& fold, const line_layout& lines);
+// Writes products of any type but bool, and i64, for which u64 stands.
+template <class T>
+void products_of_lines(const cuda& target, const line_layout& lines);
+// Writes minima or maxima of u32 or u64, or, to tell truths, of words of elements that had type `dtype` first; and reductions by an operator on bits.
 template <class Word>
-void reduce_lines_by_any(const cuda& target, const shape_fold& fold, const line_layout& lines);
+void word_extrema_of_lines(const cuda& target, const shape_fold& fold, upsweep_dtype dtype, const line_layout& lines);
+template <class Word>
+void bits_of_lines(const cuda& target, const shape_fold& fold, const line_layout& lines);
 // Writes reductions by log_sum_exp, of f32 or f64.
 template <class T>
 void log_sum_exp_of_lines(const cuda& target, const line_layout& lines);
 // Writes variances, of f16, bf16, f32 or f64.
 template <class T>
 void variances_of_lines(const cuda& target, const line_layout& lines, double correction);
-// Writes scans by plus, of unsigned integers and of all floating-point numbers, and by another operator.
+// Writes scans by plus, of unsigned integers and of all floating-point numbers, and by another operator, of f32, f64 or an unsigned integer, which stands
+// for signed ones, too.
 template <class T>
 void scan_sums_of_lines(const cuda& target, const line_layout& lines, const scan_start& start);
 template <class Word>

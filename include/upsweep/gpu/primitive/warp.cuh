@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -101,8 +102,8 @@ __device__ auto total_of_lanes(const T& mine, const Op& op)
             combine(op, mine, shuffle_xor(mine, 1 << Level), (lane_id() >> Level & 1) != 0), op);
 }
 
-// The same of so many rows of totals, of which lanes hold those of 2^Level lanes of each.
-template <int Level, int Rows, class T, class Op>
+// The same of so many rows of totals, of which lanes hold those of 2^Level lanes of each. 2^Joined rows that follow one another are joined.
+template <int Level, int Joined, int Rows, class T, class Op>
 __device__ auto total_of_rows(const T (&totals)[Rows], const Op& op)
 {
     if constexpr (Rows > 1) {
@@ -115,20 +116,27 @@ __device__ auto total_of_rows(const T (&totals)[Rows], const Op& op)
             swap_if(right, kept, sent);
             joined[r] = combine(op, kept, shuffle_xor(sent, 1 << Level), right);
         }
-        return total_of_rows<Level + 1>(joined, op);
+        return total_of_rows<Level + 1, Joined>(joined, op);
     } else {
         // Lanes now hold row lane % 2^Level of 2^Level lanes each: first the lanes of a row, then the rows.
-        return total_of_lanes<0, Level>(total_of_lanes<Level, lane_levels>(totals[0], op), op);
+        return total_of_lanes<0, Joined>(total_of_lanes<Level, lane_levels>(totals[0], op), op);
     }
 }
 
-// The total of Rows * 32 aligned blocks, of which this lane holds number 32 r + lane in totals[r]. While there are
-// several rows, a step halves the rows that a lane keeps, so that eight rows take 12 exchanges and not 40. Every lane
-// gets the total.
+// The totals of so many groups of Rows * 32 aligned blocks, of which this lane holds number 32 r + lane in totals[r]. While there are
+// several rows, a step halves the rows that a lane keeps, so that eight rows take 12 exchanges and not 40. A lane gets the total of group
+// number lane / Rows, modulo how many there are.
+template <int Rows, int All, class T, class Op>
+__device__ auto warp_totals(const T (&totals)[All], const Op& op)
+{
+    return total_of_rows<0, std::countr_zero(static_cast<unsigned>(Rows))>(totals, op);
+}
+
+// The same of one group, whose total every lane gets.
 template <int Rows, class T, class Op>
 __device__ auto warp_total(const T (&totals)[Rows], const Op& op)
 {
-    return total_of_rows<0>(totals, op);
+    return warp_totals<Rows>(totals, op);
 }
 
 // The tree over the lanes of a warp, each of which holds the total of one aligned block.

@@ -92,25 +92,46 @@ __device__ void take_elements(placed_in_part<T>& least, const T* in, std::int64_
     least.take(lowest, lowest_at);
 }
 
-// Takes the elements of a part that lies in one piece, by all lanes of a warp: as tiles of vectors, then as rows of them.
+// Vectors of a lane that are on their way at once. Of a line there are fewer than of an array, and more lines at a time.
+inline constexpr int argument_line_rows = 4;
+
+// Takes the elements from number `begin` on, a row of vectors or more, by all lanes of a warp, as tiles of so many rows or of fewer if there are not so
+// many. The last tile ends with the elements: some that have been taken are taken again, which changes nothing, and nothing is left to be taken one by one.
+template <class Op, int Rows, class T>
+__device__ void take_tiles(warp_search<order_key_t<T>, unsigned>& search, const T* in, unsigned begin, unsigned count,
+                           bool aligned)
+{
+    constexpr unsigned elements = elements_of<const T*>;
+    constexpr unsigned tile = elements * lanes * Rows;
+    const unsigned of_lane = static_cast<unsigned>(lane_id()) * elements;
+    if constexpr (Rows > 1) {
+        if (count - begin < tile) {
+            take_tiles<Op, Rows / 2>(search, in, begin, count, aligned);
+            return;
+        }
+    }
+    unsigned first = begin;
+    for (; first + tile <= count; first += tile)
+        take_vectors<Op, Rows>(search, in, first + of_lane, aligned);
+    if (first < count)
+        take_vectors<Op, Rows>(search, in, count - tile + of_lane, aligned && (count - begin) % elements == 0);
+}
+
+// Takes the elements of a part that lies in one piece.
 template <class Op, class T>
 __device__ void take_piece(placed_in_part<T>& least, const T* in, unsigned count)
 {
     constexpr unsigned elements = elements_of<const T*>;
-    constexpr unsigned row = elements * lanes;
-    constexpr unsigned tile = row * argument_rows;
     const auto lane = static_cast<unsigned>(lane_id());
     const auto before = static_cast<unsigned>(elements_before_alignment<elements>(in, count));
-    const bool aligned = is_aligned<elements>(in + before);
+    if (count - before < elements * lanes) {
+        take_elements<Op>(least, in, 1, lane, lanes, count);
+        return;
+    }
     warp_search<order_key_t<T>, unsigned> search;
-    unsigned first = before;
-    for (; first + tile <= count; first += tile)
-        take_vectors<Op, argument_rows>(search, in, first + lane * elements, aligned);
-    for (; first + row <= count; first += row)
-        take_vectors<Op, 1>(search, in, first + lane * elements, aligned);
+    take_tiles<Op, argument_line_rows>(search, in, before, count, is_aligned<elements>(in + before));
     least.take(search.least);
     take_elements<Op>(least, in, 1, lane, lanes, before);
-    take_elements<Op>(least, in, 1, first + lane, lanes, count);
 }
 
 template <class Op, bool InOnePiece, class T, class Index, std::size_t Rank>
@@ -205,7 +226,7 @@ template <class Op, class T, class Index, std::size_t Rank>
 void find_arguments(const cuda& target, std::string_view call, argument_lines<T, Index, Rank> of, bool side_by_side)
 {
     constexpr std::uint64_t row = std::uint64_t{lanes} * elements_of<const T*>;
-    constexpr std::uint64_t tile = row * argument_rows;
+    constexpr std::uint64_t tile = row * argument_line_rows;
     constexpr std::uint64_t least_of_lane = 64;            // elements, so that what is put together is little
     constexpr std::uint64_t most_parts = 8192;             // that a block puts together soon
     constexpr std::uint64_t most = std::uint64_t{1} << 31; // elements of a part

@@ -87,13 +87,14 @@ line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side
     const bool has_tiles = all.length() >= long_row && lines_in_one_piece(all, side_by_side) != 0;
     if (!side_by_side && are_short_rows(all))
         return line_kernels::short_rows;
+    if (!Scans && !side_by_side && are_warp_rows_to_reduce(all))
+        return line_kernels::rows;
     if (!Scans && !side_by_side && are_long_rows(all))
         return line_kernels::pieces;
     using result = std::conditional_t<Scans, Out, T>;
     if (may_be_staged<Scans, Acc, T, result> && !side_by_side && are_staged_rows<Scans>(all))
         return line_kernels::staged;
-    if (!are_staged_of_any_length<Scans, Acc, T, result> && !side_by_side &&
-        (Scans ? are_warp_rows(all) : are_warp_rows_to_reduce(all)))
+    if (Scans && !are_staged_of_any_length<Scans, Acc, T, result> && !side_by_side && are_warp_rows(all))
         return line_kernels::rows;
     if (!side_by_side)
         return has_tiles && sizeof(T) >= 4 ? line_kernels::tiles
@@ -136,9 +137,8 @@ private:
         if constexpr (gpu::may_be_staged<false, Acc, T, T>)
             if (kernels == gpu::line_kernels::staged)
                 return gpu::reduce_staged_rows<Acc>(target, call, all, op, finish);
-        if constexpr (!gpu::are_staged_of_any_length<false, Acc, T, T>)
-            if (kernels == gpu::line_kernels::rows)
-                return gpu::reduce_warp_rows<Acc>(target, call, all, op, finish);
+        if (kernels == gpu::line_kernels::rows)
+            return gpu::reduce_warp_rows<Acc>(target, call, all, op, finish);
         if (kernels == gpu::line_kernels::pieces)
             return gpu::reduce_long_rows<Acc>(target, call, all, op, finish);
         if (side_by_side && fold_whole_units<Acc>(target, all, op, finish))

@@ -24,26 +24,43 @@
 namespace upsweep::gpu {
 
 // What a warp folds in a step: a block of each of some lines, of so many rows of vectors.
-template <int Lines, int Rows>
+template <int Lines, int Rows, int Blocks = 2>
 struct warp_row_shape {
     static constexpr int threads = 256;
-    static constexpr int blocks = 2; // of a multiprocessor, at least
+    static constexpr int blocks = Blocks; // of a multiprocessor, at least
     static constexpr int lines = Lines;
     static constexpr int rows = Rows;
     static constexpr int vectors = Lines * Rows; // of a lane
 };
 using long_warp_rows = warp_row_shape<1, 4>; // of which a line may have several blocks
 
+// What fits into fewer registers is reduced by more warps.
+template <class Acc, int Lines, int Rows>
+using reduced_row_shape = warp_row_shape<Lines, Rows, sizeof(Acc) <= 4 ? 3 : 2>;
+
 template <class T, class Out>
 inline constexpr int warp_row_elements = vector_elements<(sizeof(T) < sizeof(Out) ? sizeof(Out) : sizeof(T))>;
+
+template <class Acc, class T, int Elements, int Vectors>
+__device__ void convert_vectors(const lane_vector<T, Elements> (&vectors)[Vectors], Acc (&values)[Vectors][Elements])
+{
+#pragma unroll
+    for (int v = 0; v < Vectors; ++v)
+#pragma unroll
+        for (int j = 0; j < Elements; ++j)
+            values[v][j] = convert<Acc>(vectors[v][j]);
+}
 
 // The steps of a warp. Elements is how many a vector has; vector number v of a step belongs to line v / Shape::rows of it.
 template <class Shape, int Elements, class Acc, class T, class Out, std::size_t Rank>
 class warp_row_steps {
 public:
+    static constexpr int rows = Shape::rows;
+    static constexpr int lines = Shape::lines;
     static constexpr int vectors = Shape::vectors;
-    static constexpr int row = Elements * lanes;    // elements of a row of vectors
-    static constexpr int block = row * Shape::rows; // elements that a step has of a line
+    static constexpr int row = Elements * lanes; // elements of a row of vectors
+    static constexpr int block = row * rows;     // elements that a step has of a line
+    using vector = lane_vector<T, Elements>;
 
     struct step {
         std::uint64_t line; // the first one
@@ -51,89 +68,150 @@ public:
     };
 
     __device__ explicit warp_row_steps(const lines_on_device<T, Out, Rank>& of)
-        : of_(of), last_(static_cast<unsigned>((of.length - 1) / block))
+        : of_(of), last_(static_cast<unsigned>((of.length - 1) / block)),
+          last_count_(static_cast<int>(of.length - std::uint64_t{last_} * block)),
+          are_many_(of.length * of.count >= many_bytes / sizeof(T))
     {
     }
 
     __device__ bool is_last(const step& now) const { return now.block == last_; }
     // How many elements the step has of each line.
-    __device__ int count(const step& now) const
-    {
-        return is_last(now) ? static_cast<int>(of_.length - std::uint64_t{last_} * block) : block;
-    }
-    __device__ std::uint64_t line(const step& now, int v) const
-    {
-        return now.line + static_cast<unsigned>(v / Shape::rows);
-    }
+    __device__ int count(const step& now) const { return is_last(now) ? last_count_ : block; }
+    __device__ bool is_whole(const step& now) const { return count(now) == block; }
+    __device__ std::uint64_t line(const step& now, int v) const { return now.line + static_cast<unsigned>(v / rows); }
     // Whether there is an element in the row of vectors.
     __device__ bool has_row(const step& now, int v) const
     {
-        return line(now, v) < of_.count && v % Shape::rows * row < count(now);
+        return line(now, v) < of_.count && v % rows * row < count(now);
     }
-    // The number, in its line, of the first element of this lane's vector.
-    __device__ std::uint64_t first(const step& now, int v) const
+    // The number, in its line, of the first element of this lane's first vector.
+    __device__ std::uint64_t first(const step& now) const
     {
-        return std::uint64_t{now.block} * block + static_cast<unsigned>(v % Shape::rows * row + lane_id() * Elements);
+        return std::uint64_t{now.block} * block + static_cast<unsigned>(lane_id() * Elements);
     }
 
-    // Calls take(values, step) for each step; behind the end of a line, values are the identity.
-    template <class Op, class Take>
-    __device__ void for_each(const Op& op, Take take)
+    // Calls take(loaded, step) for each step with the vectors of this lane, while those of the next step are on their way.
+    template <class Take>
+    __device__ void for_each(Take take)
     {
-        const std::uint64_t stride = std::uint64_t{gridDim.x} * (Shape::threads / lanes) * Shape::lines;
-        step now{(blockIdx.x + std::uint64_t{gridDim.x} * static_cast<unsigned>(warp_id())) * Shape::lines, 0};
+        const std::uint64_t stride = std::uint64_t{gridDim.x} * (Shape::threads / lanes) * lines;
+        step now{(blockIdx.x + std::uint64_t{gridDim.x} * static_cast<unsigned>(warp_id())) * lines, 0};
         load(now);
         while (now.line < of_.count) {
-            Acc values[vectors][Elements];
-            convert_loaded(now, values, op);
+            vector loaded[vectors];
+#pragma unroll
+            for (int v = 0; v < vectors; ++v)
+                loaded[v] = loaded_[v];
             const step next = is_last(now) ? step{now.line + stride, 0} : step{now.line, now.block + 1};
             load(next);
-            take(values, now);
+            take(loaded, now);
             now = next;
         }
     }
 
-private:
-    __device__ void load(const step& next)
-    {
-#pragma unroll
-        for (int v = 0; v < vectors; ++v) {
-            if (!has_row(next, v))
-                continue;
-            const T* const from = of_.in.first_of(line(next, v)) + first(next, v);
-            const int left = left_of_lane(next, v);
-            if (left == Elements && is_aligned<Elements>(from))
-                loaded_[v] = load_vector<Elements>(from);
-            else
-                loaded_[v] = gather_vector<Elements>(from, left);
-        }
-    }
-
-    // How many elements of its line this lane's vector has.
-    __device__ int left_of_lane(const step& now, int v) const
-    {
-        const int left = count(now) - v % Shape::rows * row - lane_id() * Elements;
-        return left < 0 ? 0 : left < Elements ? left : Elements;
-    }
-
+    // The elements of those vectors; behind the end of a line, they are the identity.
     template <class Op>
-    __device__ void convert_loaded(const step& now, Acc (&values)[vectors][Elements], const Op& op) const
+    __device__ void convert_loaded(const vector (&loaded)[vectors], const step& now, Acc (&values)[vectors][Elements],
+                                   const Op& op) const
     {
+        if (is_whole(now)) {
+            convert_vectors(loaded, values);
+            return;
+        }
 #pragma unroll
         for (int v = 0; v < vectors; ++v) {
-            const int left = has_row(now, v) ? left_of_lane(now, v) : 0;
+            const int left = left_of_lane(now, v);
 #pragma unroll
             for (int j = 0; j < Elements; ++j) {
                 values[v][j] = op.template identity<Acc>();
                 if (j < left)
-                    values[v][j] = convert<Acc>(loaded_[v][j]);
+                    values[v][j] = convert<Acc>(loaded[v][j]);
             }
         }
     }
 
+    // How many elements there are from this lane's vector on, or not more than zero. They are not clamped to those of a vector: nvcc 13.0
+    // takes zero, clamped to [0, n], for equal to n.
+    __device__ int left_of_lane(const step& now, int v) const
+    {
+        return count(now) - v % rows * row - lane_id() * Elements;
+    }
+
+    // The total of the elements of one line that this lane has, by an operator for which any order will do.
+    template <class Op>
+    __device__ auto total_of_lane(const vector (&loaded)[vectors], const step& now, const Op& op) const
+    {
+        using partial = decltype(vector_total<Acc>(loaded[0], op));
+        partial total;
+        if (is_whole(now)) {
+            total = vector_total<Acc>(loaded[0], op);
+#pragma unroll
+            for (int v = 1; v < vectors; ++v)
+                total = op(total, vector_total<Acc>(loaded[v], op));
+            return total;
+        }
+        total = op.template identity<partial>();
+#pragma unroll
+        for (int v = 0; v < vectors; ++v) {
+            const int left = left_of_lane(now, v);
+            if (left >= Elements) {
+                total = op(total, vector_total<Acc>(loaded[v], op));
+            } else if (left > 0) {
+#pragma unroll
+                for (int j = 0; j < Elements; ++j)
+                    if (j < left)
+                        total = op(total, convert<partial>(loaded[v][j]));
+            }
+        }
+        return total;
+    }
+
+private:
+    // A block that is whole, and aligned, is loaded without a question for each vector.
+    __device__ void load(const step& next)
+    {
+#pragma unroll
+        for (int k = 0; k < lines; ++k) {
+            if (next.line + static_cast<unsigned>(k) >= of_.count)
+                continue;
+            if (next.block == 0)
+                from_[k] = of_.in.first_of(next.line + static_cast<unsigned>(k)) + lane_id() * Elements;
+            else
+                from_[k] += block;
+            const bool are_words = is_aligned<Elements>(from_[k]);
+            if (is_whole(next)) {
+                if (are_words && are_many_)
+                    load_block(k, [](const T* from) { return load_vector_of_many<Elements>(from); });
+                else if (are_words)
+                    load_block(k, [](const T* from) { return load_vector<Elements>(from); });
+                else
+                    load_block(k, [](const T* from) { return gather_vector<Elements>(from); });
+                continue;
+            }
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                const int left = left_of_lane(next, k * rows + r);
+                if (are_words && left >= Elements)
+                    loaded_[k * rows + r] = load_vector<Elements>(from_[k] + r * row);
+                else if (left > 0)
+                    loaded_[k * rows + r] = gather_vector<Elements>(from_[k] + r * row, left);
+            }
+        }
+    }
+    template <class Load>
+    __device__ void load_block(int k, Load load_from)
+    {
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+            loaded_[k * rows + r] = load_from(from_[k] + r * row);
+    }
+
     const lines_on_device<T, Out, Rank>& of_;
-    unsigned last_; // number of the last block of a line
-    lane_vector<T, Elements> loaded_[vectors];
+    unsigned last_;  // number of the last block of a line
+    int last_count_; // how many elements it has
+    bool are_many_;
+    const T* from_[lines]; // where this lane's first vector of a line lies
+    vector loaded_[vectors];
 };
 
 // --- reduce -------------------------------------------------------------------------------------------------------------------
@@ -173,34 +251,65 @@ __device__ Acc fold_first_rows(const Acc& before, const Acc (*values)[Elements],
     }
 }
 
-template <int Elements, class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
-__global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::blocks)
+// Of operators for which any order will do, lanes fold what they have of a line, and the warp folds the lanes when it ends.
+template <class Shape, int Elements, class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     reduce_warp_rows_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, Finish finish)
 {
-    using row_steps = warp_row_steps<long_warp_rows, Elements, Acc, T, Out, Rank>;
-    constexpr int rows = long_warp_rows::rows;
+    using row_steps = warp_row_steps<Shape, Elements, Acc, T, Out, Rank>;
+    constexpr int rows = Shape::rows;
     row_steps steps(of);
     walked_blocks<false, Acc, Op> walked(op);
-    steps.for_each(op, [&](const Acc(&values)[rows][Elements], const typename row_steps::step& now) {
-        const int count = steps.count(now);
+    steps.for_each([&](const typename row_steps::vector(&loaded)[rows], const typename row_steps::step& now) {
         Acc fold;
         int writer = 0;
-        if (count == row_steps::block) {
-            Acc totals[rows];
-#pragma unroll
-            for (int r = 0; r < rows; ++r)
-                totals[r] = lane_total<Elements>(values[r], op);
-            walked.push(warp_total<rows>(totals, op), now.block);
+        if constexpr (is_any_order<Op, Acc>) {
+            walked.push(convert<Acc>(steps.total_of_lane(loaded, now, op)), now.block);
             if (!steps.is_last(now))
                 return;
-            fold = walked.fold(now.block + 1);
+            fold = total_of_lanes<0, lane_levels>(walked.fold(now.block + 1), op);
         } else {
-            fold = fold_first_rows<rows>(walked.fold(now.block), values, count, op);
-            writer = count % row_steps::row / Elements;
+            const int count = steps.count(now);
+            Acc values[rows][Elements];
+            if (steps.is_whole(now)) {
+                Acc totals[rows];
+#pragma unroll
+                for (int r = 0; r < rows; ++r)
+                    totals[r] = convert<Acc>(vector_total<Acc>(loaded[r], op));
+                walked.push(warp_total<rows>(totals, op), now.block);
+                if (!steps.is_last(now))
+                    return;
+                fold = walked.fold(now.block + 1);
+            } else {
+                steps.convert_loaded(loaded, now, values, op);
+                fold = fold_first_rows<rows>(walked.fold(now.block), values, count, op);
+                writer = count % row_steps::row / Elements;
+            }
         }
         if (lane_id() == writer)
             finish(fold, *of.out.first_of(now.line));
         walked = walked_blocks<false, Acc, Op>(op); // for the next line of the warp
+    });
+}
+
+// Of rows of one or two rows of vectors a step has several lines, whose totals are found together.
+template <class Shape, int Elements, class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
+    reduce_whole_rows_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, Finish finish)
+{
+    using row_steps = warp_row_steps<Shape, Elements, Acc, T, Out, Rank>;
+    constexpr int vectors = Shape::vectors;
+    row_steps steps(of);
+    steps.for_each([&](const typename row_steps::vector(&loaded)[vectors], const typename row_steps::step& now) {
+        using partial = decltype(vector_total<Acc>(loaded[0], op));
+        partial totals[vectors];
+#pragma unroll
+        for (int v = 0; v < vectors; ++v)
+            totals[v] = vector_total<Acc>(loaded[v], op);
+        const Acc fold = convert<Acc>(warp_totals<Shape::rows>(totals, op));
+        const std::uint64_t line = now.line + static_cast<unsigned>(lane_id() / Shape::rows);
+        if (lane_id() < vectors && lane_id() % Shape::rows == 0 && line < of.count)
+            finish(fold, *of.out.first_of(line));
     });
 }
 
@@ -245,24 +354,24 @@ struct scanned_rows {
     }
 };
 
-// Writes the results of a vector whose first element has this number in its line; number 0 may be the first one of the scan.
-template <int Elements, class Acc, class Out, class Number, class Start, class Op>
-__device__ void store_results(Out* line, Number first, Number length, bool begins, const Acc (&folds)[Elements + 1],
+// Writes the results of a vector to where they belong, if there are as many left; `are_words` tells whether whole vectors are one word there, and `is_first`
+// whether the first element is that of the scan.
+template <int Elements, class Acc, class Out, class Start, class Op>
+__device__ void store_results(Out* to, int left, bool are_words, bool is_first, const Acc (&folds)[Elements + 1],
                               const Start& start, const Op& op)
 {
     typename lane_vector<Out, Elements>::elements results;
 #pragma unroll
     for (int j = 0; j < Elements; ++j)
-        results.element[j] =
-            start.template result_at<Out>(folds[j], folds[j + 1], begins && first + static_cast<unsigned>(j) == 0, op);
+        results.element[j] = start.template result_at<Out>(folds[j], folds[j + 1], is_first && j == 0, op);
     const auto vector = lane_vector<Out, Elements>::of(results);
     if constexpr (has_words<Elements, Out*>) {
-        if (first + Elements <= length && is_aligned<Elements>(line + first)) {
-            store_vector<Elements>(line + first, vector);
+        if (are_words && left >= Elements) {
+            store_vector<Elements>(to, vector);
             return;
         }
     }
-    scatter_within<Elements>(line, length, first, vector);
+    scatter_within<Elements>(to, left, 0, vector);
 }
 
 template <class Shape, int Elements, class Acc, class T, class Out, std::size_t Rank, class Op>
@@ -274,14 +383,20 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     constexpr bool has_blocks = Shape::lines == 1; // more than one of a line
     row_steps steps(of);
     walked_blocks<true, Acc, Op> walked(op);
-    steps.for_each(op, [&](const Acc(&values)[Shape::vectors][Elements], const typename row_steps::step& now) {
+    steps.for_each([&](const typename row_steps::vector(&loaded)[Shape::vectors], const typename row_steps::step& now) {
+        Acc values[Shape::vectors][Elements];
+        steps.convert_loaded(loaded, now, values, op);
         if (has_blocks && now.block == 0)
             walked = walked_blocks<true, Acc, Op>(op);
 #pragma unroll
         for (int line = 0; line < Shape::lines; ++line) {
             scanned_rows<rows, Elements, Acc> scanned(values + line * rows, walked.fold(now.block), op);
             if constexpr (has_blocks)
-                scanned.push(walked, now.block, steps.count(now) == row_steps::block);
+                scanned.push(walked, now.block, steps.is_whole(now));
+            if (!steps.has_row(now, line * rows))
+                continue;
+            Out* const to = of.out.first_of(steps.line(now, line * rows)) + steps.first(now);
+            const bool are_words = is_aligned<Elements>(to);
 #pragma unroll
             for (int r = 0; r < rows; ++r) {
                 const int v = line * rows + r;
@@ -289,8 +404,8 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
                     continue;
                 Acc folds[Elements + 1];
                 scanned.folds_of_row(r, values[v], folds, op);
-                store_results<Elements>(of.out.first_of(steps.line(now, v)), steps.first(now, v), of.length, true,
-                                        folds, start, op);
+                store_results<Elements>(to + r * row_steps::row, steps.left_of_lane(now, v), are_words,
+                                        r == 0 && steps.first(now) == 0, folds, start, op);
             }
         }
     });
@@ -316,17 +431,38 @@ bool are_warp_rows(const detail::lines<const T, Out, Rank>& all)
            (all.out.extent(0) == 1 || all.out.stride(0) == 1);
 }
 
-// Whether they reduce them faster than others do. Of large arrays, lines must nearly fill a block, since a step takes the same time whatever it
-// has of a line; tiles are faster for longer lines.
+// Whether each vector of these lines is one word in memory.
+template <class T, class Out, std::size_t Rank>
+bool are_lines_of_words(const detail::lines<const T, Out, Rank>& all)
+{
+    constexpr int elements = vector_elements<sizeof(T)>;
+    bool are_words = is_aligned<elements>(all.in.data());
+    for (std::size_t k = 1; k < Rank; ++k)
+        are_words = are_words && (all.in.extent(k) == 1 || all.in.stride(k) % elements == 0);
+    return are_words;
+}
+
+// Whether warps reduce them faster than others do. Of longer lines each warp has too few, unless there are many. Of large arrays the windows of segments
+// are faster for shorter ones, since a step takes the same time whatever it has of a line. Rows of narrow elements go through shared memory where
+// their vectors are no words.
 template <class T, class Out, std::size_t Rank>
 bool are_warp_rows_to_reduce(const detail::lines<const T, Out, Rank>& all)
 {
     constexpr std::uint64_t small_bytes = std::uint64_t{16} << 20;
     constexpr std::uint64_t most_bytes = 32 << 10;
-    constexpr std::uint64_t block = std::uint64_t{lanes} * vector_elements<sizeof(T)> * long_warp_rows::rows;
-    const std::uint64_t bytes = all.length() * sizeof(T);
-    return are_warp_rows(all) && bytes < most_bytes &&
-           (bytes * all.count() <= small_bytes || all.length() * 8 >= block * 7);
+    constexpr std::uint64_t many = 32768;
+    constexpr std::uint64_t least_narrow = 512;
+    constexpr std::uint64_t row = std::uint64_t{lanes} * vector_elements<sizeof(T)>;
+    constexpr std::uint64_t block = row * long_warp_rows::rows;
+    const std::uint64_t length = all.length();
+    if (!are_warp_rows(all) || (all.count() < many && length * sizeof(T) >= most_bytes))
+        return false;
+    const bool are_words = are_lines_of_words(all);
+    if (are_words && (length == row || length == 2 * row))
+        return true;
+    if (sizeof(T) < 4)
+        return are_words && length >= least_narrow;
+    return length * sizeof(T) * all.count() <= small_bytes || length * 8 >= block * (are_words ? 6 : 7);
 }
 
 template <class Shape, auto Kernel, class T, class Out, std::size_t Rank, class... Arguments>
@@ -345,8 +481,19 @@ template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finis
 void reduce_warp_rows(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
                       const Op& op, const Finish& finish)
 {
-    constexpr auto kernel = reduce_warp_rows_kernel<vector_elements<sizeof(T)>, Acc, T, Out, Rank, Op, Finish>;
-    launch_warp_rows<long_warp_rows, kernel>(target, call, all, op, finish);
+    constexpr int elements = vector_elements<sizeof(T)>;
+    constexpr std::uint64_t row = std::uint64_t{lanes} * elements;
+    const auto with_whole = [&]<class Shape>(Shape) {
+        constexpr auto kernel = reduce_whole_rows_kernel<Shape, elements, Acc, T, Out, Rank, Op, Finish>;
+        launch_warp_rows<Shape, kernel>(target, call, all, op, finish);
+    };
+    if (all.length() == row)
+        return with_whole(reduced_row_shape<Acc, 4, 1>{});
+    if (all.length() == 2 * row)
+        return with_whole(reduced_row_shape<Acc, 2, 2>{});
+    using shape = reduced_row_shape<Acc, 1, long_warp_rows::rows>;
+    constexpr auto kernel = reduce_warp_rows_kernel<shape, elements, Acc, T, Out, Rank, Op, Finish>;
+    launch_warp_rows<shape, kernel>(target, call, all, op, finish);
 }
 
 template <class Acc, class T, class Out, std::size_t Rank, class Op>

@@ -202,14 +202,17 @@ __global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::block
     while (now.length != 0) {
         const int count = count_of(now, block);
         Acc values[rows][elements];
+        if (count == shape::block)
+            convert_vectors(loaded, values);
+        else
 #pragma unroll
-        for (int r = 0; r < rows; ++r)
+            for (int r = 0; r < rows; ++r)
 #pragma unroll
-            for (int j = 0; j < elements; ++j) {
-                values[r][j] = op.template identity<Acc>();
-                if (r * shape::row + lane_id() * elements + j < count)
-                    values[r][j] = convert<Acc>(loaded[r][j]);
-            }
+                for (int j = 0; j < elements; ++j) {
+                    values[r][j] = op.template identity<Acc>();
+                    if (r * shape::row + lane_id() * elements + j < count)
+                        values[r][j] = convert<Acc>(loaded[r][j]);
+                }
         const bool is_last = std::uint64_t{block + 1} * shape::block >= now.length;
         const segment_part next = is_last ? parts.next() : now;
         const unsigned next_block = is_last ? 0 : block + 1;
@@ -221,15 +224,17 @@ __global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::block
         scanned_rows<rows, elements, Acc> scanned(values, walked.fold(block), op);
         scanned.push(walked, block, count == shape::block);
         replace_if(!now.is_first() && (block + 1) * shape::block == shape::part, scanned.before[rows], after);
-        const bool begins = block == 0 && now.is_first();
-        Out* const to = of.out + now.first + std::uint64_t{block} * shape::block;
+        const bool begins = block == 0 && now.is_first() && lane_id() == 0;
+        Out* const to = of.out + now.first + std::uint64_t{block} * shape::block + lane_id() * elements;
+        const bool are_words = is_aligned<elements>(to);
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             if (r * shape::row >= count)
                 continue;
             Acc folds[elements + 1];
             scanned.folds_of_row(r, values[r], folds, op);
-            store_results<elements>(to, r * shape::row + lane_id() * elements, count, begins, folds, start, op);
+            store_results<elements>(to + r * shape::row, count - r * shape::row - lane_id() * elements, are_words,
+                                    begins && r == 0, folds, start, op);
         }
         now = next;
         block = next_block;

@@ -1,5 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
 #include "instantiate.cuh"
 
-UPSWEEP_REDUCE_LINES_BY_ANY(float);
-UPSWEEP_SCAN_LINES_BY_ANY(float);
+UPSWEEP_WORD_EXTREMA_OF_LINES(std::uint64_t);

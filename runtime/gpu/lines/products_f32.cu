@@ -1,4 +1,4 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "instantiate.cuh"
 
-UPSWEEP_REDUCE_LINES_BY_ANY(double);
+UPSWEEP_PRODUCTS_OF_LINES(float);

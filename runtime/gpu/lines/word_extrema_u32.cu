@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 
-#include "narrow_extrema.cuh"
+#include "instantiate.cuh"
 
-UPSWEEP_NARROW_EXTREMA_OF_LINES(std::uint16_t);
+UPSWEEP_WORD_EXTREMA_OF_LINES(std::uint32_t);

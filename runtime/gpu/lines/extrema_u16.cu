@@ -3,5 +3,4 @@
 
 #include "instantiate.cuh"
 
-UPSWEEP_REDUCE_LINES_BY_ANY(std::uint64_t);
-UPSWEEP_SCAN_LINES_BY_ANY(std::uint64_t);
+UPSWEEP_EXTREMA_OF_LINES(std::uint16_t);

@@ -1,0 +1,115 @@
+# Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+"""Folds along an axis from Python beside PyTorch's, of all types and operators: times at full size, and whether the results agree.
+
+    python bench/gpu/python_axes.py [--elements 268435456] [--columns 100,1024,4096] [--only REGEX] [--json rows.jsonl]
+
+A row is printed where PyTorch is faster, or where results differ, and with --all each. Times are the GPU's, medians of rounds by turns.
+"""
+import argparse
+import json
+import re
+import statistics
+
+import torch
+import upsweep as us
+
+TYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+FOLDS = {
+    "sum": (us.sum, torch.sum), "prod": (us.prod, torch.prod), "mean": (us.mean, torch.mean),
+    "max": (us.max, torch.amax), "min": (us.min, torch.amin), "any": (us.any, torch.any), "all": (us.all, torch.all),
+    "argmax": (us.argmax, torch.argmax), "argmin": (us.argmin, torch.argmin),
+    "var": (us.var, lambda x, axis: torch.var(x, axis, correction=0)),
+    "cumulative_sum": (us.cumulative_sum, torch.cumsum), "cumulative_prod": (us.cumulative_prod, torch.cumprod),
+    "cummax": (us.cummax, lambda x, axis: torch.cummax(x, axis).values),
+}
+OF_FLOATS = ("mean", "var")
+
+
+def elements(n, dtype):
+    """Numbers with a few zeros, of floats of both signs, which decide any() and all() in some lines and not in others."""
+    if dtype == torch.bool:
+        return torch.rand(n, device="cuda") < 0.999
+    if dtype.is_floating_point:
+        numbers = (0.5 + torch.rand(n, device="cuda")).to(dtype)
+        zero = -0.0
+    else:
+        numbers = torch.randint(1, 6, (n,), device="cuda", dtype=torch.int8).to(dtype)
+        zero = 0
+    step = 3001
+    numbers[::step] = 0
+    numbers[::7 * step] = zero
+    return numbers
+
+
+def microseconds(call):
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    torch.cuda._sleep(200_000)  # cycles, while which the host is ahead of the GPU
+    begin.record()
+    call()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1e3
+
+
+def agree(name, x, ours, peer, axis):
+    if name in ("argmax", "argmin"):  # PyTorch promises no position among equals
+        ours, peer = (torch.gather(x.to(torch.float64), axis, i.unsqueeze(axis)) for i in (ours, peer))
+    if ours.is_floating_point():
+        # Running sums in few bits are rounded at each step.
+        tolerance = 0.05 if torch.finfo(ours.dtype).bits == 16 or torch.finfo(peer.dtype).bits == 16 else 1e-3
+        return torch.allclose(ours.to(torch.float32), peer.to(torch.float32), rtol=tolerance, atol=1e-30, equal_nan=True)
+    return torch.equal(ours, peer.to(ours.dtype))
+
+
+def measure(name, x, axis, rounds):
+    ours, peer = (lambda f=f: f(x, axis=axis) for f in FOLDS[name])
+    times = [], []
+    for _ in range(rounds + 1):
+        for column, call in zip(times, (ours, peer)):
+            column.append(microseconds(call))
+    return agree(name, x, ours(), peer(), axis), *(statistics.median(column[1:]) for column in times)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--elements", type=int, default=1 << 28)
+    arguments.add_argument("--columns", default="100,1024,4096")
+    arguments.add_argument("--only", default="")
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--json")
+    arguments.add_argument("--all", action="store_true")
+    options = arguments.parse_args()
+    torch.manual_seed(1)
+    rows = []
+    about = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "upsweep": us.__version__}
+    for type_name in TYPES:
+        dtype = getattr(torch, type_name)
+        all_elements = elements(options.elements, dtype)
+        for columns in map(int, options.columns.split(",")):
+            x = all_elements[:options.elements // columns * columns].reshape(-1, columns)
+            for name in FOLDS:
+                for axis in (0, 1):
+                    row = f"{name} {type_name} {columns} axis {axis}"
+                    if not re.search(options.only, row) or (name in OF_FLOATS and not dtype.is_floating_point):
+                        continue
+                    try:
+                        same, ours, peer = measure(name, x, axis, options.rounds)
+                    except (RuntimeError, TypeError, NotImplementedError) as error:
+                        print(f"{row:42s} {str(error).splitlines()[0][:80]}", flush=True)
+                        continue
+                    rows.append({"row": name, "dtype": type_name, "columns": columns, "axis": axis, "same": same,
+                                 "gpu_us": {"upsweep": ours, "torch": peer}})
+                    if options.all or not same or peer < ours:
+                        print(f"{row:42s} {ours:9.1f} {peer:9.1f} us {peer / ours:6.2f}{'' if same else '  DIFFERENT'}", flush=True)
+        del all_elements
+    faster = [row["gpu_us"]["torch"] / row["gpu_us"]["upsweep"] for row in rows]
+    print(f"{len(rows)} rows, {sum(not row['same'] for row in rows)} different, {sum(f < 1 for f in faster)} slower than PyTorch, "
+          f"{sum(f < 0.95 for f in faster)} by more than 5 %; geometric mean {statistics.geometric_mean(faster):.2f}")
+    if options.json:
+        with open(options.json, "w") as to:
+            for row in rows:
+                print(json.dumps({**row, **about}), file=to)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,6 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
+#include "instantiate.cuh"
+
+UPSWEEP_PRODUCTS_OF_LINES(std::uint64_t);
