@@ -196,17 +196,19 @@ class GpuArrays:
             setattr(self, name + "c", cupy.from_dlpack(getattr(self, name)))
 
 
-def first_of(result):
-    """The values of a call that returns several: of keys and lengths the keys, of a histogram the counts."""
-    is_array = hasattr(result, "__dlpack__")
-    return result if is_array else result[0]
+def parts_of(result):
+    """The arrays of a result, which may be several: keys and lengths, say."""
+    return [result] if hasattr(result, "__dlpack__") else list(result)
 
 
 def agree(arrays, ours, peer):
-    """Whether two results are the same but for rounding. Positions may be those of others among equals."""
+    """Whether two results are the same but for rounding, as far as both have them."""
     torch = arrays.torch
-    a, b = (torch.as_tensor(first_of(result), device="cuda").to(torch.float64).detach() for result in (ours, peer))
-    return a.shape == b.shape and torch.allclose(a, b, rtol=2e-3, atol=1e-30, equal_nan=True)
+    for pair in zip(parts_of(ours), parts_of(peer)):
+        a, b = (torch.as_tensor(part, device="cuda").to(torch.float64).detach() for part in pair)
+        if a.shape != b.shape or not torch.allclose(a, b, rtol=2e-3, atol=1e-30, equal_nan=True):
+            return False
+    return True
 
 
 def by_key_of_torch(a):

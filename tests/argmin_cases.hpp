@@ -202,26 +202,35 @@ TYPED_TEST_P(arguments, along_axes_of_bytes)
 }
 TYPED_TEST_P(arguments, along_axes_of_doubles) { expect_arguments_along_axes<TypeParam, double, std::int32_t>(false); }
 
-// Rows that end with a tile of vectors or anywhere in one, and begin at every place of a vector; the result is often among the last elements.
+// Rows that end with a tile of vectors or anywhere in one, and begin at every place of a vector; the result is often among the last elements. Few rows are
+// cut into parts, many are not.
+template <class Target>
+void expect_arguments_along_rows(std::size_t rows, std::size_t length, std::size_t misplaced)
+{
+    auto random = generator();
+    host_array<float> memory = repeating_array<float>(random, misplaced + rows * length, false);
+    for (std::size_t row = 0; row < rows; ++row)
+        if (row % 3 != 0)
+            memory[misplaced + (row + 1) * length - 1 - random() % 5] =
+                row % 3 == 1 ? 100.0F : nan_with_payload<float>();
+    const target_array<Target, float> in(memory.span());
+    const view<const float, 2> viewed(in.const_span().data() + misplaced, {rows, length});
+    host_array<std::int64_t> expected(rows);
+    for (std::size_t row = 0; row < rows; ++row)
+        expected[row] = static_cast<std::int64_t>(expected_argument<float>(
+            std::span<const float>(memory.span()).subspan(misplaced + row * length, length), false));
+    target_array<Target, std::int64_t> out(rows);
+    argmax(Target{}, viewed, axis{1}, view<std::int64_t, 2>(out.span().data(), {rows, 1}));
+    ASSERT_TRUE(bits_equal(out.to_host(), expected)) << rows << " x " << length << " from " << misplaced;
+}
 TYPED_TEST_P(arguments, along_rows_of_every_length)
 {
-    constexpr std::size_t rows = 3;
-    auto random = generator();
     for (const std::size_t length : {255, 256, 259, 383, 511, 512, 513, 640, 1000, 1023, 1024, 1027, 1500, 2049})
-        for (const std::size_t misplaced : {0, 1, 2, 3}) {
-            host_array<float> memory = repeating_array<float>(random, misplaced + rows * length, false);
-            memory[misplaced + length - 1 - random() % 5] = 100;
-            memory[misplaced + 2 * length - 1 - random() % 5] = nan_with_payload<float>();
-            const target_array<TypeParam, float> in(memory.span());
-            const view<const float, 2> viewed(in.const_span().data() + misplaced, {rows, length});
-            host_array<std::int64_t> expected(rows);
-            for (std::size_t row = 0; row < rows; ++row)
-                expected[row] = static_cast<std::int64_t>(expected_argument<float>(
-                    std::span<const float>(memory.span()).subspan(misplaced + row * length, length), false));
-            target_array<TypeParam, std::int64_t> out(rows);
-            argmax(TypeParam{}, viewed, axis{1}, view<std::int64_t, 2>(out.span().data(), {rows, 1}));
-            ASSERT_TRUE(bits_equal(out.to_host(), expected)) << length << " from " << misplaced;
-        }
+        for (const std::size_t misplaced : {0, 1, 2, 3})
+            expect_arguments_along_rows<TypeParam>(3, length, misplaced);
+    for (const std::size_t length : {1000, 1024, 1027, 1500})
+        for (const std::size_t misplaced : {0, 3})
+            expect_arguments_along_rows<TypeParam>(400, length, misplaced);
 }
 
 TYPED_TEST_P(arguments, of_views_count_in_the_order_of_the_range)

@@ -59,29 +59,37 @@ def test_truths_of_lines(kind, dtype):
     elif np.dtype(dtype).kind in "iu":
         specials += [np.array(np.iinfo(dtype).min, dtype), np.array(np.iinfo(dtype).max, dtype)]
     for columns in (3, 40, 128, 512, 1000, 1024):
-        # A row for each number among zeros, and among ones, and for nothing else.
+        # A row for each number among zeros, and among ones, and for nothing else; and a column for each.
         rows = [np.full(columns, fill, dtype) for fill in (zero, one) for _ in range(3 * len(specials))]
         for number, row in enumerate(rows):
             row[(columns - 1, 0, columns // 2)[number % 3]] = specials[number // 3 % len(specials)]
-        array = np.concatenate(rows * (600 // len(rows) + 1))
-        for call in (us.any, us.all):
-            for axis in (0, 1):
-                all_of(kind, lambda x, call=call, axis=axis: call(x.reshape(-1, columns), axis=axis), array)
-                all_of(kind, lambda x, call=call, axis=axis: call(x.reshape(-1, columns)[:, 1:], axis=axis), array)
-        assert np.array_equal(us.any(array.reshape(-1, columns), axis=1), np.any(array.reshape(-1, columns) != 0, axis=1))
-        assert np.array_equal(us.all(array.reshape(-1, columns), axis=1), np.all(array.reshape(-1, columns) != 0, axis=1))
+        in_rows = np.stack(rows * (600 // len(rows) + 1))
+        for array, axis in ((in_rows, 1), (in_rows[:, 1:], 1), (np.ascontiguousarray(in_rows.T), 0)):
+            for call, of_numpy in ((us.any, np.any), (us.all, np.all)):
+                all_of(kind, lambda x, call=call, axis=axis: call(x, axis=axis), array)
+                assert np.array_equal(call(array, axis=axis), of_numpy(array != 0, axis=axis))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_products_and_bits_of_lines(kind, dtype):
+    """Of numbers of which most change little, so that a result tells of each element."""
+    rng = np.random.default_rng(1)
+    kind_of_number = np.dtype(dtype).kind
     for columns in (3, 100, 256, 512, 1000, 1024):
-        values = random(600 * columns, dtype)
-        if np.dtype(dtype).kind == "f":
-            values = (np.sign(values) + (values == 0)).astype(dtype) * np.array(1.0078125, dtype)
-        ops = ("multiplies", "bit_and", "bit_or", "bit_xor", "minimum", "maximum") if np.dtype(dtype).kind in "iu" else ("multiplies", "minimum")
-        for op in ops:
+        numbers = random(600 * columns, dtype).reshape(600, columns)
+        few = rng.random(numbers.shape) < 1 / 300
+        cases = {"minimum": numbers, "maximum": numbers}
+        if kind_of_number in "iu":
+            ones = np.array(-1).astype(dtype)
+            cases |= {"multiplies": numbers | np.array(1, dtype), "bit_xor": numbers, "bit_and": np.where(few, numbers, ones),
+                      "bit_or": np.where(few, numbers, np.array(0, dtype))}
+        elif kind_of_number == "f":
+            cases["multiplies"] = np.where(numbers < 0, -1.0078125, 1.0).astype(dtype)
+        else:
+            cases["multiplies"] = few | True
+        for op, array in cases.items():
             for axis in (0, 1):
-                all_of(kind, lambda x, op=op, axis=axis: us.reduce(x.reshape(-1, columns), op, axis=axis), values)
+                all_of(kind, lambda x, op=op, axis=axis: us.reduce(x, op, axis=axis), array)
 
 
 @pytest.mark.parametrize("dtype, length", (("float32", 1 << 25), ("float16", (1 << 23) + 77), ("uint8", (1 << 24) + 3)))

@@ -15,7 +15,7 @@ namespace upsweep::runtime::gpu {
 
 namespace {
 
-// Types of 8 and 16 bits, which kernels of lines read. Other operators than plus, minimum and maximum have none for them.
+// Types of 8 and 16 bits, which kernels of lines read. Other operators than plus, multiplies, minimum and maximum have none for them.
 template <class T>
 inline constexpr bool is_narrow = sizeof(T) <= 2;
 

@@ -96,8 +96,8 @@ shape_fold scan_of_lines(upsweep_op op, upsweep_dtype dtype)
     return scan_of(op, dtype);
 }
 
-// Some elements are true if the union or the greatest of their words is not zero, and all are if the least is not. Which is found is what there are fast kernels for.
-// Half floats are those of f16, which are zero where those of bf16 are.
+// Some elements are true if the union or the greatest of their words is not zero, and all are if the least is not. The union is found where kernels are
+// faster for it. bf16 is read as f16: the bits of zeros are the same.
 shape_fold reduction_of_lines_of_truths(upsweep_op op, upsweep_dtype dtype)
 {
     const bool is_any = op == UPSWEEP_LOGICAL_OR;

@@ -33,8 +33,8 @@ private:
     UPSWEEP_HOST_DEVICE Word turn(Word x) const { return (x & taken) ^ turned; }
 };
 
-// The bits that both words have, and those that one has, of which either may count: both for a union, the first for an intersection, and the second
-// for a parity.
+// Of the bits of both words those that count, and of the bits of one of them those that count: a union has both, an intersection the former, and a parity
+// the latter.
 template <class Word>
 struct word_bits {
     Word of_both;

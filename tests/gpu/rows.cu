@@ -46,10 +46,20 @@ TEST(gpu_rows, several_for_a_warp)
         expect_warp_rows<double>(many, length, length, 0, minimum{});
     }
     // Vectors that are whole, in rows of vectors that are not, and single elements behind them; words of several elements.
-    for (const std::size_t length : {1000, 1024, 1536, 2048, 2100}) {
-        expect_warp_rows<std::uint8_t>(many / 4, length, 2112, 0, maximum{});
-        expect_warp_rows<std::uint8_t>(many / 4, length, 2112, 0, plus{});
-        expect_warp_rows<std::int16_t>(many / 4, length, 2112, 0, minimum{});
+    for (const std::size_t length : {1000, 1536, 2048, 2100}) {
+        expect_warp_rows<std::uint8_t>(many / 2, length, 2112, 0, maximum{});
+        expect_warp_rows<std::uint8_t>(many / 2, length, 2112, 0, plus{});
+        expect_warp_rows<std::int16_t>(many / 2, length, 2112, 0, minimum{});
+    }
+    // Rows of one row of vectors, and of two, of which a step has several, and the last one not as many.
+    constexpr std::size_t very_many = 4 * 192 + 2 * 192 + 1;
+    for (const std::size_t count : {very_many, very_many + 2}) {
+        expect_warp_rows<float>(count, 128, 128, 0, plus{});
+        expect_warp_rows<float>(count, 256, 256, 0, minimum{});
+        expect_warp_rows<affine>(count, 64, 64, 0, composition);
+        expect_warp_rows<affine>(count, 128, 128, 0, composition);
+        expect_warp_rows<std::int16_t>(count, 256, 256, 0, maximum{});
+        expect_warp_rows<std::uint8_t>(count, 512, 512, 0, plus{});
     }
 }
 

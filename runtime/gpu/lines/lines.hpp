@@ -20,7 +20,7 @@ void extrema_of_lines(const cuda& target, upsweep_op op, const line_layout& line
 // The same of f16 or bf16, or, to tell truths, of f16 without signs.
 template <class T>
 void extrema_of_half_floats(const cuda& target, const shape_fold& fold, const line_layout& lines);
-// Writes products of any type but bool, and i64, for which u64 stands.
+// Writes products of any type of numbers; u64 stands for i64, too.
 template <class T>
 void products_of_lines(const cuda& target, const line_layout& lines);
 // Writes minima or maxima of u32 or u64, or, to tell truths, of words of elements that had type `dtype` first; and reductions by an operator on bits.

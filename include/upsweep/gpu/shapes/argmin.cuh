@@ -88,7 +88,8 @@ struct warp_search {
     bool has_any = false;
 };
 
-// Takes Rows vectors of each lane, of which this lane's first one begins at element `first`. They stand behind all that the warp has taken.
+// Takes Rows vectors of each lane, of which this lane's first one begins at element `first`. They stand
+// behind all that the warp has taken, but for some that it may have taken already.
 template <class Op, int Rows, class In, class Index>
 __device__ void take_vectors(warp_search<order_key_t<std::iter_value_t<In>>, Index>& search, const In& in, Index first,
                              bool aligned)

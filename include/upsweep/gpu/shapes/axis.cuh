@@ -87,7 +87,7 @@ line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side
     const bool has_tiles = all.length() >= long_row && lines_in_one_piece(all, side_by_side) != 0;
     if (!side_by_side && are_short_rows(all))
         return line_kernels::short_rows;
-    if (!Scans && !side_by_side && are_warp_rows_to_reduce(all))
+    if (!Scans && !side_by_side && are_warp_rows_to_reduce<are_staged_of_any_length<false, Acc, T, T>>(all))
         return line_kernels::rows;
     if (!Scans && !side_by_side && are_long_rows(all))
         return line_kernels::pieces;

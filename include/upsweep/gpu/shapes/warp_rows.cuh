@@ -41,16 +41,6 @@ using reduced_row_shape = warp_row_shape<Lines, Rows, sizeof(Acc) <= 4 ? 3 : 2>;
 template <class T, class Out>
 inline constexpr int warp_row_elements = vector_elements<(sizeof(T) < sizeof(Out) ? sizeof(Out) : sizeof(T))>;
 
-template <class Acc, class T, int Elements, int Vectors>
-__device__ void convert_vectors(const lane_vector<T, Elements> (&vectors)[Vectors], Acc (&values)[Vectors][Elements])
-{
-#pragma unroll
-    for (int v = 0; v < Vectors; ++v)
-#pragma unroll
-        for (int j = 0; j < Elements; ++j)
-            values[v][j] = convert<Acc>(vectors[v][j]);
-}
-
 // The steps of a warp. Elements is how many a vector has; vector number v of a step belongs to line v / Shape::rows of it.
 template <class Shape, int Elements, class Acc, class T, class Out, std::size_t Rank>
 class warp_row_steps {
@@ -115,7 +105,11 @@ public:
                                    const Op& op) const
     {
         if (is_whole(now)) {
-            convert_vectors(loaded, values);
+#pragma unroll
+            for (int v = 0; v < vectors; ++v)
+#pragma unroll
+                for (int j = 0; j < Elements; ++j)
+                    values[v][j] = convert<Acc>(loaded[v][j]);
             return;
         }
 #pragma unroll
@@ -167,15 +161,17 @@ public:
     }
 
 private:
-    // A block that is whole, and aligned, is loaded without a question for each vector.
+    // A block that is whole, and aligned, is loaded without a question for each vector. In place of lines that the last step does not have it has the last
+    // line once more: an operator gets no elements but those of lines.
     __device__ void load(const step& next)
     {
+        if (next.line >= of_.count)
+            return;
 #pragma unroll
         for (int k = 0; k < lines; ++k) {
-            if (next.line + static_cast<unsigned>(k) >= of_.count)
-                continue;
             if (next.block == 0)
-                from_[k] = of_.in.first_of(next.line + static_cast<unsigned>(k)) + lane_id() * Elements;
+                from_[k] =
+                    of_.in.first_of(min(next.line + static_cast<unsigned>(k), of_.count - 1)) + lane_id() * Elements;
             else
                 from_[k] += block;
             const bool are_words = is_aligned<Elements>(from_[k]);
@@ -354,8 +350,8 @@ struct scanned_rows {
     }
 };
 
-// Writes the results of a vector to where they belong, if there are as many left; `are_words` tells whether whole vectors are one word there, and `is_first`
-// whether the first element is that of the scan.
+// Writes the results of a vector to where they belong, of a vector at the end of a line the first `left` of them. `are_words` tells whether whole vectors are
+// one word there, and `is_first` whether the first element is that of the scan.
 template <int Elements, class Acc, class Out, class Start, class Op>
 __device__ void store_results(Out* to, int left, bool are_words, bool is_first, const Acc (&folds)[Elements + 1],
                               const Start& start, const Op& op)
@@ -442,10 +438,10 @@ bool are_lines_of_words(const detail::lines<const T, Out, Rank>& all)
     return are_words;
 }
 
-// Whether warps reduce them faster than others do. Of longer lines each warp has too few, unless there are many. Of large arrays the windows of segments
-// are faster for shorter ones, since a step takes the same time whatever it has of a line. Rows of narrow elements go through shared memory where
-// their vectors are no words.
-template <class T, class Out, std::size_t Rank>
+// Whether warps reduce them faster than others do. Where lines are long, and not many, some warps have a line more than others, and the rest waits for
+// them. Of large arrays the windows of segments are faster for shorter lines, since a step takes the same time whatever it has of a line. Lines of
+// narrow elements go through shared memory, if there is such a kernel for them (IsStaged), where their vectors are no words.
+template <bool IsStaged, class T, class Out, std::size_t Rank>
 bool are_warp_rows_to_reduce(const detail::lines<const T, Out, Rank>& all)
 {
     constexpr std::uint64_t small_bytes = std::uint64_t{16} << 20;
@@ -460,7 +456,7 @@ bool are_warp_rows_to_reduce(const detail::lines<const T, Out, Rank>& all)
     const bool are_words = are_lines_of_words(all);
     if (are_words && (length == row || length == 2 * row))
         return true;
-    if (sizeof(T) < 4)
+    if (IsStaged)
         return are_words && length >= least_narrow;
     return length * sizeof(T) * all.count() <= small_bytes || length * 8 >= block * (are_words ? 6 : 7);
 }

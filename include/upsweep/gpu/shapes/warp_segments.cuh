@@ -202,17 +202,14 @@ __global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::block
     while (now.length != 0) {
         const int count = count_of(now, block);
         Acc values[rows][elements];
-        if (count == shape::block)
-            convert_vectors(loaded, values);
-        else
 #pragma unroll
-            for (int r = 0; r < rows; ++r)
+        for (int r = 0; r < rows; ++r)
 #pragma unroll
-                for (int j = 0; j < elements; ++j) {
-                    values[r][j] = op.template identity<Acc>();
-                    if (r * shape::row + lane_id() * elements + j < count)
-                        values[r][j] = convert<Acc>(loaded[r][j]);
-                }
+            for (int j = 0; j < elements; ++j) {
+                values[r][j] = op.template identity<Acc>();
+                if (r * shape::row + lane_id() * elements + j < count)
+                    values[r][j] = convert<Acc>(loaded[r][j]);
+            }
         const bool is_last = std::uint64_t{block + 1} * shape::block >= now.length;
         const segment_part next = is_last ? parts.next() : now;
         const unsigned next_block = is_last ? 0 : block + 1;
