@@ -39,8 +39,7 @@ ALLOWED = (
     (r"\dscan_parts_kernelIddd", 192),
     # Lines of pieces whose totals are in memory: a value that waits for loads.
     (r"\dreduce_lines_kernelId.*(minimum|maximum)", 32),
-    # Bytes along an axis: sixteen a vector, whose totals have 8 bytes; and many columns of them.
-    (r"\dreduce_warp_rows_kernelILi16Emhm", 240),
+    # Many columns of bytes.
     (r"\dreduce_columns_kernel.*Ehhh", 24),
     # Columns of f64, and of two half floats a word: three blocks of a multiprocessor leave 80 registers a thread. A scan has the folds before an element
     # and with it, of which it writes one.
