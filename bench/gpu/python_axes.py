@@ -1,8 +1,9 @@
 # Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 """Folds along an axis from Python beside PyTorch's, of all types and operators: times at full size, and whether the results agree.
 
-    python bench/gpu/python_axes.py [--elements 268435456] [--columns 100,1024,4096] [--only REGEX] [--json rows.jsonl]
+    python bench/gpu/python_axes.py [--elements 268435456] [--columns 1,3,16,100,300,1024,2047,4096] [--apart 0] [--only REGEX] [--json rows.jsonl]
 
+With --apart, so many elements lie between a row and the next, and rows begin with the second element: parts of a larger array, as x[:, 1:-2] is.
 A row is printed where PyTorch is faster, or where results differ, and with --all each. Times are the GPU's, medians of rounds by turns.
 """
 import argparse
@@ -55,7 +56,8 @@ def agree(name, x, ours, peer, axis):
         relative, absolute = (0.05, 1e-6) if is_half else (1e-3, 1e-30)
         ours, peer = ours.to(torch.float64), peer.to(torch.float64)
         if name in ("sum", "mean", "cumulative_sum"):  # of numbers of both signs
-            absolute = max(absolute, 1e-6 * float(peer[peer.isfinite()].abs().max()))
+            finite = peer[peer.isfinite()]
+            absolute = max(absolute, 1e-6 * float(finite.abs().max()) if len(finite) else 0)
         return torch.allclose(ours, peer, rtol=relative, atol=absolute, equal_nan=True)
     return torch.equal(ours, peer.to(ours.dtype))
 
@@ -81,7 +83,8 @@ def measure(name, x, axis, rounds):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--elements", type=int, default=1 << 28)
-    arguments.add_argument("--columns", default="100,1024,4096")
+    arguments.add_argument("--columns", default="1,3,16,100,300,1024,2047,4096")
+    arguments.add_argument("--apart", type=int, default=0)
     arguments.add_argument("--only", default="")
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--json")
@@ -95,7 +98,8 @@ def main():
         arrays = [elements(options.elements, dtype, are_rare) for are_rare in (False, True)]
         for columns in map(int, options.columns.split(",")):
             for name in FOLDS:
-                x = arrays[name == "any"][:options.elements // columns * columns].reshape(-1, columns)
+                pitch = columns + options.apart
+                x = arrays[name == "any"][:options.elements // pitch * pitch].reshape(-1, pitch)[:, min(options.apart, 1):][:, :columns]
                 for axis in (0, 1):
                     row = f"{name} {type_name} {columns} axis {axis}"
                     if not re.search(options.only, row) or (name in OF_FLOATS and not dtype.is_floating_point):
@@ -104,7 +108,7 @@ def main():
                         print(f"{row:42s} PyTorch has none", flush=True)
                         continue
                     same, ours, peer = measure(name, x, axis, options.rounds)
-                    rows.append({"row": name, "dtype": type_name, "columns": columns, "axis": axis, "same": same,
+                    rows.append({"row": name, "dtype": type_name, "columns": columns, "apart": options.apart, "axis": axis, "same": same,
                                  "gpu_us": {"upsweep": ours, "torch": peer}})
                     if options.all or not same or peer < ours:
                         print(f"{row:42s} {ours:9.1f} {peer:9.1f} us {peer / ours:6.2f}{'' if same else '  DIFFERENT'}", flush=True)

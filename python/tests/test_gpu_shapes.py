@@ -50,6 +50,21 @@ def test_more_rows_than_a_gpu_has_warps(kind, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_very_many_rows(kind, dtype):
+    """Rows of which a lane has one: of several lengths modulo a word, from every place in one on, without gaps and as parts of larger arrays."""
+    itemsize = np.dtype(dtype).itemsize
+    for columns in (1, 5, 33, 100) + (257,) * (itemsize < 4):
+        rows = 2 * max(8192, 32 * columns * itemsize) + 7
+        array = random(rows * (columns + 3), dtype).reshape(rows, columns + 3)
+        without_gaps = np.ascontiguousarray(array[:, :columns])
+        for source, part in ((without_gaps, lambda x: x), (array, lambda x: x[:, 1:-2]), (array, lambda x: x[::2, 3:])):
+            for call in (us.sum, us.max, us.prod, us.any, us.argmin, us.cumulative_sum):
+                all_of(kind, lambda x, call=call, part=part: call(part(x), axis=1), source)
+            if dtype != "bool":
+                all_of(kind, lambda x, part=part: us.var(part(x), axis=1), source)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_truths_of_lines(kind, dtype):
     """What has a bit is true, NaN and the least number of all too, but for a zero with a sign."""
     zero, one = np.zeros(1, dtype)[0], np.ones(1, dtype)[0]

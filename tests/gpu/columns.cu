@@ -23,6 +23,17 @@ TEST(gpu_columns, by_panels)
     matrices_of_elements<affine>{2, 3 * piece, 3}.expect_panels(composition);
     matrices_of_elements<double>{1, piece + 5, 70, 1}.expect_panels(plus{});
 }
+// What lies behind the last element of all is not read.
+TEST(gpu_columns, by_panels_of_rows_that_lie_apart)
+{
+    for (const std::size_t gap : {1, 3, 5})
+        matrices_of_elements<float>{1, 2 * piece, 50, gap, gap}.expect_panels(plus{});
+    matrices_of_elements<float>{3, piece + 31, 100, 1, 11}.expect_panels(plus{});
+    matrices_of_elements<double>{2, piece, 48, 1, 3}.expect_panels(plus{});
+    matrices_of_elements<std::uint8_t>{2, piece, 101, 3, 7}.expect_panels(plus{});
+    matrices_of_elements<f16>{1, piece + 9, 66, 1, 1}.expect_panels(plus{});
+    matrices_of_elements<affine>{2, piece + 1, 65, 0, 2}.expect_panels(composition);
+}
 TEST(gpu_columns, of_narrow_elements_by_panels)
 {
     for (const std::size_t columns : {2, 3, 5, 50, 101, 1030, 2048})

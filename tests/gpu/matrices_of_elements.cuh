@@ -16,14 +16,15 @@
 
 namespace upsweep::test {
 
-// Matrices one behind the other, from element `offset` on, whose columns are folded.
+// Matrices one behind the other, from element `offset` on, whose columns are folded. Between their rows lie `gap` elements.
 template <class T>
 struct matrices_of_elements {
     std::size_t matrices;
     std::size_t rows;
     std::size_t columns;
     std::size_t offset = 0;
-    host_array<T> values = random_values(offset + matrices * rows * columns);
+    std::size_t gap = 0;
+    host_array<T> values = random_values(offset + matrices * rows * (columns + gap) - gap);
     target_array<cuda, T> in{values.span()};
 
     static host_array<T> random_values(std::size_t count)
@@ -33,6 +34,7 @@ struct matrices_of_elements {
     }
     std::size_t lines() const { return matrices * columns; }
     std::size_t size() const { return lines() * rows; }
+    // Of a result, among those of a scan.
     std::size_t place(std::size_t line, std::size_t row) const
     {
         return (line / columns * rows + row) * columns + line % columns;
@@ -41,10 +43,16 @@ struct matrices_of_elements {
     {
         host_array<T> all(rows);
         for (std::size_t r = 0; r < rows; ++r)
-            all[r] = values[offset + place(i, r)];
+            all[r] = values[offset + place(i, r) + (i / columns * rows + r) * gap];
         return all;
     }
-    view<const T, 3> elements() const { return {in.const_span().data() + offset, {matrices, rows, columns}}; }
+    view<const T, 3> elements() const
+    {
+        const auto pitch = static_cast<std::ptrdiff_t>(columns + gap);
+        return {in.const_span().data() + offset,
+                {matrices, rows, columns},
+                {static_cast<std::ptrdiff_t>(rows) * pitch, pitch, 1}};
+    }
 
     template <class Op>
     auto expected_folds(const Op& op) const

@@ -35,6 +35,14 @@ inline std::vector<simulator::schedule> unfair_schedules(unsigned blocks)
     return all;
 }
 
+// Fails for what the simulator has found, but for memory that the library keeps for later calls.
+inline void expect_nothing_found(const simulator::recording& recorded)
+{
+    for (const simulator::finding& found : recorded.findings())
+        if (found.kind != simulator::finding_kind::leak)
+            ADD_FAILURE() << found.text();
+}
+
 // Runs f() under each schedule and reports what the simulator finds.
 template <class F>
 void under_schedules(const std::vector<simulator::schedule>& schedules, F f)

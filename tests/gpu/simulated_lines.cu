@@ -227,6 +227,8 @@ std::uint64_t load_bytes_of(F f)
     f();
     const sim::recording recorded;
     f();
+    for (const auto& finding : recorded.findings())
+        ADD_FAILURE() << finding.text();
     std::uint64_t sum = 0;
     for (const auto& launch : recorded.launches())
         sum += launch.total.load_bytes;

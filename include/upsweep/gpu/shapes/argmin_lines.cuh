@@ -212,6 +212,18 @@ void join_arguments(const cuda& target, std::string_view call, const argument_re
            grid_shape{(lines + of_block - 1) / of_block, argument_threads, 0}, results, group);
 }
 
+// Of lines of one element nothing is to be found.
+template <class Index, std::size_t Rank>
+__global__ void write_first_positions_kernel(const __grid_constant__ several_lines<2, Rank> lines, Index* out)
+{
+    const std::uint64_t line = blockIdx.x * std::uint64_t{argument_threads} + threadIdx.x;
+    if (line >= lines.count)
+        return;
+    std::int64_t at[2];
+    lines.template find<true>(line, at);
+    out[at[1]] = 0;
+}
+
 // How many lanes find the least of a part: as many as have some elements each, or, of few lines side by side, as many as read elements of
 // all of them that lie together.
 inline int lanes_of_part(std::uint64_t length, std::uint64_t lines_side_by_side)
@@ -234,6 +246,11 @@ void find_arguments(const cuda& target, std::string_view call, argument_lines<T,
     auto& results = of.results;
     const std::uint64_t count = results.lines.count;
     const std::uint64_t length = results.lines.length;
+    if (length == 1) {
+        const auto blocks = static_cast<unsigned>((count + argument_threads - 1) / argument_threads);
+        return launch(target, call, write_first_positions_kernel<Index, Rank>, grid_shape{blocks, argument_threads, 0},
+                      results.lines, results.out);
+    }
     of.group = lanes_of_part(length, side_by_side ? count : 1);
     const bool in_one_piece = of.group == lanes && results.lines.along[0] == 1 && length >= 2 * row;
     const auto threads = static_cast<std::uint64_t>(target.workspace().multiprocessors()) * 2048 * waves;

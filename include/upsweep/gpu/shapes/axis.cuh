@@ -9,6 +9,7 @@
 #include <upsweep/gpu/shapes/adjacent_lines.cuh>
 #include <upsweep/gpu/shapes/block_lines.cuh>
 #include <upsweep/gpu/shapes/columns.cuh>
+#include <upsweep/gpu/shapes/lane_rows.cuh>
 #include <upsweep/gpu/shapes/pieces.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
 #include <upsweep/gpu/shapes/short_rows.cuh>
@@ -69,16 +70,17 @@ void check_lines(const cuda& target, std::string_view call, const detail::lines<
 
 // Which kernels take lines.
 enum class line_kernels {
-    short_rows, // of two to four elements: a lane folds them in registers
+    short_rows, // of up to four elements: a lane folds them in registers
     segments,   // lines whose elements lie close together are segments of equal length
     staged,     // rows of narrow elements, and short ones of others, through shared memory
+    lanes,      // a reduction of very many rows: a lane folds one
     rows,       // many that lie in one piece each, and are not short: a warp folds one
     pieces,     // a reduction of long ones that lie in one piece each
     tiles,      // long ones that lie in one piece
     walks,      // many lines side by side, or short ones
     columns     // others side by side
 };
-template <bool Scans, class Acc, class T, class Out, std::size_t Rank>
+template <bool Scans, class Op, class Acc, class T, class Out, std::size_t Rank>
 line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side_by_side)
 {
     constexpr std::uint64_t long_row = 4096;
@@ -87,8 +89,14 @@ line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side
     const bool has_tiles = all.length() >= long_row && lines_in_one_piece(all, side_by_side) != 0;
     if (!side_by_side && are_short_rows(all))
         return line_kernels::short_rows;
-    if (!Scans && !side_by_side && are_warp_rows_to_reduce<are_staged_of_any_length<false, Acc, T, T>>(all))
-        return line_kernels::rows;
+    if (!Scans && !side_by_side) {
+        constexpr bool is_staged = are_staged_of_any_length<false, Acc, T, T>;
+        const bool fill_warps = are_warp_rows_to_reduce(all) && fill_warp_rows<is_staged>(all);
+        if (may_be_lane_rows<T> && are_lane_rows<Op, Acc>(all, fill_warps))
+            return line_kernels::lanes;
+        if (fill_warps || (!is_staged && are_warp_rows_to_reduce(all) && are_few_or_lie_apart(all)))
+            return line_kernels::rows;
+    }
     if (!Scans && !side_by_side && are_long_rows(all))
         return line_kernels::pieces;
     using result = std::conditional_t<Scans, Out, T>;
@@ -127,7 +135,7 @@ private:
     {
         constexpr auto call = "reduce";
         const bool side_by_side = gpu::lie_side_by_side(all);
-        const gpu::line_kernels kernels = gpu::kernels_for<false, Acc>(all, side_by_side);
+        const gpu::line_kernels kernels = gpu::kernels_for<false, Op, Acc>(all, side_by_side);
         if (kernels == gpu::line_kernels::segments)
             return fold_segments<Acc>(target, all, op, finish);
         gpu::check_lines(target, call, all);
@@ -137,6 +145,9 @@ private:
         if constexpr (gpu::may_be_staged<false, Acc, T, T>)
             if (kernels == gpu::line_kernels::staged)
                 return gpu::reduce_staged_rows<Acc>(target, call, all, op, finish);
+        if constexpr (gpu::may_be_lane_rows<T>)
+            if (kernels == gpu::line_kernels::lanes)
+                return gpu::reduce_lane_rows<Acc>(target, call, all, op, finish);
         if (kernels == gpu::line_kernels::rows)
             return gpu::reduce_warp_rows<Acc>(target, call, all, op, finish);
         if (kernels == gpu::line_kernels::pieces)
@@ -179,7 +190,7 @@ private:
                             const Finish& finish)
     {
         constexpr auto call = "reduce";
-        const gpu::line_kernels kernels = gpu::kernels_for<false, Acc>(all, side_by_side);
+        const gpu::line_kernels kernels = gpu::kernels_for<false, Op, Acc>(all, side_by_side);
         if (kernels == gpu::line_kernels::walks)
             return gpu::reduce_walked<Acc>(target, call, all, op, finish);
         if constexpr (gpu::fits_tiles<Acc, T>)
@@ -198,10 +209,15 @@ private:
                             const Finish& finish)
     {
         constexpr auto call = "reduce";
-        const gpu::block_line_kernels kernels = gpu::block_kernels_for(all, gpu::lie_side_by_side(all));
+        // Lanes that have a line of one element each read neighbours, whichever way lines lie.
+        const bool side_by_side = all.length() == 1 || gpu::lie_side_by_side(all);
+        const gpu::block_line_kernels kernels = gpu::block_kernels_for(all, side_by_side);
         if (kernels == gpu::block_line_kernels::segments)
             return fold_segments<Acc>(target, all, op, finish);
         gpu::check_lines(target, call, all);
+        if constexpr (gpu::may_be_lane_rows<T>)
+            if (kernels == gpu::block_line_kernels::lanes)
+                return gpu::reduce_lane_rows<Acc>(target, call, all, op, finish);
         if (kernels == gpu::block_line_kernels::rows)
             gpu::reduce_block_rows<Acc>(target, call, all, op, finish);
         else if (kernels == gpu::block_line_kernels::pieces)
@@ -240,7 +256,7 @@ struct engine<cuda, verb::scan_lines> {
         constexpr auto call = "scan";
         const gpu::current_device current(target.device());
         const bool side_by_side = gpu::lie_side_by_side(all);
-        const gpu::line_kernels kernels = gpu::kernels_for<true, Acc>(all, side_by_side);
+        const gpu::line_kernels kernels = gpu::kernels_for<true, Op, Acc>(all, side_by_side);
         if (kernels == gpu::line_kernels::segments) {
             gpu::with_lines(target, call, all, [&](const auto& from, const auto& to, const auto& segments) {
                 gpu::scan_segments<Acc>(target, from, segments.count * segments.length, segments, to, op, start);
@@ -276,7 +292,7 @@ private:
                             const gpu::line_start<Acc>& start)
     {
         constexpr auto call = "scan";
-        const gpu::line_kernels kernels = gpu::kernels_for<true, Acc>(all, side_by_side);
+        const gpu::line_kernels kernels = gpu::kernels_for<true, Op, Acc>(all, side_by_side);
         if (kernels == gpu::line_kernels::walks)
             return gpu::scan_walked(target, call, all, op, start);
         if constexpr (gpu::fits_tiles<Acc, T>)

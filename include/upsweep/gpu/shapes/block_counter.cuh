@@ -94,6 +94,10 @@ template <class Op, class Acc, class T>
 using walked_element_t =
     std::conditional_t<is_any_order<Op, Acc>, element_of_few_t<Op, Acc, T>, vector_element_t<Op, Acc, T>>;
 
+// The type of the elements behind the last whole block, where those of blocks are folded as Element.
+template <class Op, class Acc, class Element>
+using rest_element_t = std::conditional_t<is_any_order<Op, Acc>, Acc, Element>;
+
 // Blocks of so many rows, 64 bytes of a line; a lane walks fewer than 2^block_walk_levels of them.
 template <class T>
 inline constexpr int block_walk_rows = sizeof(T) < 8 ? 16 : 8;
@@ -119,8 +123,7 @@ __device__ Acc fold_walk(const Acc& before, const T* from, std::int64_t stride, 
             values[r] = convert<Element>(loaded[r]);
         walked.push(lane_total<rows>(values, op), block, op);
     }
-    using rest_element = std::conditional_t<is_any_order<Op, Acc>, Acc, Element>;
-    const auto rest = [&](int r) { return convert<rest_element>(from[r * stride]); };
+    const auto rest = [&](int r) { return convert<rest_element_t<Op, Acc, Element>>(from[r * stride]); };
     return fold_few<Acc, rows / 2>(walked.fold_after(before, whole, op), rest, 0, static_cast<int>(count % rows), op);
 }
 

@@ -11,6 +11,7 @@
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/shapes/block_counter.cuh>
 #include <upsweep/gpu/shapes/few.cuh>
+#include <upsweep/gpu/shapes/lane_rows.cuh>
 #include <upsweep/gpu/shapes/line_places.cuh>
 #include <upsweep/gpu/shapes/pieces.cuh>
 #include <upsweep/gpu/shapes/walked_lines.cuh>
@@ -23,7 +24,8 @@
 // large: of moments, a lane has no counts and no branches below the level of what it folds alone. Whole blocks and the rest of a line are
 // read apart, so that no register holds an element that may not be there. The kernels are:
 //
-//   reduce_block_rows_kernel    lines whose elements lie one behind the other: a warp has a line
+//   reduce_lane_rows_kernel     very many lines whose elements lie one behind the other: a lane has a line (lane_rows.cuh)
+//   reduce_block_rows_kernel    others of them: a warp has a line
 //   reduce_block_walks_kernel   many lines side by side: a lane has a line
 //   fold_walked_pieces_kernel   few of them: a lane has a piece of a line (walked_pieces.cuh)
 namespace upsweep::gpu {
@@ -204,7 +206,7 @@ void reduce_block_walks(const cuda& target, std::string_view call, const detail:
 
 // --- which lines --------------------------------------------------------------------------------------------------------------------
 
-enum class block_line_kernels { segments, rows, pieces, walks, walked_pieces };
+enum class block_line_kernels { segments, lanes, rows, pieces, walks, walked_pieces };
 
 template <class T, class Out, std::size_t Rank>
 block_line_kernels block_kernels_for(const detail::lines<const T, Out, Rank>& all, bool side_by_side)
@@ -218,6 +220,8 @@ block_line_kernels block_kernels_for(const detail::lines<const T, Out, Rank>& al
                        (all.count() >= many_columns && all.length() < (block_walk_rows<T> << block_walk_levels))
                    ? block_line_kernels::walks
                    : block_line_kernels::walked_pieces;
+    if (may_be_lane_rows<T> && are_lane_rows_of_blocks(all))
+        return block_line_kernels::lanes;
     if (all.count() == 0 || all.in.stride(0) != 1 || all.length() * sizeof(T) < least_row_bytes)
         return block_line_kernels::segments;
     return all.length() < piece << log_short_row_pieces ? block_line_kernels::rows : block_line_kernels::pieces;

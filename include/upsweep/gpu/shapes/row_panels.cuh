@@ -17,7 +17,7 @@
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/lines.hpp>
 
-// Lines side by side whose rows follow one another without gaps. Rows begin anywhere in the lines of memory, and warps that read parts of
+// Lines side by side whose rows follow one another with small gaps, or without. Rows begin anywhere in the lines of memory, and warps that read parts of
 // them would ask for the sectors at the edges of each part twice; of few lines a warp has several rows, one far below the other. So a block
 // has panels, all elements of so many rows, each of which is one piece of memory. It copies them as they lie through a ring of stages in
 // shared memory, in words of 16 bytes, and its threads read their lines there, whatever the size of an element is:
@@ -54,6 +54,7 @@ inline constexpr int panel_block_rows = sizeof(T) <= 4 ? static_cast<int>(32 / s
 struct panel_cuts {
     divider matrices;     // whose lines lie side by side
     unsigned width;       // lines of each
+    unsigned pitch;       // elements from a row to the next
     std::uint64_t panels; // of all matrices
     unsigned groups;      // of the threads of a block, a power of two
     unsigned threads;
@@ -74,8 +75,16 @@ panel_cuts cut_into_panels(const detail::lines<const T, Out, Rank>& all)
     constexpr std::uint64_t least_stage_bytes = 384; // so that the words at both ends are few of all
     const std::uint64_t width = all.in.extent(Rank - 1);
     const std::uint64_t matrices = all.count() / width;
+    const auto pitch = static_cast<std::uint64_t>(all.in.stride(0));
     const std::uint64_t threads_of_row = std::bit_ceil(width);
-    panel_cuts cuts{divider(matrices), static_cast<unsigned>(width), all.length() / piece_rows * matrices, 1, 0, 0, 0};
+    panel_cuts cuts{divider(matrices),
+                    static_cast<unsigned>(width),
+                    static_cast<unsigned>(pitch),
+                    all.length() / piece_rows * matrices,
+                    1,
+                    0,
+                    0,
+                    0};
     cuts.threads =
         static_cast<unsigned>(std::clamp<std::uint64_t>(threads_of_row, shape::least_threads, shape::most_threads));
     if (threads_of_row < shape::least_threads) {
@@ -83,11 +92,21 @@ panel_cuts cut_into_panels(const detail::lines<const T, Out, Rank>& all)
         cuts.groups = static_cast<unsigned>(shape::threads_of_groups / threads_of_row);
     }
     cuts.stage_rows = panel_block_rows<T>;
-    while (cuts.stage_rows < piece_rows && cuts.stage_rows * width * sizeof(T) < least_stage_bytes)
+    while (cuts.stage_rows < piece_rows && cuts.stage_rows * pitch * sizeof(T) < least_stage_bytes)
         cuts.stage_rows *= 2;
-    const std::uint64_t sectors = (cuts.stage_rows * width * sizeof(T) + 2 * shape::sector - 1) / shape::sector;
+    const std::uint64_t sectors = (cuts.stage_rows * pitch * sizeof(T) + 2 * shape::sector - 1) / shape::sector;
     cuts.stage_words = static_cast<unsigned>(sectors * (shape::sector / sizeof(uint4)));
     return cuts;
+}
+
+// Whether rows lie such that panels are read faster than parts of them are: without gaps, or with gaps of which there is little to read and by which rows
+// begin anywhere in a sector.
+template <class T>
+bool are_rows_of_panels(std::uint64_t width, std::ptrdiff_t pitch)
+{
+    const std::ptrdiff_t gap = pitch - static_cast<std::ptrdiff_t>(width);
+    return gap == 0 || (gap > 0 && gap <= static_cast<std::ptrdiff_t>(width / 8) &&
+                        static_cast<std::size_t>(pitch) * sizeof(T) % panel_shape::sector != 0);
 }
 
 // Whether lines are those of panels, whose rows are no longer than the threads and the shared memory of a block allow.
@@ -95,7 +114,7 @@ template <class Acc, class T, class Out, std::size_t Rank>
 bool are_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all)
 {
     const std::uint64_t width = all.in.extent(Rank - 1);
-    return all.in.stride(Rank - 1) == 1 && all.in.stride(0) == static_cast<std::ptrdiff_t>(width) &&
+    return all.in.stride(Rank - 1) == 1 && are_rows_of_panels<T>(width, all.in.stride(0)) &&
            width <= std::uint64_t{panel_shape::most_threads} * panel_lines<Acc> &&
            cut_into_panels(all).shared_bytes() <= target.workspace().shared_bytes();
 }
@@ -107,7 +126,8 @@ class row_panel {
     static constexpr int stages = panel_shape::stages;
 
 public:
-    // `first` is that of the matrix, of so many elements, and the panel begins at element `begin`. There may be no panel for the group.
+    // `first` is that of the matrix, of so many elements from the first to the last, and the panel begins at element `begin`. There may be no panel for
+    // the group.
     __device__ row_panel(const T* first, std::uint64_t elements, std::uint64_t begin, bool exists,
                          const panel_cuts& cuts, uint4* ring)
         : memory_begin_(bytes_of(first)), memory_end_(bytes_of(first + elements)), begin_(bytes_of(first + begin)),
@@ -129,7 +149,7 @@ public:
             copy(i + stages - 1);
             const T* const elements = reinterpret_cast<const T*>(bytes_of(slot(i)) + place_in_sector(begin_of(i)));
             if (exists_)
-                fold(i * cuts_.stage_rows, [&](unsigned r, unsigned line) { return elements[r * cuts_.width + line]; });
+                fold(i * cuts_.stage_rows, [&](unsigned r, unsigned line) { return elements[r * cuts_.pitch + line]; });
         }
     }
 
@@ -141,7 +161,7 @@ private:
     }
     __device__ const std::byte* begin_of(unsigned i) const
     {
-        return begin_ + i * (std::uintptr_t{cuts_.stage_rows} * cuts_.width * sizeof(T));
+        return begin_ + i * (std::uintptr_t{cuts_.stage_rows} * cuts_.pitch * sizeof(T));
     }
     __device__ uint4* slot(unsigned i) const { return ring_ + i % stages * (cuts_.groups * cuts_.stage_words); }
 
@@ -195,8 +215,8 @@ __global__ void __launch_bounds__(panel_shape::most_threads, panel_blocks<Acc, T
     const bool exists = task < cuts.panels;
     const std::uint64_t number = cuts.matrices.quotient(exists ? task : 0);
     const std::uint64_t matrix = exists ? task - number * cuts.matrices.divisor : 0;
-    const row_panel<T> panel(of.in.first_of(matrix * cuts.width), of.length * cuts.width,
-                             number * piece_rows * cuts.width, exists, cuts, dynamic);
+    const row_panel<T> panel(of.in.first_of(matrix * cuts.width), (of.length - 1) * cuts.pitch + cuts.width,
+                             number * piece_rows * cuts.pitch, exists, cuts, dynamic);
     const unsigned first = threadIdx.x % threads;
     counter walked[lines];
 #pragma unroll

@@ -18,11 +18,11 @@
 #include <upsweep/lines.hpp>
 #include <upsweep/op.hpp>
 
-// Rows of two, three or four elements, as points, complex numbers and pixels are, which lie one behind the other. A lane has as many of them as their
+// Rows of one to four elements, as points, complex numbers and pixels are, which lie one behind the other. A lane has as many of them as their
 // number of vectors holds, and folds each in registers: no lane asks where a row begins.
 namespace upsweep::gpu {
 
-inline constexpr std::size_t shortest_row = 2;
+inline constexpr std::size_t shortest_row = 1;
 inline constexpr std::size_t longest_short_row = 4;
 
 // The rows of a warp, of which a lane has Length vectors of elements. Elements that lie in no vectors, and results, go through shared memory of the
@@ -72,7 +72,7 @@ public:
     }
 
     // Writes a result a row to those from `out` on.
-    __device__ void store(Out* out, const Out (&made)[each]) const
+    __device__ void store_one_a_row(Out* out, const Out (&made)[each]) const
     {
         const int first = lane_id() * each;
         Out* const to = out + first_ / Length + first;
@@ -86,7 +86,7 @@ public:
     }
 
     // Writes as many results as there are elements.
-    __device__ void store(Out* out, const Out (&made)[each * Length]) const
+    __device__ void store_one_an_element(Out* out, const Out (&made)[each * Length]) const
     {
         Out* const to = out + first_;
         auto* const vectors = vectors_of<Out>();
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(short_rows<Length, T, Out>::threads)
     rows.template for_each<Acc>([&](int j, auto element) {
         finish(fold_few<Acc, longest_short_row>(op.template identity<Acc>(), element, 0, Length, op), made[j]);
     });
-    rows.store(out, made);
+    rows.store_one_a_row(out, made);
 }
 
 template <int Length, class Acc, class T, class Out, class Op>
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(short_rows<Length, T, Out>::threads)
         };
         scan_few<Acc, longest_short_row>(op.template identity<Acc>(), element, put, 0, Length, op);
     });
-    rows.store(out, made);
+    rows.store_one_an_element(out, made);
 }
 
 // --- which rows ---------------------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ bool are_short_rows(const detail::lines<const T, Out, Rank>& all)
 {
     const std::size_t results = all.out.extent(0); // of a row
     bool lie_close = may_be_short_rows<T, Out> && all.length() >= shortest_row && all.length() <= longest_short_row &&
-                     all.in.stride(0) == 1 && (results == 1 || all.out.stride(0) == 1) &&
+                     (all.length() == 1 || all.in.stride(0) == 1) && (results == 1 || all.out.stride(0) == 1) &&
                      all.in.stride(Rank - 1) == static_cast<std::ptrdiff_t>(all.length()) &&
                      all.out.stride(Rank - 1) == static_cast<std::ptrdiff_t>(results);
     for (std::size_t k = 1; k + 1 < Rank; ++k)

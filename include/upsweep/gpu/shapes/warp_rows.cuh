@@ -438,27 +438,54 @@ bool are_lines_of_words(const detail::lines<const T, Out, Rank>& all)
     return are_words;
 }
 
-// Whether warps reduce them faster than others do. Where lines are long, and not many, some warps have a line more than others, and the rest waits for
-// them. Of large arrays the windows of segments are faster for shorter lines, since a step takes the same time whatever it has of a line. Lines of
-// narrow elements go through shared memory, if there is such a kernel for them (IsStaged), where their vectors are no words.
-template <bool IsStaged, class T, class Out, std::size_t Rank>
+// Whether each line begins where the one before it ends.
+template <class T, class Out, std::size_t Rank>
+bool lie_without_gaps(const detail::lines<const T, Out, Rank>& all)
+{
+    std::uint64_t distance = all.length();
+    for (std::size_t k = Rank - 1; k > 0; distance *= all.in.extent(k--))
+        if (all.in.extent(k) != 1 && all.in.stride(k) != static_cast<std::ptrdiff_t>(distance))
+            return false;
+    return true;
+}
+
+// Whether warps can reduce these lines, and are busy until the end: where lines are long, and not many, some warps have one more than others, and the rest
+// waits for them.
+template <class T, class Out, std::size_t Rank>
 bool are_warp_rows_to_reduce(const detail::lines<const T, Out, Rank>& all)
 {
-    constexpr std::uint64_t small_bytes = std::uint64_t{16} << 20;
     constexpr std::uint64_t most_bytes = 32 << 10;
     constexpr std::uint64_t many = 32768;
-    constexpr std::uint64_t least_narrow = 512;
+    return are_warp_rows(all) && (all.count() >= many || all.length() * sizeof(T) < most_bytes);
+}
+
+// Whether each of them is one row of vectors that are words, or two.
+template <class T, class Out, std::size_t Rank>
+bool are_whole_warp_rows(const detail::lines<const T, Out, Rank>& all)
+{
     constexpr std::uint64_t row = std::uint64_t{lanes} * vector_elements<sizeof(T)>;
-    constexpr std::uint64_t block = row * long_warp_rows::rows;
-    const std::uint64_t length = all.length();
-    if (!are_warp_rows(all) || (all.count() < many && length * sizeof(T) >= most_bytes))
-        return false;
-    const bool are_words = are_lines_of_words(all);
-    if (are_words && (length == row || length == 2 * row))
+    return (all.length() == row || all.length() == 2 * row) && are_lines_of_words(all);
+}
+
+// Whether a step of a warp has much of a line, and so takes no longer than its elements need. Narrow elements that are not words go through shared
+// memory, if there is such a kernel for them (IsStaged).
+template <bool IsStaged, class T, class Out, std::size_t Rank>
+bool fill_warp_rows(const detail::lines<const T, Out, Rank>& all)
+{
+    constexpr std::uint64_t least_narrow = 512;
+    constexpr std::uint64_t block = std::uint64_t{lanes} * vector_elements<sizeof(T)> * long_warp_rows::rows;
+    if (are_whole_warp_rows(all))
         return true;
-    if (IsStaged)
-        return are_words && length >= least_narrow;
-    return length * sizeof(T) * all.count() <= small_bytes || length * 8 >= block * (are_words ? 6 : 7);
+    const bool are_words = are_lines_of_words(all);
+    return IsStaged ? are_words && all.length() >= least_narrow : all.length() * 8 >= block * (are_words ? 6 : 7);
+}
+
+// Of large arrays whose shorter lines follow one another, the windows of segments are faster.
+template <class T, class Out, std::size_t Rank>
+bool are_few_or_lie_apart(const detail::lines<const T, Out, Rank>& all)
+{
+    constexpr std::uint64_t small_bytes = std::uint64_t{16} << 20;
+    return all.length() * sizeof(T) * all.count() <= small_bytes || !lie_without_gaps(all);
 }
 
 template <class Shape, auto Kernel, class T, class Out, std::size_t Rank, class... Arguments>

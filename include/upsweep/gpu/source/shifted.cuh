@@ -43,7 +43,7 @@ __device__ void funnel_out(unsigned (&numbers)[Numbers], unsigned bytes)
 }
 
 // Moves `bytes` bytes, fewer than Count times 4 and a multiple of Unit, out of the front of an array of 32-bit numbers; what
-// was in the last Count of them moves up. All lanes move as many.
+// was in the last Count of them moves up. Where Unit is less than 4, all lanes move as many, since they take a branch for it.
 template <int Count, int Unit, int Numbers>
 __device__ void shift_out(unsigned (&numbers)[Numbers], unsigned bytes)
 {
@@ -59,6 +59,17 @@ __device__ void shift_out(unsigned (&numbers)[Numbers], unsigned bytes)
         }
         shift_out<step, Unit>(numbers, bytes);
     }
+}
+
+// The same where each lane moves as many bytes as it has to: whole numbers by selections, and then parts of one.
+template <int Count, int Unit, int Numbers>
+__device__ void shift_out_of_lane(unsigned (&numbers)[Numbers], unsigned bytes)
+{
+    shift_out < Count, Unit<4 ? 4 : Unit>(numbers, bytes);
+    if constexpr (Unit < 4)
+#pragma unroll
+        for (int i = 0; i + 1 < Numbers; ++i)
+            numbers[i] = __funnelshift_r(numbers[i], numbers[i + 1], 8 * (bytes % 4));
 }
 
 // Whether arrays can be accessed in this way at all, as far as the compiler can tell: by words of so many elements, of
