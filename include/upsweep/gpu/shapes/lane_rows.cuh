@@ -168,15 +168,15 @@ private:
             }
             uint4* const to = rings_ + lane_id() / shape::stage * shape::pitch + static_cast<int>(slot) * shape::stage +
                               word_of_lane();
-            if (has_edge_ || is_last(ahead))
+            if (has_edge_ || is_last(ahead)) {
                 copy_existing(to, ahead);
-            else
+            } else {
 #pragma unroll
-                for (int k = 0; k < turns; ++k)
+                for (int k = 0; k < turns; ++k) {
                     copy_once_async(to + k * rows_at_once * shape::pitch, from_[k]);
-#pragma unroll
-            for (int k = 0; k < turns; ++k)
-                from_[k] += shape::stage * shape::word;
+                    from_[k] += shape::stage * shape::word;
+                }
+            }
             advance(ahead);
         }
         __pipeline_commit();
@@ -217,7 +217,7 @@ private:
     unsigned last_;                        // number of the last stage of a row
     const std::byte* row_ahead_ = nullptr; // the row of this lane of which words are copied
     bool has_edge_ = false;                // whether whole words of these rows may lie beyond the memory of all rows
-    const std::byte* from_[turns];         // the words of this lane in the next stage of all rows
+    const std::byte* from_[turns];         // the words of this lane in the next stage, but of rows with an edge
     unsigned shift_ = 0;                   // bytes before this lane's row in its first word
     unsigned first_word_ = 0;              // number of that word among those that there have been in the ring
 };
