@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// The GPU that is simulated, and what makes a test fail whose results are right: a race, or an element that was read and is nobody's.
+// The GPU that is simulated. Tests whose results are right fail, too, where the simulator finds a race, or a read of memory that was never written or lies
+// outside of an array.
 #include <optional>
 
 #include <gtest/gtest.h>

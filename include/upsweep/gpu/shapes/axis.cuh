@@ -91,10 +91,11 @@ line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side
         return line_kernels::short_rows;
     if (!Scans && !side_by_side) {
         constexpr bool is_staged = are_staged_of_any_length<false, Acc, T, T>;
-        const bool fill_warps = are_warp_rows_to_reduce(all) && fill_warp_rows<is_staged>(all);
+        const bool can_be_rows = are_warp_rows_to_reduce(all);
+        const bool fill_warps = can_be_rows && fill_warp_rows<is_staged>(all);
         if (may_be_lane_rows<T> && are_lane_rows<Op, Acc>(all, fill_warps))
             return line_kernels::lanes;
-        if (fill_warps || (!is_staged && are_warp_rows_to_reduce(all) && are_few_or_lie_apart(all)))
+        if (fill_warps || (!is_staged && can_be_rows && are_few_or_lie_apart(all)))
             return line_kernels::rows;
     }
     if (!Scans && !side_by_side && are_long_rows(all))

@@ -44,8 +44,7 @@ struct lane_row_shape {
     static constexpr int stage = 8; // words of a row
     static constexpr int slots = 4; // stages in a ring: the last one, this one, and two on their way
     static constexpr int ring = stage * slots;
-    static constexpr int pitch =
-        ring + 1; // words from a ring to the next, so that neighbours' words lie in other banks
+    static constexpr int pitch = ring + 1; // words from a ring to the next: neighbours' words lie in other banks
 };
 
 template <class T, class Out, std::size_t Rank>
@@ -317,14 +316,13 @@ void reduce_lane_rows(const cuda& target, std::string_view call, const detail::l
 {
     using shape = lane_row_shape;
     constexpr auto kernel = reduce_lane_rows_kernel<Acc, T, Out, Rank, Op, Finish>;
-    std::uint64_t elements = all.length(); // from the first to the last one, and what lies between them
-    for (std::size_t k = 1; k < Rank; ++k)
-        elements += (all.in.extent(k) - 1) * static_cast<std::uint64_t>(all.in.stride(k));
+    const auto memory = detail::footprint_of(all.in.begin(), all.in.size());
+    const auto* const begin = reinterpret_cast<const std::byte*>(all.in.data());
     const lane_rows<T, Out, Rank> rows{
         {line_places<const T, Rank>(all.in), line_places<Out, Rank>(all.out), all.length(), all.count()},
         are_lines_of_words(all),
-        reinterpret_cast<const std::byte*>(all.in.data()),
-        reinterpret_cast<const std::byte*>(all.in.data() + elements)};
+        begin,
+        begin + memory.reach() + memory.size};
     constexpr std::uint64_t lines = shape::warps * lanes;
     const std::uint64_t blocks =
         std::min<std::uint64_t>((all.count() + lines - 1) / lines, resident_blocks<kernel>(target, shape::threads, 0));

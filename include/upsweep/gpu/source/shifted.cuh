@@ -65,7 +65,7 @@ __device__ void shift_out(unsigned (&numbers)[Numbers], unsigned bytes)
 template <int Count, int Unit, int Numbers>
 __device__ void shift_out_of_lane(unsigned (&numbers)[Numbers], unsigned bytes)
 {
-    shift_out < Count, Unit<4 ? 4 : Unit>(numbers, bytes);
+    shift_out<Count, (Unit < 4 ? 4 : Unit)>(numbers, bytes);
     if constexpr (Unit < 4)
 #pragma unroll
         for (int i = 0; i + 1 < Numbers; ++i)
