@@ -9,30 +9,66 @@ namespace {
 
 constexpr std::size_t piece = gpu::piece_rows;
 
+template <class Number, int Count>
+void expect_panels_of_several()
+{
+    using element = several<Number, Count>;
+    for (const std::size_t columns : {2, 33, 300, 520})
+        for (const std::size_t gap : {0, 1, 47}) {
+            constexpr std::size_t rows = piece + 9;
+            auto random = generator();
+            host_array<element> values(1 + rows * (columns + gap) - gap);
+            for (element& value : values)
+                for (Number& number : value.numbers)
+                    number = static_cast<Number>(random() % 4 == 0 ? random() : 0);
+            matrices_of_elements<element>{1, rows, columns, 1, gap, std::move(values)}.expect_panels(
+                joining<Number, Count>);
+        }
+}
+
 } // namespace
 
-// Rows shorter than a word, of a few elements, of as many as a block has threads, and of more; panels of one matrix and of several, of groups of
-// threads of which some have no panel, and rows behind the last of them.
+// Rows shorter than a word, of a few elements, of as many as a block has threads, and of several parts, of which the last one is shorter; panels of one
+// matrix and of several, of groups of threads of which some have no panel, and rows behind the last of them.
 TEST(gpu_columns, by_panels)
 {
-    for (const std::size_t columns : {2, 3, 7, 33, 48, 100, 512, 513})
+    for (const std::size_t columns : {2, 3, 7, 33, 48, 100, 511, 512, 513, 800, 1030})
         matrices_of_elements<float>{1, 2 * piece + 77, columns}.expect_panels(plus{});
     for (const std::size_t offset : {1, 3})
         matrices_of_elements<float>{3, piece + 31, 50, offset}.expect_panels(plus{});
+    for (const std::size_t offset : {1, 2})
+        matrices_of_elements<float>{2, piece + 31, 601, offset}.expect_panels(plus{});
     matrices_of_elements<affine>{2, 3 * piece + 1, 65}.expect_panels(composition);
     matrices_of_elements<affine>{2, 3 * piece, 3}.expect_panels(composition);
+    matrices_of_elements<affine>{1, piece + 2, 515, 1}.expect_panels(composition);
     matrices_of_elements<double>{1, piece + 5, 70, 1}.expect_panels(plus{});
 }
 // What lies behind the last element of all is not read.
+TEST(gpu_columns, by_panels_up_to_the_last_element)
+{
+    for (const std::size_t columns : {3, 50, 51, 701})
+        for (const std::size_t gap : {0, 1, 13, 100})
+            matrices_of_elements<float>{1, piece, columns, gap % 3, gap}.expect_panels(plus{});
+    for (const std::size_t columns : {3, 51, 701})
+        matrices_of_elements<std::uint8_t>{1, piece, columns, 0, columns % 10}.expect_panels(plus{});
+}
+// Small gaps are copied with the rows, of others each row by itself.
 TEST(gpu_columns, by_panels_of_rows_that_lie_apart)
 {
-    for (const std::size_t gap : {1, 3, 5})
-        matrices_of_elements<float>{1, 2 * piece, 50, gap, gap}.expect_panels(plus{});
+    for (const std::size_t gap : {1, 3, 5, 17, 40, 1000})
+        matrices_of_elements<float>{1, 2 * piece, 50, gap % 7, gap}.expect_panels(plus{});
+    for (const std::size_t gap : {1, 16, 17, 99})
+        matrices_of_elements<float>{2, piece + 3, 2, 1, gap}.expect_panels(plus{});
     matrices_of_elements<float>{3, piece + 31, 100, 1, 11}.expect_panels(plus{});
-    matrices_of_elements<double>{2, piece, 48, 1, 3}.expect_panels(plus{});
-    matrices_of_elements<std::uint8_t>{2, piece, 101, 3, 7}.expect_panels(plus{});
-    matrices_of_elements<f16>{1, piece + 9, 66, 1, 1}.expect_panels(plus{});
-    matrices_of_elements<affine>{2, piece + 1, 65, 0, 2}.expect_panels(composition);
+    matrices_of_elements<float>{1, piece + 31, 700, 3, 11}.expect_panels(plus{});
+    for (const std::size_t gap : {3, 48})
+        matrices_of_elements<double>{2, piece, 48, 1, gap}.expect_panels(plus{});
+    for (const std::size_t gap : {7, 70, 203})
+        matrices_of_elements<std::uint8_t>{2, piece, 101, 3, gap}.expect_panels(plus{});
+    for (const std::size_t gap : {1, 35, 62})
+        matrices_of_elements<f16>{1, piece + 9, 66, 1, gap}.expect_panels(plus{});
+    for (const std::size_t gap : {2, 9})
+        matrices_of_elements<affine>{2, piece + 1, 65, 0, gap}.expect_panels(composition);
 }
 TEST(gpu_columns, of_narrow_elements_by_panels)
 {
@@ -42,10 +78,49 @@ TEST(gpu_columns, of_narrow_elements_by_panels)
     for (const std::size_t columns : {2, 49})
         matrices_of_elements<f16>{2, 2 * piece + 33, columns, 1}.expect_panels(plus{});
 }
+// A stage begins where the last one did in a sector of memory after as many rows as the size of an element asks for.
+TEST(gpu_columns, of_elements_of_other_sizes_by_panels)
+{
+    expect_panels_of_several<std::uint8_t, 3>();
+    expect_panels_of_several<std::uint32_t, 3>();
+    for (const std::size_t columns : {3, 140, 300})
+        matrices_of_elements<matrix>{1, piece + 9, columns, 1, 1}.expect_panels(product);
+    using element = several<std::uint8_t, 5>;
+    const view<const element, 2> of_odd_size(nullptr, {piece, 3}, {3, 1});
+    const auto cuts =
+        gpu::cut_into_panels(detail::lines_of(of_odd_size, axis{0}, static_cast<element*>(nullptr), 1, {0, 1}));
+    EXPECT_EQ(cuts.stage_rows * 3 * sizeof(element) % gpu::panel_shape::sector, 0U);
+    // Groups have panels of whole rows: of parts, the last one has fewer lines.
+    using odd = several<std::uint8_t, 11>;
+    const view<const odd, 2> of_parts(nullptr, {2 * piece, 373}, {376, 1});
+    const auto parts =
+        gpu::cut_into_panels(detail::lines_of(of_parts, axis{0}, static_cast<odd*>(nullptr), 1, {0, 1}), 1);
+    EXPECT_GT(parts.parts.divisor, 1U);
+    EXPECT_EQ(parts.groups, 1U);
+}
 TEST(gpu_columns, of_groups_of_panels)
 {
     matrices_of_elements<float>{1, (piece + 1) * piece + 3, 2}.expect_panels(plus{}); // groups of totals, and one more
     matrices_of_elements<std::uint8_t>{1, (2 * piece + 40) * piece, 1 + 2}.expect_panels(plus{});
+}
+// Many elements are, wherever rows begin, unless rows are long and begin with a sector of memory each.
+TEST(gpu_columns, that_are_long_are_folded_by_panels)
+{
+    alignas(32) float memory[8] = {};
+    const auto are_panels = [&](std::size_t rows, std::size_t columns, std::size_t pitch, std::size_t offset = 0) {
+        const view<const float, 2> elements(memory + offset, {rows, columns}, {static_cast<std::ptrdiff_t>(pitch), 1});
+        return gpu::are_long_panels(cuda{}, detail::lines_of(elements, axis{0}, memory, 1, {0, 1}));
+    };
+    constexpr std::size_t many = std::size_t{1} << 25;
+    for (const std::size_t columns : {2, 5, 16, 100, 300, 1000, 2047, 4095, 4097})
+        EXPECT_TRUE(are_panels(many / columns, columns, columns)) << columns;
+    EXPECT_TRUE(are_panels(many / 4096, 4096, 4096, 1));
+    EXPECT_TRUE(are_panels(many / 4096, 4096, 4099));
+    EXPECT_FALSE(are_panels(many / 4096, 4096, 4096));
+    EXPECT_FALSE(are_panels(many / 4096, 4096, 4104));
+    EXPECT_TRUE(are_panels(std::size_t{1} << 23, 2, 3));
+    EXPECT_FALSE(are_panels(std::size_t{1} << 17, 100, 100)); // too few elements
+    EXPECT_FALSE(are_panels(900, many / 900, many / 900));    // too few rows
 }
 TEST(gpu_columns, by_pieces)
 {

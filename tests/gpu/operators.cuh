@@ -43,6 +43,38 @@ struct multiply {
 };
 inline constexpr monoid product{multiply{}, matrix{}, ordered};
 
+// An element whose size is no power of two.
+template <class Number, int Count>
+struct several {
+    Number numbers[Count] = {};
+    bool operator==(const several&) const = default;
+    friend std::ostream& operator<<(std::ostream& out, const several& x)
+    {
+        for (const Number number : x.numbers)
+            out << +number << ' ';
+        return out;
+    }
+};
+
+// The first number that is not zero, the last one, and sums of the others.
+struct join_several {
+    template <class Number, int Count>
+    UPSWEEP_HOST_DEVICE several<Number, Count> operator()(const several<Number, Count>& x,
+                                                          const several<Number, Count>& y) const
+    {
+        several<Number, Count> result = x;
+        if (x.numbers[0] == 0)
+            result.numbers[0] = y.numbers[0];
+        for (int k = 1; k + 1 < Count; ++k)
+            result.numbers[k] = static_cast<Number>(x.numbers[k] + y.numbers[k]);
+        if (y.numbers[Count - 1] != 0)
+            result.numbers[Count - 1] = y.numbers[Count - 1];
+        return result;
+    }
+};
+template <class Number, int Count>
+inline constexpr monoid joining{join_several{}, several<Number, Count>{}, ordered};
+
 template <>
 inline affine random_value<affine>(std::mt19937_64& random)
 {

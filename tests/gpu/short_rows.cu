@@ -98,4 +98,62 @@ TEST(gpu_short_rows, that_lie_apart)
     EXPECT_FALSE(are_short(4, 4));
 }
 
+// Lanes walk along them.
+TEST(gpu_short_rows, that_lie_apart_by_walks)
+{
+    const auto reduce = [](const auto& lines, const auto& op, const auto& finish) {
+        ASSERT_EQ((gpu::kernels_for<false, plus, float>(lines, false)), gpu::line_kernels::walks);
+        detail::engine<cuda, detail::verb::reduce_lines>::template fold<float>(cuda{}, lines, op, finish);
+    };
+    for (const std::size_t length : {2, 3, 5, 8, 16, 24})
+        for (const std::size_t rows : {2, 33, 1000})
+            rows_of_elements<float>{rows, length, length + 3, 1}.expect_totals(plus{}, reduce);
+    for (const std::size_t length : {2, 7, 24})
+        rows_of_elements<f16>{300, length, length + 5, 3}.expect_totals(plus{}, reduce);
+}
+TEST(gpu_short_rows, of_moments_that_lie_apart_by_walks)
+{
+    using sums = moments<double>;
+    for (const std::size_t length : {2, 5, 16, 24}) {
+        const rows_of_elements<float> of{301, length, length + 3, 1};
+        target_array<cuda, sums> totals(of.rows);
+        const auto lines = detail::lines_of(of.matrix(), axis{1}, totals.span().data(), 1, {1, 0});
+        ASSERT_EQ(gpu::block_kernels_for(lines, false), gpu::block_line_kernels::walks);
+        detail::engine<cuda, detail::verb::reduce_lines>::fold<sums>(cuda{}, lines, mean_and_variance{},
+                                                                     detail::as_results_of<mean_and_variance>{});
+        const host_array<sums> results = totals.to_host();
+        for (std::size_t i = 0; i < of.rows; ++i)
+            ASSERT_TRUE(same_bits(results[i], reduce(cpu{}, of.row(i), mean_and_variance{}))) << length;
+    }
+}
+TEST(gpu_short_rows, that_lie_apart_and_are_walked)
+{
+    alignas(8) std::byte memory[8] = {};
+    const auto are_walked = [&]<class T>(T, std::size_t length, std::ptrdiff_t pitch, std::ptrdiff_t stride = 1,
+                                         std::size_t rows = 1000) {
+        const auto* const first = reinterpret_cast<const T*>(memory);
+        const view<const T, 2> elements(first, {rows, length}, {pitch, stride});
+        return gpu::are_walked_rows(detail::lines_of(elements, axis{1}, static_cast<T*>(nullptr), 1, {1, 0}));
+    };
+    for (const std::ptrdiff_t pitch : {6, 8, 35, 5000})
+        EXPECT_TRUE(are_walked(float{}, 5, pitch)) << pitch;
+    EXPECT_TRUE(are_walked(float{}, 24, 27));
+    EXPECT_TRUE(are_walked(float{}, 5, -8));
+    EXPECT_TRUE(are_walked(float{}, 5, 10, 2)); // every other element, of rows that follow one another
+    EXPECT_TRUE(are_walked(float{}, 5, 10, -2));
+    EXPECT_TRUE(are_walked(float{}, 63, 129, 2));
+    EXPECT_TRUE(are_walked(float{}, 1, 3, 5000)); // of one element, which is near no other
+    EXPECT_TRUE(are_walked(std::uint8_t{}, 24, 1000));
+    EXPECT_TRUE(are_walked(double{}, 8, 11));
+    EXPECT_FALSE(are_walked(float{}, 5, 5));        // without gaps
+    EXPECT_FALSE(are_walked(float{}, 24, 32));      // all begin in the same place of a line of the cache
+    EXPECT_FALSE(are_walked(float{}, 24, 300));     // too far apart
+    EXPECT_FALSE(are_walked(float{}, 100, 103));    // too long
+    EXPECT_FALSE(are_walked(float{}, 64, 5000, 0)); // as long, though it is one element
+    EXPECT_FALSE(are_walked(std::uint8_t{}, 25, 28));
+    EXPECT_FALSE(are_walked(double{}, 63, 129, 2));
+    EXPECT_FALSE(are_walked(float{}, 5, 8, 1, 1)); // one row
+    EXPECT_FALSE(are_walked(float{}, 0, 8));       // of nothing
+}
+
 } // namespace upsweep::test

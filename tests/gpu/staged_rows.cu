@@ -93,10 +93,28 @@ TEST(gpu_staged_rows, by_an_operator_of_the_user)
 // Wider elements are scanned so where rows are short.
 TEST(gpu_staged_rows, of_wider_elements)
 {
-    for (const std::size_t length : {32, 33, 63, 95}) {
-        expect_staged_scans(rows_of_elements<float>{21, length, length, 1}, plus{}, length, 2);
-        expect_staged_scans(rows_of_elements<affine>{21, length, length + 1, 1}, composition, length, 0);
+    for (const std::size_t length : {5, 6, 7, 8, 15, 16, 31, 32, 33, 63, 95}) {
+        expect_staged_scans(rows_of_elements<float>{201, length, length + 3, 1}, plus{}, length, 2);
+        expect_staged_scans(rows_of_elements<float>{201, length, length, 1}, plus{}, length + 1, 2);
+        expect_staged_scans(rows_of_elements<affine>{201, length, length + 1, 1}, composition, length, 0);
     }
+}
+// Shorter ones only where rows or results lie apart: others are segments.
+TEST(gpu_staged_rows, of_wider_elements_that_lie_apart)
+{
+    float memory = 0;
+    const auto are_staged = [&](std::size_t length, std::size_t pitch, std::size_t out_pitch) {
+        const view<const float, 2> rows(&memory, {1 << 20, length}, {static_cast<std::ptrdiff_t>(pitch), 1});
+        return gpu::are_staged_rows<true>(
+            detail::lines_of(rows, axis{1}, &memory, length, {static_cast<std::ptrdiff_t>(out_pitch), 1}));
+    };
+    for (const std::size_t length : {5, 8, 16, 31}) {
+        EXPECT_TRUE(are_staged(length, length + 3, length)) << length;
+        EXPECT_TRUE(are_staged(length, length, length + 3)) << length;
+        EXPECT_FALSE(are_staged(length, length, length)) << length;
+    }
+    EXPECT_TRUE(are_staged(32, 32, 32));
+    EXPECT_FALSE(are_staged(4, 7, 4));
 }
 
 // More panels than there are warps, so that each warp has several.

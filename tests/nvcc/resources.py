@@ -48,7 +48,6 @@ ALLOWED = (
     (r"\dscan_columns_kernel.*adjacentIfLi2E", 16),
     (r"\dscan_walked_kernel.*Eddd", 16),
     (r"\dreduce_columns_kernel.*adjacentIjLi4E", 64),
-    (r"\dfold_panels_kernelIhhh", 104),
     # Selections of bytes. Not yet mended.
     (r"\dselect_kernelIPKhS", 16),
     # Recurrences of f64, and the heads of runs of 2^32 keys and more, which have 16 bytes a value. Not yet mended.

@@ -77,7 +77,7 @@ enum class line_kernels {
     rows,       // many that lie in one piece each, and are not short: a warp folds one
     pieces,     // a reduction of long ones that lie in one piece each
     tiles,      // long ones that lie in one piece
-    walks,      // many lines side by side, or short ones
+    walks,      // many lines side by side, or short ones; reductions of short rows that lie apart
     columns     // others side by side
 };
 template <bool Scans, class Op, class Acc, class T, class Out, std::size_t Rank>
@@ -89,6 +89,8 @@ line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side
     const bool has_tiles = all.length() >= long_row && lines_in_one_piece(all, side_by_side) != 0;
     if (!side_by_side && are_short_rows(all))
         return line_kernels::short_rows;
+    if (!Scans && sizeof(Acc) <= most_total_bytes && !side_by_side && are_walked_rows(all))
+        return line_kernels::walks;
     if (!Scans && !side_by_side) {
         constexpr bool is_staged = are_staged_of_any_length<false, Acc, T, T>;
         const bool can_be_rows = are_warp_rows_to_reduce(all);
@@ -155,9 +157,6 @@ private:
             return gpu::reduce_long_rows<Acc>(target, call, all, op, finish);
         if (side_by_side && fold_whole_units<Acc>(target, all, op, finish))
             return;
-        if constexpr (sizeof(Acc) <= gpu::most_total_bytes)
-            if (side_by_side && kernels != gpu::line_kernels::walks && gpu::are_long_panels<true, Acc>(target, all))
-                return gpu::reduce_panels<Acc>(target, call, all, op, finish);
         if constexpr (gpu::adjacent_lines::is_narrow<T>) {
             namespace adjacent = gpu::adjacent_lines;
             if (side_by_side && adjacent::lie_in_words<Op, Acc>(all, adjacent::in_word<T> + 1))
@@ -192,6 +191,11 @@ private:
     {
         constexpr auto call = "reduce";
         const gpu::line_kernels kernels = gpu::kernels_for<false, Op, Acc>(all, side_by_side);
+        // Lanes that walk along narrow elements have too few bytes each to keep the memory busy.
+        const bool may_walk = kernels == gpu::line_kernels::walks && !gpu::adjacent_lines::is_narrow<T>;
+        if constexpr (sizeof(Acc) <= gpu::most_total_bytes)
+            if (side_by_side && !may_walk && gpu::are_long_panels(target, all))
+                return gpu::reduce_panels<Acc>(target, call, all, op, finish);
         if (kernels == gpu::line_kernels::walks)
             return gpu::reduce_walked<Acc>(target, call, all, op, finish);
         if constexpr (gpu::fits_tiles<Acc, T>)
@@ -225,7 +229,7 @@ private:
             gpu::reduce_long_rows<Acc>(target, call, all, op, finish);
         else if (kernels == gpu::block_line_kernels::walks)
             gpu::reduce_block_walks<Acc>(target, call, all, op, finish);
-        else if (gpu::are_long_panels<false, Acc>(target, all))
+        else if (gpu::are_long_panels(target, all))
             gpu::reduce_panels<Acc>(target, call, all, op, finish);
         else
             gpu::reduce_walked_pieces<Acc>(target, call, all, op, finish);

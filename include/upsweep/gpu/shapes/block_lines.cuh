@@ -26,7 +26,7 @@
 //
 //   reduce_lane_rows_kernel     very many lines whose elements lie one behind the other: a lane has a line (lane_rows.cuh)
 //   reduce_block_rows_kernel    others of them: a warp has a line
-//   reduce_block_walks_kernel   many lines side by side: a lane has a line
+//   reduce_block_walks_kernel   many lines side by side, and short rows that lie apart: a lane has a line
 //   fold_walked_pieces_kernel   few of them: a lane has a piece of a line (walked_pieces.cuh)
 namespace upsweep::gpu {
 
@@ -220,6 +220,8 @@ block_line_kernels block_kernels_for(const detail::lines<const T, Out, Rank>& al
                        (all.count() >= many_columns && all.length() < (block_walk_rows<T> << block_walk_levels))
                    ? block_line_kernels::walks
                    : block_line_kernels::walked_pieces;
+    if (are_walked_rows(all))
+        return block_line_kernels::walks;
     if (may_be_lane_rows<T> && are_lane_rows_of_blocks(all))
         return block_line_kernels::lanes;
     if (all.count() == 0 || all.in.stride(0) != 1 || all.length() * sizeof(T) < least_row_bytes)

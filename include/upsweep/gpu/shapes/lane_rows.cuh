@@ -297,7 +297,7 @@ bool are_lane_rows(const detail::lines<const T, Out, Rank>& all, bool fill_warps
     const std::uint64_t bytes = all.length() * sizeof(T);
     if (sizeof(T) < 4)
         return bytes >= least_narrow_bytes;
-    return bytes >= least_bytes || (all.length() >= least_apart && !lie_without_gaps(all));
+    return bytes >= least_bytes || (all.length() >= least_apart && !lie_without_gaps(all.in));
 }
 
 // The same of operators that fold blocks as something else than their accumulators (block_lines.cuh).

@@ -66,4 +66,15 @@ struct lines_on_device {
     std::uint64_t count;  // of lines
 };
 
+// Whether each line begins where the one before it ends.
+template <class T, std::size_t Rank>
+bool lie_without_gaps(const view<T, Rank>& lines)
+{
+    std::uint64_t distance = lines.extent(0);
+    for (std::size_t k = Rank - 1; k > 0; distance *= lines.extent(k--))
+        if (lines.extent(k) != 1 && lines.stride(k) != static_cast<std::ptrdiff_t>(distance))
+            return false;
+    return true;
+}
+
 } // namespace upsweep::gpu

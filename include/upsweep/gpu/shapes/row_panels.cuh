@@ -16,14 +16,17 @@
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/lines.hpp>
+#include <upsweep/view.hpp>
 
-// Lines side by side whose rows follow one another with small gaps, or without. Rows begin anywhere in the lines of memory, and warps that read parts of
-// them would ask for the sectors at the edges of each part twice; of few lines a warp has several rows, one far below the other. So a block
-// has panels, all elements of so many rows, each of which is one piece of memory. It copies them as they lie through a ring of stages in
-// shared memory, in words of 16 bytes, and its threads read their lines there, whatever the size of an element is:
+// Lines side by side, whose rows begin anywhere in the sectors of memory. Warps that read parts of them would ask for the sectors at the edges of each
+// part twice; of few lines a warp has several rows, one far below the other. So a block copies panels, some hundred rows of some hundred lines, through
+// a ring of stages in shared memory, in words of 16 bytes, and each thread reads its line there, whatever the size of an element is. A stage of a panel
+// has some rows. It is copied in chunks:
 //
-//     many lines     the threads have those of one panel, each up to four of them
-//     few            groups of as many threads as there are lines, rounded up, have a panel each
+//     whole rows that follow one another with small gaps, or without     the stage is one chunk
+//     parts of long rows, and rows that lie apart                        each row is one
+//
+// Of few lines a block has several panels, each for a group of as many threads as there are lines.
 namespace upsweep::gpu {
 
 // The rows of a piece of a line, and so of a panel.
@@ -31,170 +34,264 @@ inline constexpr int log_piece_rows = 8;
 inline constexpr int piece_rows = 1 << log_piece_rows;
 
 struct panel_shape {
-    static constexpr int most_threads = 512;
-    static constexpr int least_threads = 64;
-    static constexpr int threads_of_groups = 256;
     static constexpr int stages = 3;
-    // Bytes of memory that are fetched together: those that do not lie so in shared memory, too, copies past the first-level cache ask for twice.
+    static constexpr unsigned most_threads = 512;
+    static constexpr unsigned threads_of_groups = 256;
+    static constexpr unsigned least_blocks = 256;  // that keep all multiprocessors busy
+    static constexpr unsigned words_of_thread = 6; // that it copies of a stage, at most: their places take registers
+    // Memory is read in sectors. A sector is copied to one of shared memory: copies past the first-level cache would ask for it twice otherwise.
     static constexpr std::size_t sector = 32;
+    static constexpr std::size_t line_bytes = 64; // of each line in a stage, at least: all threads wait for every stage
+    static constexpr std::size_t whole_row_bytes = 32768; // of the longest row, in a stage, that is not cut into parts
+    static constexpr std::size_t part_bytes = 16384;      // of a part of a longer one
+    static constexpr std::size_t all_banks = 128;         // bytes of shared memory that are read at once
 };
-
-// The lines of a thread, fewer where accumulators take many registers.
-template <class Acc>
-inline constexpr int panel_lines = sizeof(Acc) <= 16 ? 4 : 2;
 
 // The blocks of a multiprocessor for whose registers there is room.
 template <class Acc, class T>
-inline constexpr int panel_blocks = panel_lines<Acc> == 4 && sizeof(T) < 8 ? 2 : 1;
+inline constexpr int panel_blocks = sizeof(Acc) <= 16 && sizeof(T) < 8 ? 2 : 1;
 
-// A thread folds so many rows at once: as many as are 32 bytes of a line, or 8.
+// A thread folds so many rows at once, a power of two: as many as are 32 bytes of a line, or 8, or 16 of bytes.
 template <class T>
-inline constexpr int panel_block_rows = sizeof(T) <= 4 ? static_cast<int>(32 / sizeof(T)) : 8;
+inline constexpr unsigned panel_block_rows = sizeof(T) > 4 ? 8
+                                                           : std::bit_floor(32 / std::max<std::size_t>(sizeof(T), 2));
 
 struct panel_cuts {
-    divider matrices;     // whose lines lie side by side
-    unsigned width;       // lines of each
-    unsigned pitch;       // elements from a row to the next
-    std::uint64_t panels; // of all matrices
-    unsigned groups;      // of the threads of a block, a power of two
-    unsigned threads;
-    unsigned stage_rows;  // of a panel, a multiple of those that a thread folds at once
-    unsigned stage_words; // of 16 bytes, in whole sectors that these may touch
+    const std::byte* memory_begin; // of all lines
+    const std::byte* memory_end;
+    std::int64_t pitch;    // bytes from a row to the next
+    std::uint64_t panels;  // of all matrices, which are those whose lines lie side by side
+    divider panels_across; // of the same rows, of all matrices
+    divider parts;         // of a row
+    unsigned row_width;    // lines of a row
+    unsigned width;        // of a panel, of which the last part may have fewer
+    unsigned groups;       // of threads in a block, each as many as a panel has lines
+    unsigned threads;      // of a block: those of all groups, and as many as it takes to copy
+    unsigned stage_rows;   // of a panel, a power of two
+    unsigned log_chunks;   // of a stage
+    unsigned chunk_bytes;
+    unsigned chunk_words; // of 16 bytes, in which a chunk may lie
+    unsigned chunk_pitch; // bytes from a chunk to the next in shared memory
+    unsigned row_pitch;   // and from a row to the next
+    unsigned stage_words; // of a group
 
-    std::size_t shared_bytes() const { return std::size_t{panel_shape::stages} * groups * stage_words * sizeof(uint4); }
+    // The ring, and where the panel of each group begins.
+    std::size_t shared_bytes() const
+    {
+        return groups * (panel_shape::stages * stage_words * sizeof(uint4) + sizeof(const std::byte*));
+    }
     grid_shape grid() const
     {
         return {static_cast<unsigned>((panels + groups - 1) / groups), static_cast<int>(threads), shared_bytes()};
     }
 };
 
+// Into at least so many blocks, if there are as many panels.
 template <class T, class Out, std::size_t Rank>
-panel_cuts cut_into_panels(const detail::lines<const T, Out, Rank>& all)
+panel_cuts cut_into_panels(const detail::lines<const T, Out, Rank>& all,
+                           unsigned least_blocks = panel_shape::least_blocks)
 {
     using shape = panel_shape;
-    constexpr std::uint64_t least_stage_bytes = 384; // so that the words at both ends are few of all
-    const std::uint64_t width = all.in.extent(Rank - 1);
-    const std::uint64_t matrices = all.count() / width;
-    const auto pitch = static_cast<std::uint64_t>(all.in.stride(0));
-    const std::uint64_t threads_of_row = std::bit_ceil(width);
-    panel_cuts cuts{divider(matrices),
-                    static_cast<unsigned>(width),
-                    static_cast<unsigned>(pitch),
-                    all.length() / piece_rows * matrices,
-                    1,
-                    0,
-                    0,
-                    0};
-    cuts.threads =
-        static_cast<unsigned>(std::clamp<std::uint64_t>(threads_of_row, shape::least_threads, shape::most_threads));
-    if (threads_of_row < shape::least_threads) {
-        cuts.threads = shape::threads_of_groups;
-        cuts.groups = static_cast<unsigned>(shape::threads_of_groups / threads_of_row);
-    }
+    constexpr std::uint64_t small_gap = 64;
+    const auto ratio = [](std::uint64_t number, std::uint64_t divisor) { return (number + divisor - 1) / divisor; };
+    const auto multiple = [&](std::uint64_t number, std::uint64_t of) { return ratio(number, of) * of; };
+    const std::uint64_t row = all.in.extent(Rank - 1);
+    const std::uint64_t matrices = all.count() / row;
+    const std::uint64_t pitch = static_cast<std::uint64_t>(all.in.stride(0)) * sizeof(T);
+    const std::uint64_t gap = pitch - row * sizeof(T);
+    const auto memory = detail::footprint_of(all.in.begin(), all.in.size());
+    panel_cuts cuts{};
+    const auto* const data = reinterpret_cast<const std::byte*>(all.in.data());
+    cuts.memory_begin = data - (reinterpret_cast<std::uintptr_t>(data) - memory.lowest);
+    cuts.memory_end = cuts.memory_begin + memory.reach() + memory.size;
+    cuts.pitch = static_cast<std::int64_t>(pitch);
+    // All stages of a panel begin at the same place of a sector.
     cuts.stage_rows = panel_block_rows<T>;
-    while (cuts.stage_rows < piece_rows && cuts.stage_rows * pitch * sizeof(T) < least_stage_bytes)
+    while (cuts.stage_rows * sizeof(T) < shape::line_bytes || cuts.stage_rows * pitch % shape::sector != 0)
         cuts.stage_rows *= 2;
-    const std::uint64_t sectors = (cuts.stage_rows * pitch * sizeof(T) + 2 * shape::sector - 1) / shape::sector;
-    cuts.stage_words = static_cast<unsigned>(sectors * (shape::sector / sizeof(uint4)));
+    const std::uint64_t line_bytes = cuts.stage_rows * sizeof(T);
+    std::uint64_t parts = 1;
+    cuts.row_width = static_cast<unsigned>(row);
+    cuts.width = static_cast<unsigned>(row);
+    if (row * line_bytes > shape::whole_row_bytes) {
+        parts = ratio(row * line_bytes, shape::part_bytes);
+        cuts.width = static_cast<unsigned>(multiple(ratio(row, parts), lanes));
+        parts = ratio(row, cuts.width);
+    }
+    cuts.parts = divider(parts);
+    cuts.panels_across = divider(parts * matrices);
+    cuts.panels = all.length() / piece_rows * matrices * parts;
+    const std::uint64_t width_bytes = cuts.width * sizeof(T);
+    std::uint64_t stage_bytes = cuts.stage_rows * pitch;
+    std::uint64_t chunk_bytes = stage_bytes;
+    std::uint64_t row_pitch = pitch;
+    if (parts > 1 || (gap > small_gap && 8 * gap > pitch)) {
+        // Each row begins where it does in a sector of memory, and the words of two are apart.
+        chunk_bytes = width_bytes;
+        const std::uint64_t place = pitch % shape::sector;
+        row_pitch = multiple(width_bytes + shape::sector + sizeof(uint4) - place, shape::sector) + place;
+        stage_bytes = cuts.stage_rows * row_pitch;
+        cuts.log_chunks = static_cast<unsigned>(std::countr_zero(cuts.stage_rows));
+        cuts.chunk_pitch = static_cast<unsigned>(row_pitch);
+    }
+    cuts.chunk_bytes = static_cast<unsigned>(chunk_bytes);
+    cuts.row_pitch = static_cast<unsigned>(row_pitch);
+    cuts.chunk_words = static_cast<unsigned>(ratio(chunk_bytes + shape::sector - 1, sizeof(uint4)));
+    const std::uint64_t words = std::uint64_t{cuts.chunk_words} << cuts.log_chunks; // of a group
+    // Several groups only of whole rows, so that all panels of a block have as many lines.
+    cuts.groups = 1;
+    if (parts == 1)
+        cuts.groups = static_cast<unsigned>(std::clamp<std::uint64_t>(
+            std::min(cuts.panels / least_blocks, shape::threads_of_groups * shape::words_of_thread / words), 1,
+            std::max(1U, shape::threads_of_groups / cuts.width)));
+    cuts.threads = static_cast<unsigned>(multiple(
+        std::max<std::uint64_t>(cuts.groups * cuts.width, ratio(cuts.groups * words, shape::words_of_thread)), lanes));
+    // Sectors that a stage may touch; and groups whose threads are of one warp meet in few banks.
+    stage_bytes = multiple(stage_bytes + shape::sector - 1, shape::sector);
+    if (cuts.groups > 1)
+        while (stage_bytes % shape::all_banks != multiple(width_bytes, shape::sector) % shape::all_banks)
+            stage_bytes += shape::sector;
+    cuts.stage_words = static_cast<unsigned>(stage_bytes / sizeof(uint4));
     return cuts;
 }
 
-// Whether rows lie such that panels are read faster than parts of them are: without gaps, or with gaps of which there is little to read and by which rows
-// begin anywhere in a sector.
-template <class T>
-bool are_rows_of_panels(std::uint64_t width, std::ptrdiff_t pitch)
-{
-    const std::ptrdiff_t gap = pitch - static_cast<std::ptrdiff_t>(width);
-    return gap == 0 || (gap > 0 && gap <= static_cast<std::ptrdiff_t>(width / 8) &&
-                        static_cast<std::size_t>(pitch) * sizeof(T) % panel_shape::sector != 0);
-}
-
-// Whether lines are those of panels, whose rows are no longer than the threads and the shared memory of a block allow.
-template <class Acc, class T, class Out, std::size_t Rank>
+// Whether lines are those of panels, for which the shared memory of a block has room.
+template <class T, class Out, std::size_t Rank>
 bool are_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all)
 {
-    const std::uint64_t width = all.in.extent(Rank - 1);
-    return all.in.stride(Rank - 1) == 1 && are_rows_of_panels<T>(width, all.in.stride(0)) &&
-           width <= std::uint64_t{panel_shape::most_threads} * panel_lines<Acc> &&
-           cut_into_panels(all).shared_bytes() <= target.workspace().shared_bytes();
+    if (all.in.stride(Rank - 1) != 1 || all.in.stride(0) < static_cast<std::ptrdiff_t>(all.in.extent(Rank - 1)))
+        return false;
+    const panel_cuts cuts = cut_into_panels(all);
+    return cuts.threads <= panel_shape::most_threads && cuts.shared_bytes() <= target.workspace().shared_bytes();
 }
 
-// The rows that a group of threads copies through its ring.
+// The panels of a block on their way through its ring. All threads of the block copy those of all groups, so that warps copy what lies together. Which
+// words of a stage a thread copies, and to where, it knows from the first stage on.
 template <class T>
-class row_panel {
+class panel_ring {
     static constexpr unsigned word = sizeof(uint4);
-    static constexpr int stages = panel_shape::stages;
+    static constexpr unsigned sector = panel_shape::sector;
+    static constexpr unsigned stages = panel_shape::stages;
+    static constexpr unsigned words = panel_shape::words_of_thread;
 
 public:
-    // `first` is that of the matrix, of so many elements from the first to the last, and the panel begins at element `begin`. There may be no panel for
-    // the group.
-    __device__ row_panel(const T* first, std::uint64_t elements, std::uint64_t begin, bool exists,
-                         const panel_cuts& cuts, uint4* ring)
-        : memory_begin_(bytes_of(first)), memory_end_(bytes_of(first + elements)), begin_(bytes_of(first + begin)),
-          exists_(exists), cuts_(cuts), threads_(blockDim.x / cuts.groups),
-          ring_(ring + threadIdx.x / threads_ * cuts.stage_words)
+    // The panel of this thread's group begins at `begin`, or is none, and has so many lines. All threads of the block call this.
+    __device__ panel_ring(const panel_cuts& cuts, const T* begin, unsigned lines, uint4* memory)
+        : cuts_(cuts), ring_(memory)
     {
+        const auto* const first = reinterpret_cast<const std::byte*>(begin);
+        const auto begins = reinterpret_cast<const std::byte**>(memory + stages * cuts.groups * cuts.stage_words);
+        const unsigned group = threadIdx.x / cuts.width;
+        if (group < cuts.groups && threadIdx.x % cuts.width == 0)
+            begins[group] = first;
+        const bool is_inside = first == nullptr || (first - place_in_sector(first) >= cuts.memory_begin &&
+                                                    first + piece_rows * cuts.pitch + sector <= cuts.memory_end);
+        are_inside_ = __syncthreads_and(is_inside) != 0;
+        elements_ = (group < cuts.groups ? group : 0) * cuts.stage_words * word + place_in_sector(first);
+        find_words(begins, cuts.log_chunks == 0 ? cuts.chunk_bytes : lines * static_cast<unsigned>(sizeof(T)));
     }
 
-    // Calls fold(row, at) for each stage, where at(r, line) is an element r rows below. All threads of the block call this.
+    // Calls fold(row, at) for each stage, where at(r, line) is an element of this thread's panel, r rows below. All threads of the block call this.
     template <class Fold>
-    __device__ void for_each_stage(Fold fold) const
+    __device__ void for_each_stage(Fold fold)
     {
         const unsigned count = piece_rows / cuts_.stage_rows;
         for (unsigned i = 0; i + 1 < stages; ++i)
             copy(i);
+#pragma unroll 1
         for (unsigned i = 0; i < count; ++i) {
             __pipeline_wait_prior(stages - 2);
             __syncthreads(); // all have copied this stage, and have read the last one
             copy(i + stages - 1);
-            const T* const elements = reinterpret_cast<const T*>(bytes_of(slot(i)) + place_in_sector(begin_of(i)));
-            if (exists_)
-                fold(i * cuts_.stage_rows, [&](unsigned r, unsigned line) { return elements[r * cuts_.pitch + line]; });
+            const std::byte* const elements = reinterpret_cast<const std::byte*>(slot(i)) + elements_;
+            fold(i * cuts_.stage_rows, [&](unsigned r, unsigned line) {
+                return *reinterpret_cast<const T*>(elements + r * cuts_.row_pitch + line * sizeof(T));
+            });
         }
     }
 
 private:
-    __device__ static const std::byte* bytes_of(const void* memory) { return static_cast<const std::byte*>(memory); }
-    __device__ static std::uintptr_t place_in_sector(const std::byte* at)
+    __device__ static unsigned place_in_sector(const std::byte* at)
     {
-        return reinterpret_cast<std::uintptr_t>(at) % panel_shape::sector;
-    }
-    __device__ const std::byte* begin_of(unsigned i) const
-    {
-        return begin_ + i * (std::uintptr_t{cuts_.stage_rows} * cuts_.pitch * sizeof(T));
+        return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(at)) % sector;
     }
     __device__ uint4* slot(unsigned i) const { return ring_ + i % stages * (cuts_.groups * cuts_.stage_words); }
 
-    // Begins to copy a stage, if there is one. Words at the edges of the matrix, which have something else beside it, are copied by elements.
-    __device__ void copy(unsigned i) const
+    __device__ bool has_word(unsigned j) const { return (has_words_ >> j & 1) != 0; }
+    // Chunks have so many bytes.
+    __device__ void find_words(const std::byte* const* begins, unsigned chunk_bytes)
     {
-        if (exists_ && i * cuts_.stage_rows < piece_rows) {
-            const std::byte* const from = begin_of(i) - place_in_sector(begin_of(i));
-            const unsigned words = static_cast<unsigned>(begin_of(i + 1) - from + word - 1) / word;
-            for (unsigned k = threadIdx.x % threads_; k < words; k += threads_) {
-                const std::byte* const at = from + k * word;
-                if (at >= memory_begin_ && at + word <= memory_end_)
-                    copy_once_async(slot(i) + k, at);
-                else
-                    copy_elements(slot(i) + k, at);
+        const unsigned chunks = cuts_.groups << cuts_.log_chunks;
+        const unsigned step_chunks = blockDim.x / cuts_.chunk_words;
+        const unsigned step_words = blockDim.x - step_chunks * cuts_.chunk_words;
+        unsigned chunk = threadIdx.x / cuts_.chunk_words; // of all groups
+        unsigned k = threadIdx.x - chunk * cuts_.chunk_words;
+#pragma unroll
+        for (unsigned j = 0; j < words; ++j) {
+            from_[j] = cuts_.memory_begin;
+            to_[j] = 0;
+            if (chunk < chunks && begins[chunk >> cuts_.log_chunks] != nullptr) {
+                const unsigned group = chunk >> cuts_.log_chunks;
+                const unsigned row = chunk - (group << cuts_.log_chunks);
+                const std::byte* const panel = begins[group];
+                const std::byte* const begin = panel + row * cuts_.pitch;
+                const unsigned place = place_in_sector(begin);
+                from_[j] = begin - place + k * word;
+                has_words_ |= static_cast<unsigned>(k * word < place + chunk_bytes) << j;
+                to_[j] = group * cuts_.stage_words +
+                         (place_in_sector(panel) + row * cuts_.chunk_pitch) / sector * (sector / word) + k;
             }
+            chunk += step_chunks;
+            k += step_words;
+            if (k >= cuts_.chunk_words) {
+                k -= cuts_.chunk_words;
+                ++chunk;
+            }
+        }
+    }
+
+    // Begins to copy the next stage, which is number i, if there is one. Words at the edges of all lines, which have something else beside them, are
+    // copied by bytes. Places in shared memory are counted in words: of sums of bytes nvcc 13.0 makes an instruction for asynchronous copies that GPUs do
+    // not know.
+    __device__ void copy(unsigned i)
+    {
+        if (i * cuts_.stage_rows < piece_rows) {
+            uint4* const to = slot(i);
+            if (are_inside_) {
+#pragma unroll
+                for (unsigned j = 0; j < words; ++j)
+                    if (has_word(j))
+                        copy_once_async(to + to_[j], from_[j]);
+            } else {
+#pragma unroll
+                for (unsigned j = 0; j < words; ++j)
+                    if (has_word(j))
+                        copy_edge(to + to_[j], from_[j]);
+            }
+            const std::int64_t step = cuts_.stage_rows * cuts_.pitch;
+#pragma unroll
+            for (const std::byte*& from : from_)
+                from += step;
         }
         __pipeline_commit();
     }
-    __device__ void copy_elements(uint4* to, const std::byte* at) const
+    __device__ void copy_edge(uint4* to, const std::byte* from) const
     {
-        for (unsigned k = 0; k < word; k += sizeof(T))
-            if (at + k >= memory_begin_ && at + k < memory_end_)
-                *reinterpret_cast<T*>(reinterpret_cast<std::byte*>(to) + k) = *reinterpret_cast<const T*>(at + k);
+        if (from >= cuts_.memory_begin && from + word <= cuts_.memory_end)
+            return copy_once_async(to, from);
+#pragma unroll 1
+        for (unsigned k = 0; k < word; ++k)
+            if (from + k >= cuts_.memory_begin && from + k < cuts_.memory_end)
+                reinterpret_cast<std::byte*>(to)[k] = from[k];
     }
 
-    const std::byte* memory_begin_;
-    const std::byte* memory_end_;
-    const std::byte* begin_;
-    bool exists_;
     const panel_cuts& cuts_;
-    unsigned threads_; // of a group, a power of two
     uint4* ring_;
+    unsigned has_words_ = 0;       // a bit for each
+    const std::byte* from_[words]; // in the next stage
+    unsigned to_[words];           // in a slot of the ring
+    unsigned elements_;            // where those of this thread's panel begin in a slot, in bytes
+    bool are_inside_;
 };
 
 // Folds the panels. The totals of one lie side by side, and those of the panels of the same number of all matrices one behind the other.
@@ -205,45 +302,39 @@ __global__ void __launch_bounds__(panel_shape::most_threads, panel_blocks<Acc, T
 {
     constexpr unsigned rows = panel_block_rows<T>;
     constexpr unsigned blocks = piece_rows / rows;
-    constexpr int lines = panel_lines<Acc>;
     using element = walked_element_t<Op, Acc, T>;
     using total = decltype(lane_total<rows>(static_cast<const element*>(nullptr), op));
     using counter = counter_of_blocks<Op, Acc, total, std::bit_width(blocks)>;
     extern __shared__ __align__(16) uint4 dynamic[]; // which begins with a sector: there is no other shared memory
-    const unsigned threads = blockDim.x / cuts.groups;
-    const std::uint64_t task = std::uint64_t{blockIdx.x} * cuts.groups + threadIdx.x / threads;
-    const bool exists = task < cuts.panels;
-    const std::uint64_t number = cuts.matrices.quotient(exists ? task : 0);
-    const std::uint64_t matrix = exists ? task - number * cuts.matrices.divisor : 0;
-    const row_panel<T> panel(of.in.first_of(matrix * cuts.width), (of.length - 1) * cuts.pitch + cuts.width,
-                             number * piece_rows * cuts.pitch, exists, cuts, dynamic);
-    const unsigned first = threadIdx.x % threads;
-    counter walked[lines];
-#pragma unroll
-    for (int v = 0; v < lines; ++v)
-        walked[v] = counter(op);
-    panel.for_each_stage([&](unsigned row, const auto& at) {
-#pragma unroll
-        for (int v = 0; v < lines; ++v) {
-            const unsigned line = first + static_cast<unsigned>(v) * threads;
-            if (line >= cuts.width)
-                break;
+    const unsigned group = threadIdx.x / cuts.width;
+    const unsigned line = threadIdx.x - group * cuts.width;
+    const std::uint64_t task = std::uint64_t{blockIdx.x} * cuts.groups + group;
+    const bool exists = group < cuts.groups && task < cuts.panels;
+    const std::uint64_t number = cuts.panels_across.quotient(exists ? task : 0);
+    const std::uint64_t across = exists ? task - number * cuts.panels_across.divisor : 0;
+    const std::uint64_t matrix = cuts.parts.quotient(across);
+    const auto first = static_cast<unsigned>(across - matrix * cuts.parts.divisor) * cuts.width;
+    const unsigned width = min(cuts.width, cuts.row_width - first);
+    const T* const begin =
+        of.in.first_of(matrix * cuts.row_width + first) + static_cast<std::int64_t>(number * piece_rows) * of.in.stride;
+    panel_ring<T> ring(cuts, exists ? begin : nullptr, width, dynamic);
+    const bool has_line = exists && line < width;
+    counter walked(op);
+    ring.for_each_stage([&](unsigned row, const auto& at) {
+        if (!has_line)
+            return;
 #pragma unroll 1
-            for (unsigned r = 0; r < cuts.stage_rows; r += rows) {
-                element values[rows];
+        for (unsigned r = 0; r < cuts.stage_rows; r += rows) {
+            element values[rows];
 #pragma unroll
-                for (unsigned j = 0; j < rows; ++j)
-                    values[j] = convert<element>(at(r + j, line));
-                walked[v].push(lane_total<rows>(values, op), (row + r) / rows, op);
-            }
+            for (unsigned j = 0; j < rows; ++j)
+                values[j] = convert<element>(at(r + j, line));
+            walked.push(lane_total<rows>(values, op), (row + r) / rows, op);
         }
     });
-#pragma unroll
-    for (int v = 0; v < lines; ++v) {
-        const unsigned line = first + static_cast<unsigned>(v) * threads;
-        if (exists && line < cuts.width)
-            totals[task * cuts.width + line] = walked[v].fold_after(op.template identity<Acc>(), blocks, op);
-    }
+    if (has_line)
+        totals[number * of.count + matrix * cuts.row_width + first + line] =
+            walked.fold_after(op.template identity<Acc>(), blocks, op);
 }
 
 } // namespace upsweep::gpu

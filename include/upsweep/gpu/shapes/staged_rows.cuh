@@ -467,7 +467,11 @@ bool are_staged_rows(const detail::lines<const T, Out, Rank>& all)
 {
     constexpr bool is_narrow = sizeof(T) < 4;
     using shape = staged_row_shape<T, std::conditional_t<Scans, Out, T>>;
-    constexpr std::uint64_t least = !Scans ? 9 : !is_narrow ? 32 : shape::larger == 8 ? 96 : 12;
+    // Short ones of wide elements that lie without gaps are faster as segments, which read and write vectors then.
+    constexpr std::uint64_t least_apart = !Scans ? 9 : !is_narrow ? 5 : shape::larger == 8 ? 96 : 12;
+    constexpr std::uint64_t least_wide = 32;
+    const bool are_apart = is_narrow || !Scans || !lie_without_gaps(all.in) || !lie_without_gaps(all.out);
+    const std::uint64_t least = are_apart ? least_apart : least_wide;
     constexpr std::uint64_t many = 2048;
     constexpr std::uint64_t some = 512;
     constexpr std::uint64_t few_panels = 64;

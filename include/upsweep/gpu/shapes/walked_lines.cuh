@@ -16,7 +16,7 @@
 
 // Lines side by side, so many or so short that each lane walks along its own from the first element to the last. A lane has a block
 // of elements in registers while the next one is on its way; the warp reads what memory has side by side, in shared memory is
-// nothing, and nobody waits for anybody.
+// nothing, and nobody waits for anybody. Short rows that lie apart are walked along, too: what lanes read by turns is in the first-level cache.
 namespace upsweep::gpu {
 
 // Blocks of Rows elements, of so many lines a lane.
@@ -322,6 +322,33 @@ void scan_walked(const cuda& target, std::string_view call, const detail::lines<
     with_short_shape(all.length(), [&]<class Shape>(Shape) {
         launch_walk<Shape>(target, call, scan_short_kernel<Shape, Acc, T, Out, Rank, Op>, all, op, start);
     });
+}
+
+// Whether lines are short rows, one of which does not follow the other, that lanes walk along: neighbouring lanes share lines of the first-level cache, and
+// all are still there at the next step. That are rows of few bytes, and somewhat longer ones that lie close together, but not where each begins at the same
+// place of a line of the cache, which has room for few of those. As segments, each element would be found by itself.
+template <class T, class Out, std::size_t Rank>
+bool are_walked_rows(const detail::lines<const T, Out, Rank>& all)
+{
+    constexpr std::uint64_t cache_line = 128; // bytes
+    constexpr std::uint64_t longest = 63;
+    constexpr std::uint64_t longest_narrow = 24;
+    constexpr std::uint64_t short_bytes = 40;
+    const auto bytes = [](std::ptrdiff_t stride) {
+        return static_cast<std::uint64_t>(stride < 0 ? -stride : stride) * sizeof(T);
+    };
+    const std::uint64_t distance = all.length() > 1 ? bytes(all.in.stride(0)) : sizeof(T); // of elements
+    const std::uint64_t pitch = bytes(all.in.stride(Rank - 1));
+    const std::uint64_t reach = all.length() * distance;
+    const bool have_gaps = distance != sizeof(T); // between elements
+    if (all.count() <= 1 || all.length() == 0 || all.length() > longest || (!have_gaps && lie_without_gaps(all.in)))
+        return false;
+    const bool begin_alike = pitch % cache_line == 0;
+    if (sizeof(T) < sizeof(unsigned))
+        return all.length() <= longest_narrow || (have_gaps && !begin_alike);
+    const bool are_close = reach <= cache_line && pitch <= cache_line + 32;
+    const bool are_words_apart = sizeof(T) == sizeof(unsigned) && have_gaps && pitch != reach;
+    return reach <= short_bytes || (!begin_alike && (are_close || are_words_apart));
 }
 
 } // namespace upsweep::gpu

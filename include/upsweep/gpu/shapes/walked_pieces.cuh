@@ -1,7 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -24,38 +24,45 @@ namespace upsweep::gpu {
 
 inline constexpr std::size_t most_total_bytes = 32; // of an accumulator
 
-// Whether lines have several pieces, and elements enough to be worth several kernels.
+// Whether lines have several pieces, and there are so many elements that several kernels are worth it.
 template <class T, class Out, std::size_t Rank>
-bool are_long(const detail::lines<const T, Out, Rank>& all)
+bool are_long(const detail::lines<const T, Out, Rank>& all, std::uint64_t least_elements)
 {
-    constexpr std::uint64_t least_elements = std::uint64_t{1} << (sizeof(T) < sizeof(unsigned) ? 22 : 25);
     return all.length() >= 4 * piece_rows && all.length() * all.count() >= least_elements;
 }
 
-// Whether they are folded by panels, of which there are enough for all multiprocessors, rather than by the kernels of all columns, or of a few.
-// Those are faster where the rows of a warp are whole sectors of memory. Operators that take much computing are only slower where threads have
-// no line.
-template <bool IsCheap, class Acc, class T, class Out, std::size_t Rank>
+// Whether rows are long, and begin with a sector of memory each. Warps read them as fast as they lie.
+template <class T, class Out, std::size_t Rank>
+bool have_long_rows_of_sectors(const detail::lines<const T, Out, Rank>& all)
+{
+    constexpr std::uint64_t long_row_bytes = 16384;
+    const auto in_sectors = [](std::uintptr_t bytes) { return bytes % panel_shape::sector == 0; };
+    bool begin_with_sectors = in_sectors(reinterpret_cast<std::uintptr_t>(all.in.data()));
+    for (std::size_t k = 0; k + 1 < Rank; ++k)
+        begin_with_sectors =
+            begin_with_sectors &&
+            (all.in.extent(k) == 1 || in_sectors(static_cast<std::uintptr_t>(all.in.stride(k)) * sizeof(T)));
+    return begin_with_sectors && all.in.extent(Rank - 1) * sizeof(T) >= long_row_bytes;
+}
+
+// Whether they are folded by panels, of which there are enough for all multiprocessors.
+template <class T, class Out, std::size_t Rank>
 bool are_long_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all)
 {
-    constexpr std::uint64_t many = 48;
-    constexpr unsigned least_blocks = 256;
-    const std::uint64_t width = all.in.extent(Rank - 1);
-    const bool keeps_threads_busy = 8 * width >= 7 * std::bit_ceil(width);
-    const bool is_better =
-        sizeof(T) < sizeof(unsigned) || width >= many || (sizeof(T) == sizeof(unsigned) && !std::has_single_bit(width));
-    return (IsCheap ? is_better : keeps_threads_busy) && are_long(all) && are_panels<Acc>(target, all) &&
-           cut_into_panels(all).grid().blocks >= least_blocks;
+    constexpr std::uint64_t least_elements = (std::uint64_t{1} << 26) / std::max(sizeof(T), sizeof(unsigned));
+    return are_long(all, least_elements) && !have_long_rows_of_sectors(all) && are_panels(target, all) &&
+           cut_into_panels(all).grid().blocks >= panel_shape::least_blocks;
 }
 
 // Whether other lines are folded by pieces: many, narrow ones, and those whose accumulators take many registers.
 template <class Acc, class T, class Out, std::size_t Rank>
 bool are_long_pieces(const detail::lines<const T, Out, Rank>& all)
 {
+    constexpr bool is_narrow = sizeof(T) < sizeof(unsigned);
+    constexpr std::uint64_t least_elements = std::uint64_t{1} << (is_narrow ? 22 : 25);
     constexpr std::uint64_t many = 4096;
-    return are_long(all) &&
-           (sizeof(T) < sizeof(unsigned) || (sizeof(T) == sizeof(unsigned) && sizeof(Acc) > sizeof(std::uint64_t)) ||
-            all.count() >= many);
+    return are_long(all, least_elements) &&
+           (is_narrow || (sizeof(T) == sizeof(unsigned) && sizeof(Acc) > sizeof(std::uint64_t)) || all.count() >= many);
 }
 
 // Level 0 has the totals of the whole pieces of 256 elements, level k those of the whole groups of 256 of level k - 1; those of the same number
@@ -215,10 +222,10 @@ void reduce_walked_pieces(const cuda& target, std::string_view call, const detai
 }
 template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
 void reduce_panels(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
-                   const Op& op, const Finish& finish)
+                   const Op& op, const Finish& finish, unsigned least_blocks = panel_shape::least_blocks)
 {
     reduce_pieces_of_lines<Acc>(target, call, all, op, finish, [&](const auto& of, const walked_totals<Acc>& totals) {
-        const panel_cuts cuts = cut_into_panels(all);
+        const panel_cuts cuts = cut_into_panels(all, least_blocks);
         launch<fold_panels_kernel<Acc, T, Out, Rank, Op>>(target, call, cuts.grid(), of, cuts, totals.levels[0], op);
     });
 }

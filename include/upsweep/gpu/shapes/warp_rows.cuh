@@ -17,6 +17,7 @@
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/lines.hpp>
 #include <upsweep/op.hpp>
+#include <upsweep/view.hpp>
 
 // Lines whose elements lie one behind the other, as those of rows do, and so many of them that each warp folds its own: it waits for no
 // other warp. A lane has a vector of every *row of vectors*, which is a tree of the warp. The next ones are on their way while these
@@ -438,17 +439,6 @@ bool are_lines_of_words(const detail::lines<const T, Out, Rank>& all)
     return are_words;
 }
 
-// Whether each line begins where the one before it ends.
-template <class T, class Out, std::size_t Rank>
-bool lie_without_gaps(const detail::lines<const T, Out, Rank>& all)
-{
-    std::uint64_t distance = all.length();
-    for (std::size_t k = Rank - 1; k > 0; distance *= all.in.extent(k--))
-        if (all.in.extent(k) != 1 && all.in.stride(k) != static_cast<std::ptrdiff_t>(distance))
-            return false;
-    return true;
-}
-
 // Whether warps can reduce these lines, and are busy until the end: where lines are long, and not many, some warps have one more than others, and the rest
 // waits for them.
 template <class T, class Out, std::size_t Rank>
@@ -485,7 +475,7 @@ template <class T, class Out, std::size_t Rank>
 bool are_few_or_lie_apart(const detail::lines<const T, Out, Rank>& all)
 {
     constexpr std::uint64_t small_bytes = std::uint64_t{16} << 20;
-    return all.length() * sizeof(T) * all.count() <= small_bytes || !lie_without_gaps(all);
+    return all.length() * sizeof(T) * all.count() <= small_bytes || !lie_without_gaps(all.in);
 }
 
 template <class Shape, auto Kernel, class T, class Out, std::size_t Rank, class... Arguments>
