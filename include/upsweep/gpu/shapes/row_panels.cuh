@@ -71,8 +71,7 @@ struct panel_cuts {
     unsigned log_chunks;   // of a stage
     unsigned chunk_bytes;
     unsigned chunk_words; // of 16 bytes, in which a chunk may lie
-    unsigned chunk_pitch; // bytes from a chunk to the next in shared memory
-    unsigned row_pitch;   // and from a row to the next
+    unsigned row_pitch;   // bytes from a row to the next in shared memory
     unsigned stage_words; // of a group
 
     // The ring, and where the panel of each group begins.
@@ -132,7 +131,6 @@ panel_cuts cut_into_panels(const detail::lines<const T, Out, Rank>& all,
         row_pitch = multiple(width_bytes + shape::sector + sizeof(uint4) - place, shape::sector) + place;
         stage_bytes = cuts.stage_rows * row_pitch;
         cuts.log_chunks = static_cast<unsigned>(std::countr_zero(cuts.stage_rows));
-        cuts.chunk_pitch = static_cast<unsigned>(row_pitch);
     }
     cuts.chunk_bytes = static_cast<unsigned>(chunk_bytes);
     cuts.row_pitch = static_cast<unsigned>(row_pitch);
@@ -239,7 +237,7 @@ private:
                 from_[j] = begin - place + k * word;
                 has_words_ |= static_cast<unsigned>(k * word < place + chunk_bytes) << j;
                 to_[j] = group * cuts_.stage_words +
-                         (place_in_sector(panel) + row * cuts_.chunk_pitch) / sector * (sector / word) + k;
+                         (place_in_sector(panel) + row * cuts_.row_pitch) / sector * (sector / word) + k;
             }
             chunk += step_chunks;
             k += step_words;
