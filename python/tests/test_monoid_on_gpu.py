@@ -68,6 +68,18 @@ def test_axes(kind, dtype):
                     agree(kind, lambda x: us.scan(x, op, axis=axis, **how), host, there, (shape, axis, how))
 
 
+@pytest.mark.parametrize("dtype", ("uint8", "int16", "float32", "int64"))
+def test_many_columns(kind, dtype):
+    """Kernels that take more shared memory than every kernel may."""
+    op = OPERATORS[dtype]
+    for shape in ((300_000, 33), (700_000, 50)):
+        host = elements(shape, dtype)
+        there = kind.put(host)
+        agree(kind, lambda x: us.reduce(x, op, axis=0), host, there, shape)
+        for how in ({}, {"exclusive": True, "initial": 1}):
+            agree(kind, lambda x: us.scan(x, op, axis=0, **how), host, there, (shape, how))
+
+
 def test_functions_of_the_standard_library(kind):
     """They are those of C++, and not of CUDA, which says otherwise of NaN and of zeros. Processors differ in the bits of a NaN
     that they make, and in which of two zeros fmax takes."""

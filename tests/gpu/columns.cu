@@ -1,6 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // Lines side by side by the kernels that are chosen for more elements than a test has.
+#include <bit>
+
 #include "matrices_of_elements.cuh"
 
 namespace upsweep::test {
@@ -24,6 +26,22 @@ void expect_panels_of_several()
             matrices_of_elements<element>{1, rows, columns, 1, gap, std::move(values)}.expect_panels(
                 joining<Number, Count>);
         }
+}
+
+template <class Number, int Count>
+void expect_panel_scans_of_several()
+{
+    using element = several<Number, Count>;
+    for (const std::size_t columns : {5, 33}) {
+        constexpr std::size_t rows = 777;
+        auto random = generator();
+        host_array<element> values(1 + rows * columns);
+        for (element& value : values)
+            for (Number& number : value.numbers)
+                number = static_cast<Number>(random() % 4 == 0 ? random() : 0);
+        matrices_of_elements<element>{1, rows, columns, 1, 0, std::move(values)}.expect_panel_scans(
+            joining<Number, Count>);
+    }
 }
 
 } // namespace
@@ -148,6 +166,90 @@ TEST(gpu_columns, of_rows_that_begin_anywhere)
     matrices_of_elements<float>{1, 65 * tile + 1, 98}.expect_scans(plus{});
     matrices_of_elements<float>{1, 600, 257}.expect_scans(plus{});
     matrices_of_elements<affine>{2, 9 * tile + 77, 99, 1}.expect_scans(composition);
+}
+
+// Scans by panels of as many lines as a block has for one group of threads and for many; whole tiles, and one that has less than a row of a thread, or more;
+// groups of 8 and 64 tiles; matrices behind each other, and gaps between the rows of elements.
+TEST(gpu_columns, scanned_by_panels)
+{
+    for (const std::size_t columns : {2, 3, 5, 7, 8, 31, 33, 63, 65, 96, 127, 128})
+        for (const std::size_t left : {0, 1, 63, 64, 200}) {
+            const std::size_t tile = 64 * std::min<std::size_t>(std::bit_floor(256 / columns), 32);
+            matrices_of_elements<float>{1, 2 * tile + left, columns}.expect_panel_scans(plus{});
+        }
+    matrices_of_elements<float>{1, 65 * 128 + 1, 97}.expect_panel_scans(plus{});
+    for (const std::size_t gap : {0, 1, 3, 8}) {
+        matrices_of_elements<affine>{3, 600, 33, 1, gap}.expect_panel_scans(composition);
+        matrices_of_elements<float>{2, 777, 33, 3, gap}.expect_panel_scans(plus{});
+    }
+}
+TEST(gpu_columns, of_narrow_elements_scanned_by_panels)
+{
+    for (const std::size_t columns : {2, 3, 5, 33, 127, 128})
+        for (const std::size_t offset : {0, 1, 15, 16}) {
+            matrices_of_elements<std::uint8_t>{1, 5000, columns, offset}.expect_panel_scans(plus{});
+            matrices_of_elements<f16>{1, 5000, columns, offset}.expect_panel_scans(plus{});
+        }
+    matrices_of_elements<f16>{2, 9 * 512 + 3, 51, 1, 2}.expect_panel_scans(plus{});
+    matrices_of_elements<std::uint8_t>{1, 3000, 33}.expect_exclusive_scans(plus{}); // for which panels are chosen
+    matrices_of_elements<f16>{2, 3000, 33}.expect_exclusive_scans(plus{});
+}
+TEST(gpu_columns, of_elements_of_other_sizes_scanned_by_panels)
+{
+    for (const std::size_t columns : {3, 33, 100}) {
+        matrices_of_elements<matrix>{1, 1000, columns, 1}.expect_panel_scans(product);
+        matrices_of_elements<double>{2, 1000, columns, 1}.expect_panel_scans(plus{});
+    }
+}
+TEST(gpu_columns, of_several_numbers_scanned_by_panels)
+{
+    expect_panel_scans_of_several<float, 3>();
+    static_assert(
+        !gpu::may_be_scan_panels<several<std::uint8_t, 9>, several<std::uint8_t, 9>, several<std::uint8_t, 9>>);
+}
+// Results may be wider than elements, which they replace in shared memory.
+TEST(gpu_columns, of_bytes_scanned_as_integers_by_panels)
+{
+    constexpr std::size_t rows = 3000;
+    for (const std::size_t columns : {2, 3, 51, 128}) {
+        const matrices_of_elements<std::uint8_t> of{1, rows, columns, 1};
+        target_array<cuda, std::uint32_t> out(of.size());
+        const view<std::uint32_t, 3> results(out.span().data(), {1, rows, columns});
+        const auto lines =
+            detail::lines_of(of.elements(), axis{1}, results.data(), rows,
+                             {static_cast<std::ptrdiff_t>(of.size()), static_cast<std::ptrdiff_t>(columns), 1});
+        scan_by_panels<std::uint32_t>(lines, plus{});
+        const host_array<std::uint32_t> sums = out.to_host();
+        for (std::size_t c = 0; c < columns; ++c) {
+            std::uint32_t expected = 0;
+            for (std::size_t r = 0; r < rows; ++r) {
+                expected += of.values[1 + r * columns + c];
+                ASSERT_EQ(sums[r * columns + c], expected) << r << ", " << c << " of " << columns;
+            }
+        }
+    }
+}
+// Where results take the place of elements, panels are those whose words belong to one chunk each.
+TEST(gpu_columns, scanned_by_panels_in_place)
+{
+    for (const std::size_t offset : {0, 1, 4}) {
+        const matrices_of_elements<float> of{1, 3000, 33, offset};
+        target_array<cuda, float> all(of.values.span());
+        const view<float, 3> elements(all.span().data() + offset, {1, of.rows, of.columns});
+        const auto lines =
+            detail::lines_of(view<const float, 3>(elements), axis{1}, elements.data(), of.rows,
+                             {static_cast<std::ptrdiff_t>(of.size()), static_cast<std::ptrdiff_t>(of.columns), 1});
+        EXPECT_EQ(gpu::can_be_scan_panels<float>(cuda{}, lines), offset % 4 == 0);
+        if (offset % 4 != 0)
+            continue;
+        scan_by_panels<float>(lines, plus{});
+        const host_array<float> got = all.to_host();
+        for (std::size_t i = 0; i < of.lines(); ++i) {
+            const auto folds = literal_folds(of.line(i).span(), plus{});
+            for (std::size_t r = 0; r < of.rows; ++r)
+                ASSERT_TRUE(same_bits(got[offset + of.place(i, r)], as_expected<float>(folds[r]))) << i << ", " << r;
+        }
+    }
 }
 
 } // namespace upsweep::test

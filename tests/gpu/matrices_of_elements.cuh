@@ -16,6 +16,12 @@
 
 namespace upsweep::test {
 
+template <class Acc, class T, class Out, std::size_t Rank, class Op>
+void scan_by_panels(const detail::lines<const T, Out, Rank>& lines, const Op& op)
+{
+    gpu::scan_by_panels(cuda{}, "scan", lines, op, gpu::start_of_lines<Acc>(scan_kind::inclusive, op, nullptr));
+}
+
 // Matrices one behind the other, from element `offset` on, whose columns are folded. Between their rows lie `gap` elements.
 template <class T>
 struct matrices_of_elements {
@@ -103,6 +109,13 @@ struct matrices_of_elements {
                 scan(detail::lines_of(elements(), axis{1}, results.data(), rows, {of_matrix, stride, 1}), op);
             },
             op);
+    }
+
+    template <class Op>
+    void expect_panel_scans(const Op& op) const
+    {
+        expect_scans_by(
+            op, [](const auto& lines, const auto& by) { scan_by_panels<scan_accumulator_t<Op, T>>(lines, by); });
     }
 
     // As the verbs choose.

@@ -11,6 +11,7 @@
 #include <upsweep/gpu/shapes/columns.cuh>
 #include <upsweep/gpu/shapes/lane_rows.cuh>
 #include <upsweep/gpu/shapes/pieces.cuh>
+#include <upsweep/gpu/shapes/scan_panels.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
 #include <upsweep/gpu/shapes/short_rows.cuh>
 #include <upsweep/gpu/shapes/staged_rows.cuh>
@@ -300,6 +301,9 @@ private:
         const gpu::line_kernels kernels = gpu::kernels_for<true, Op, Acc>(all, side_by_side);
         if (kernels == gpu::line_kernels::walks)
             return gpu::scan_walked(target, call, all, op, start);
+        if constexpr (gpu::may_be_scan_panels<Acc, T, Out>)
+            if (side_by_side && gpu::are_scan_panels<Acc>(target, all))
+                return gpu::scan_by_panels(target, call, all, op, start);
         if constexpr (gpu::fits_tiles<Acc, T>)
             if (kernels == gpu::line_kernels::tiles)
                 return gpu::scan_tiled(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, start);

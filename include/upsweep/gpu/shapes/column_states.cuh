@@ -60,14 +60,14 @@ class column_states {
     static constexpr int group = column_slots::group;
 
 public:
-    static constexpr int most_columns = 128;
-
+    // Totals that have been read.
     struct memory {
-        raw_array<Acc, group * most_columns> totals; // [number][column]
+        Acc* totals; // [number][column]
+        int columns;
     };
 
     __device__ column_states(const tile_state_memory& states, std::uint64_t epoch, const column_slots& slots,
-                             std::uint64_t lines, memory& shared, const Op& op)
+                             std::uint64_t lines, const memory& shared, const Op& op)
         : states_(states, epoch), slots_(slots), lines_(lines), shared_(shared), op_(op)
     {
     }
@@ -182,7 +182,7 @@ private:
 #pragma unroll
             for (int k = 0; k < at_once; ++k)
                 if (exists(of.share + k * of.shares))
-                    shared_.totals[(of.share + k * of.shares) * most_columns + of.column] =
+                    shared_.totals[(of.share + k * of.shares) * shared_.columns + of.column] =
                         states_.total(place(of, slot(of.share + k * of.shares)), states[k]);
         }
         __syncthreads();
@@ -190,18 +190,19 @@ private:
 
     __device__ auto totals(const line_of_thread& of)
     {
-        return [this, of](int i) { return shared_.totals[i * most_columns + of.column]; };
+        return [this, of](int i) { return shared_.totals[i * shared_.columns + of.column]; };
     }
     // The same with the total of number `at`, which has not been read.
     __device__ auto totals_and(const line_of_thread& of, const Acc& total, int at)
     {
-        return [this, of, total, at](int i) { return i == at ? total : shared_.totals[i * most_columns + of.column]; };
+        return
+            [this, of, total, at](int i) { return i == at ? total : shared_.totals[i * shared_.columns + of.column]; };
     }
 
     tile_states<Acc> states_;
     const column_slots& slots_;
     std::uint64_t lines_;
-    memory& shared_;
+    memory shared_;
     Op op_;
 };
 

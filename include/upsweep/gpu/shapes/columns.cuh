@@ -23,7 +23,7 @@
 #include <upsweep/view.hpp>
 
 // Folds lines that lie side by side, as columns do. A lane has a line, so that the lanes of a warp read what memory has side by
-// side; a thread has some consecutive rows of its line in registers. Of a block of 8 warps
+// side; a thread has some consecutive rows of its line in registers. Of a block of some warps
 //
 //     long lines       all warps have the same lines, one below the other, and the totals of such tiles go from block to block
 //     short lines      warps share the rows of a line, or have lines of their own
@@ -32,13 +32,15 @@
 // Tiles are aligned blocks of their lines. What lies before a tile is read from the states of the tiles before, as column_states.cuh has it.
 namespace upsweep::gpu {
 
-// What a block has at once. Rows are those of a thread.
-template <int Rows, int Blocks>
+// What a block has at once. Rows are those of a thread. Small blocks wait less for each other's loads, and there are as many warps.
+template <int Rows, int Blocks, int Warps>
 struct column_shape {
-    static constexpr int warps = 8;
+    static constexpr int warps = Warps;
     static constexpr int threads = warps * lanes;
     static constexpr int blocks = Blocks; // of a multiprocessor
     static constexpr int rows = Rows;
+    static constexpr int most_columns =
+        warps / 2 * lanes; // of long lines: at least two threads have each, which share its states
 };
 
 // How the lines are dealt out to blocks, warps and lanes.
@@ -121,13 +123,14 @@ public:
     struct memory {
         raw_array<T, Shape::threads * rows> elements; // each thread has its own, one row behind the other
         block_tickets::memory tickets;
-        typename states::memory of_tiles;
-        raw_array<Acc, Shape::threads> of_warps; // [line of the block] of each warp
+        raw_array<Acc, column_slots::group * Shape::most_columns> of_tiles; // that have been looked at
+        raw_array<Acc, Shape::threads> of_warps;                            // [line of the block] of each warp
     };
 
     __device__ column_block(const column_arguments<Acc, T, Out, Rank>& of, memory& shared, std::uint64_t epoch,
                             const Op& op)
-        : of_(of), shared_(shared), op_(op), states_(of.memory, epoch, of.slots, of.cuts.count, shared.of_tiles, op)
+        : of_(of), shared_(shared), op_(op),
+          states_(of.memory, epoch, of.slots, of.cuts.count, {&shared.of_tiles[0], Shape::most_columns}, op)
     {
     }
 
@@ -220,7 +223,7 @@ private:
         }
     };
 
-    // before (+) the fold of the first `count` warps of the line, of all 8 at most.
+    // before (+) the fold of the first `count` warps of the line, of all of the block at most.
     __device__ Acc fold_warps(const Acc& before, int count)
     {
         const auto warp = [&](int w) {
@@ -380,13 +383,17 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     tickets.for_each([&](std::uint64_t task) { self.scan(task, start); });
 }
 
-// Fewer blocks where an accumulator is those of several narrow elements, which takes registers.
+// Fewer warps where an accumulator is those of several narrow elements, which takes registers. Narrow elements alone take little shared memory, and
+// have more warps.
 template <class Acc, class T>
 using shape_of_columns = column_shape<(sizeof(T) <= 4    ? 64
                                        : sizeof(T) <= 8  ? 32
                                        : sizeof(T) <= 16 ? 16
                                                          : 4),
-                                      (sizeof(T) <= 4 && sizeof(Acc) > 8 ? 2 : 3)>;
+                                      (sizeof(T) <= 4 && sizeof(Acc) > 8 ? 2
+                                       : sizeof(T) < 4                   ? 8
+                                                                         : 5),
+                                      (sizeof(T) <= 4 && sizeof(Acc) > 8 ? 8 : 4)>;
 
 // Long lines are at most `side_by_side` warps side by side, a power of two.
 template <class Shape>
@@ -400,7 +407,7 @@ column_cuts cut_columns(std::uint64_t length, std::uint64_t count, int side_by_s
     while (cuts.warps_a_line < Shape::warps && rows_of_warp * static_cast<unsigned>(cuts.warps_a_line) < length)
         cuts.warps_a_line *= 2;
     if (rows_of_warp * Shape::warps < length)
-        cuts.warps_a_line = Shape::warps / side_by_side;
+        cuts.warps_a_line = Shape::warps / side_by_side; // at least 2
     cuts.warps_a_row = Shape::warps / cuts.warps_a_line;
     // As many lines in all blocks.
     const auto most_lines = static_cast<unsigned>(cuts.warps_a_row * lanes);
@@ -415,7 +422,7 @@ column_cuts cut_columns(std::uint64_t length, std::uint64_t count, int side_by_s
 
 // How many warps of a block that scans long lines are side by side. Memory is slower by up to a third where the parts of a sector are written
 // at different times, and a block writes a row at once: a wide one, where rows begin anywhere. Otherwise tall blocks have fewer states.
-template <class T, class Out, std::size_t Rank>
+template <class Shape, class T, class Out, std::size_t Rank>
 int warps_side_by_side(const detail::lines<const T, Out, Rank>& all)
 {
     constexpr std::size_t sector = 32;
@@ -425,7 +432,7 @@ int warps_side_by_side(const detail::lines<const T, Out, Rank>& all)
     if (count <= few_lines)
         return 1;
     if (static_cast<std::size_t>(all.out.stride(0)) * sizeof(Out) % sector != 0)
-        return sizeof(T) < 8 ? 4 : 2;
+        return sizeof(T) < 8 ? Shape::warps / 2 : 2;
     return count < many_lines ? 1 : 2;
 }
 
@@ -460,7 +467,7 @@ void scan_columns(const cuda& target, std::string_view call, const detail::lines
 {
     using shape = shape_of_columns<Acc, T>;
     launch_columns<scan_columns_kernel<shape, Acc, T, Out, Rank, Op>, shape, Acc, Op>(
-        target, call, all, warps_side_by_side(all), op, start);
+        target, call, all, warps_side_by_side<shape>(all), op, start);
 }
 
 } // namespace upsweep::gpu

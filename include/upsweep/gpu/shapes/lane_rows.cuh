@@ -50,10 +50,8 @@ struct lane_row_shape {
 template <class T, class Out, std::size_t Rank>
 struct lane_rows {
     lines_on_device<T, Out, Rank> lines;
-    bool are_words; // whether rows begin with whole words
-    // The memory of all rows, and of what lies between them.
-    const std::byte* begin;
-    const std::byte* end;
+    bool are_words;      // whether rows begin with whole words
+    memory_range memory; // of all rows
 };
 
 // The stages of a warp's rows.
@@ -158,8 +156,7 @@ private:
         if (ahead.line < of_.lines.count) {
             if (ahead.stage == 0) {
                 row_ahead_ = row_of_lane(ahead);
-                const bool is_at_edge =
-                    first_word_of(row_ahead_) < of_.begin || row_ahead_ + bytes_ + shape::word > of_.end;
+                const bool is_at_edge = !of_.memory.has(first_word_of(row_ahead_), row_ahead_ + bytes_ + shape::word);
                 has_edge_ = __any_sync(all_lanes, is_at_edge ? 1 : 0) != 0;
 #pragma unroll
                 for (int k = 0; k < turns; ++k)
@@ -189,7 +186,7 @@ private:
     {
         return row - reinterpret_cast<std::uintptr_t>(row) % shape::word;
     }
-    // Copies a stage that some rows do not fill. Words at the edges of the memory of all rows, which has something else beside it, are copied by elements.
+    // Copies a stage that some rows do not fill.
     __device__ void copy_existing(uint4* to, const step& ahead) const
     {
         const std::uintptr_t distance = (words_before(ahead) + static_cast<unsigned>(word_of_lane())) * shape::word;
@@ -199,14 +196,7 @@ private:
             const std::byte* const at = first_word_of(row) + distance;
             if (at >= row + bytes_)
                 continue;
-            if (at >= of_.begin && at + shape::word <= of_.end) {
-                copy_once_async(to, at);
-                continue;
-            }
-#pragma unroll 1
-            for (int b = 0; b < shape::word; b += static_cast<int>(sizeof(T)))
-                if (at + b >= of_.begin && at + b < of_.end)
-                    *reinterpret_cast<T*>(reinterpret_cast<std::byte*>(to) + b) = *reinterpret_cast<const T*>(at + b);
+            of_.memory.copy_word(to, at);
         }
     }
 
@@ -316,13 +306,10 @@ void reduce_lane_rows(const cuda& target, std::string_view call, const detail::l
 {
     using shape = lane_row_shape;
     constexpr auto kernel = reduce_lane_rows_kernel<Acc, T, Out, Rank, Op, Finish>;
-    const auto memory = detail::footprint_of(all.in.begin(), all.in.size());
-    const auto* const begin = reinterpret_cast<const std::byte*>(all.in.data());
     const lane_rows<T, Out, Rank> rows{
         {line_places<const T, Rank>(all.in), line_places<Out, Rank>(all.out), all.length(), all.count()},
         are_lines_of_words(all),
-        begin,
-        begin + memory.reach() + memory.size};
+        memory_range::of(all.in)};
     constexpr std::uint64_t lines = shape::warps * lanes;
     const std::uint64_t blocks =
         std::min<std::uint64_t>((all.count() + lines - 1) / lines, resident_blocks<kernel>(target, shape::threads, 0));

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <upsweep/gpu/primitive/divider.cuh>
+#include <upsweep/gpu/primitive/ptx.cuh>
 #include <upsweep/op.hpp>
 #include <upsweep/view.hpp>
 
@@ -64,6 +65,34 @@ struct lines_on_device {
     line_places<Out, Rank> out;
     std::uint64_t length; // of a line
     std::uint64_t count;  // of lines
+};
+
+// The memory of all elements of a view, and of what lies between them. Kernels copy whole words of it; what else the first and the last word hold may be
+// anything, and somebody else's.
+struct memory_range {
+    const std::byte* begin;
+    const std::byte* end;
+
+    template <class T, std::size_t Rank>
+    static memory_range of(const view<T, Rank>& elements)
+    {
+        const auto memory = detail::footprint_of(elements.begin(), elements.size());
+        const auto* const data = reinterpret_cast<const std::byte*>(elements.data());
+        const std::byte* const lowest = data - (reinterpret_cast<std::uintptr_t>(data) - memory.lowest);
+        return {lowest, lowest + memory.reach() + memory.size};
+    }
+
+    __device__ bool has(const std::byte* first, const std::byte* last) const { return first >= begin && last <= end; }
+    // Copies a word to shared memory asynchronously, or the bytes of it that are of this memory at once.
+    __device__ void copy_word(uint4* to, const std::byte* from) const
+    {
+        if (has(from, from + sizeof(uint4)))
+            return copy_once_async(to, from);
+#pragma unroll 1
+        for (unsigned k = 0; k < sizeof(uint4); ++k)
+            if (has(from + k, from + k + 1))
+                reinterpret_cast<std::byte*>(to)[k] = from[k];
+    }
 };
 
 // Whether each line begins where the one before it ends.

@@ -57,8 +57,7 @@ inline constexpr unsigned panel_block_rows = sizeof(T) > 4 ? 8
                                                            : std::bit_floor(32 / std::max<std::size_t>(sizeof(T), 2));
 
 struct panel_cuts {
-    const std::byte* memory_begin; // of all lines
-    const std::byte* memory_end;
+    memory_range memory;
     std::int64_t pitch;    // bytes from a row to the next
     std::uint64_t panels;  // of all matrices, which are those whose lines lie side by side
     divider panels_across; // of the same rows, of all matrices
@@ -98,11 +97,8 @@ panel_cuts cut_into_panels(const detail::lines<const T, Out, Rank>& all,
     const std::uint64_t matrices = all.count() / row;
     const std::uint64_t pitch = static_cast<std::uint64_t>(all.in.stride(0)) * sizeof(T);
     const std::uint64_t gap = pitch - row * sizeof(T);
-    const auto memory = detail::footprint_of(all.in.begin(), all.in.size());
     panel_cuts cuts{};
-    const auto* const data = reinterpret_cast<const std::byte*>(all.in.data());
-    cuts.memory_begin = data - (reinterpret_cast<std::uintptr_t>(data) - memory.lowest);
-    cuts.memory_end = cuts.memory_begin + memory.reach() + memory.size;
+    cuts.memory = memory_range::of(all.in);
     cuts.pitch = static_cast<std::int64_t>(pitch);
     // All stages of a panel begin at the same place of a sector.
     cuts.stage_rows = panel_block_rows<T>;
@@ -182,8 +178,8 @@ public:
         const unsigned group = threadIdx.x / cuts.width;
         if (group < cuts.groups && threadIdx.x % cuts.width == 0)
             begins[group] = first;
-        const bool is_inside = first == nullptr || (first - place_in_sector(first) >= cuts.memory_begin &&
-                                                    first + piece_rows * cuts.pitch + sector <= cuts.memory_end);
+        const bool is_inside = first == nullptr || cuts.memory.has(first - place_in_sector(first),
+                                                                   first + piece_rows * cuts.pitch + sector);
         are_inside_ = __syncthreads_and(is_inside) != 0;
         elements_ = (group < cuts.groups ? group : 0) * cuts.stage_words * word + place_in_sector(first);
         find_words(begins, cuts.log_chunks == 0 ? cuts.chunk_bytes : lines * static_cast<unsigned>(sizeof(T)));
@@ -226,7 +222,7 @@ private:
         unsigned k = threadIdx.x - chunk * cuts_.chunk_words;
 #pragma unroll
         for (unsigned j = 0; j < words; ++j) {
-            from_[j] = cuts_.memory_begin;
+            from_[j] = cuts_.memory.begin;
             to_[j] = 0;
             if (chunk < chunks && begins[chunk >> cuts_.log_chunks] != nullptr) {
                 const unsigned group = chunk >> cuts_.log_chunks;
@@ -264,7 +260,7 @@ private:
 #pragma unroll
                 for (unsigned j = 0; j < words; ++j)
                     if (has_word(j))
-                        copy_edge(to + to_[j], from_[j]);
+                        cuts_.memory.copy_word(to + to_[j], from_[j]);
             }
             const std::int64_t step = cuts_.stage_rows * cuts_.pitch;
 #pragma unroll
@@ -272,15 +268,6 @@ private:
                 from += step;
         }
         __pipeline_commit();
-    }
-    __device__ void copy_edge(uint4* to, const std::byte* from) const
-    {
-        if (from >= cuts_.memory_begin && from + word <= cuts_.memory_end)
-            return copy_once_async(to, from);
-#pragma unroll 1
-        for (unsigned k = 0; k < word; ++k)
-            if (from + k >= cuts_.memory_begin && from + k < cuts_.memory_end)
-                reinterpret_cast<std::byte*>(to)[k] = from[k];
     }
 
     const panel_cuts& cuts_;

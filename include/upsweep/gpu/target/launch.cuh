@@ -15,18 +15,32 @@
 // How kernels are launched, and how many of their blocks are resident at once.
 namespace upsweep::gpu {
 
-// How many blocks of a kernel the device holds at once.
+// What is launched for a kernel.
+template <auto Kernel>
+const void* handle_of(const cuda& target)
+{
+    const auto* const stub = reinterpret_cast<const void*>(Kernel);
+    return target.loaded() == nullptr ? stub : target.loaded()->in_place_of(stub).handle;
+}
+
+// How many blocks of what is launched the device holds at once, of so many threads and with so much shared memory, which it has been allowed.
+inline unsigned blocks_that_fit(const cuda& target, const void* handle, int threads, std::size_t shared_bytes)
+{
+    int each = 0;
+    check("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, handle, threads, shared_bytes));
+    return static_cast<unsigned>(each * target.workspace().multiprocessors());
+}
+
+// The same of a kernel whose blocks are all alike.
 inline unsigned resident_blocks(const cuda& target, const void* kernel, int threads, std::size_t shared_bytes,
                                 known_of_devices& known)
 {
     if (const unsigned blocks = known.of(target.device()))
         return blocks;
-    int each = 0;
     check("cudaFuncSetAttribute",
           cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
-    check("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, shared_bytes));
-    known.set(target.device(), static_cast<unsigned>(each * target.workspace().multiprocessors()));
+    known.set(target.device(), blocks_that_fit(target, kernel, threads, shared_bytes));
     return known.of(target.device());
 }
 
@@ -58,7 +72,11 @@ template <auto Kernel>
 void allow_shared_bytes(const cuda& target)
 {
     static known_of_devices allowed;
-    allow_shared_bytes(target, reinterpret_cast<const void*>(Kernel), allowed);
+    const auto* const stub = reinterpret_cast<const void*>(Kernel);
+    if (target.loaded() == nullptr)
+        return allow_shared_bytes(target, stub, allowed);
+    loaded_kernels::kernel& loaded = target.loaded()->in_place_of(stub);
+    allow_shared_bytes(target, loaded.handle, loaded.all_shared_bytes);
 }
 
 // Whether a kernel was compiled for GPUs with clusters: what a driver makes of PTX for older ones knows nothing of

@@ -26,6 +26,7 @@ public:
     struct kernel {
         const void* handle = nullptr; // a cudaKernel_t, which CUDA's functions take in place of a stub
         known_of_devices resident_blocks;
+        known_of_devices all_shared_bytes; // whether it has been allowed them
     };
 
     // The kernel in place of a stub. Where none is loaded it throws what the program chooses, and the kernel is not launched.

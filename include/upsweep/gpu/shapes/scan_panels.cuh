@@ -1,0 +1,447 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include <cuda_pipeline.h>
+
+#include <upsweep/gpu/fold/line_start.cuh>
+#include <upsweep/gpu/fold/look_back.cuh>
+#include <upsweep/gpu/fold/vector_fold.cuh>
+#include <upsweep/gpu/primitive/divider.cuh>
+#include <upsweep/gpu/primitive/ptx.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/shapes/column_states.cuh>
+#include <upsweep/gpu/shapes/columns.cuh>
+#include <upsweep/gpu/shapes/few.cuh>
+#include <upsweep/gpu/shapes/line_places.cuh>
+#include <upsweep/gpu/target/cuda.cuh>
+#include <upsweep/gpu/target/launch.cuh>
+#include <upsweep/lines.hpp>
+#include <upsweep/view.hpp>
+
+// Scans of up to some hundred lines side by side, whose rows follow one another in memory. A tile is an aligned block of whole rows, and so one piece of
+// memory, which a block copies to shared memory in words of 16 bytes wherever its rows begin; and so it writes the results. Threads of which each
+// has an element where rows are no multiples of sectors would ask for the sectors at the edges of rows twice, and write them in parts.
+// A group of threads, one a line, has some rows below each other, and the groups of a block lie one below the other.
+namespace upsweep::gpu {
+
+template <class Acc, class T, class Out>
+struct scan_panel_shape {
+    static constexpr std::size_t widest = std::max(sizeof(T), sizeof(Out));
+    static constexpr int rows = widest > 8 ? 16 : widest > 4 ? 32 : widest > 2 ? 64 : 128; // of a thread
+    static constexpr int part = sizeof(Acc) > 4 || widest > 4 ? 8 : 16; // rows whose folds are in registers at once
+    static constexpr int parts = rows / part;
+    static constexpr unsigned most_threads = 256;
+    static constexpr unsigned most_groups = 32;
+    static constexpr int blocks = 3;              // of a multiprocessor, at least
+    static constexpr std::size_t sector = 32;     // of memory
+    static constexpr std::size_t all_banks = 128; // bytes of shared memory that are read at once
+};
+
+// How the elements, or the results, of a tile lie in shared memory: in chunks that begin at the same place of a sector there as in memory. The rows of a group are a chunk.
+struct panel_places {
+    unsigned row_pitch;   // bytes
+    unsigned chunk_bytes; // a multiple of a sector
+};
+
+struct scan_panel_cuts {
+    memory_range memory;       // of the elements
+    std::uint64_t length;      // of a line
+    std::uint64_t line_groups; // the matrices whose lines lie side by side
+    std::uint64_t tiles;       // of a line
+    unsigned width;            // lines of a matrix
+    unsigned groups;           // a power of two
+    panel_places in;
+    panel_places out;
+    unsigned chunk_pitch; // bytes from a chunk to the next in shared memory, of elements and results
+    // The elements of a chunk begin so many bytes behind its results, which take their place part by part: the results of a part end before the elements of
+    // the next part begin.
+    unsigned in_begins;
+
+    int threads() const { return static_cast<int>((groups * width + lanes - 1) / lanes * lanes); }
+};
+
+template <class Acc, class T, class Out, std::size_t Rank>
+scan_panel_cuts cut_into_scan_panels(const detail::lines<const T, Out, Rank>& all)
+{
+    using shape = scan_panel_shape<Acc, T, Out>;
+    const auto sectors = [](std::size_t bytes) { return (bytes + shape::sector - 1) / shape::sector * shape::sector; };
+    scan_panel_cuts cuts{};
+    cuts.memory = memory_range::of(all.in);
+    cuts.length = all.length();
+    cuts.width = static_cast<unsigned>(all.in.extent(Rank - 1));
+    cuts.line_groups = all.count() / cuts.width;
+    cuts.groups = std::clamp(std::bit_floor(shape::most_threads / cuts.width), 1U, shape::most_groups);
+    const std::uint64_t rows = std::uint64_t{shape::rows} * cuts.groups;
+    cuts.tiles = (cuts.length + rows - 1) / rows;
+    const auto places = [](std::size_t row_pitch) {
+        return panel_places{static_cast<unsigned>(row_pitch), static_cast<unsigned>(shape::rows * row_pitch)};
+    };
+    cuts.in = places(static_cast<std::size_t>(all.in.stride(0)) * sizeof(T));
+    cuts.out = places(cuts.width * sizeof(Out));
+    cuts.in_begins = std::max(cuts.out.chunk_bytes, cuts.in.chunk_bytes) - cuts.in.chunk_bytes + shape::sector;
+    // Groups whose threads are of one warp meet in few banks.
+    std::size_t pitch = sectors(std::max(cuts.out.chunk_bytes, cuts.in_begins + cuts.in.chunk_bytes)) + shape::sector;
+    const std::size_t of_row = sectors(cuts.width * sizeof(T));
+    if (of_row < shape::all_banks)
+        while (pitch % shape::all_banks != of_row)
+            pitch += shape::sector;
+    cuts.chunk_pitch = static_cast<unsigned>(pitch);
+    return cuts;
+}
+
+template <class Acc, class T, class Out, std::size_t Rank>
+struct scan_panel_arguments {
+    line_places<const T, Rank> in;
+    line_places<Out, Rank> out;
+    std::uint64_t count; // of lines
+    scan_panel_cuts cuts;
+    tile_state_memory memory;
+    column_slots slots;
+};
+
+// Scans the tiles of a block.
+template <class Acc, class T, class Out, std::size_t Rank, class Op>
+class scan_panels {
+    using shape = scan_panel_shape<Acc, T, Out>;
+    using states = column_states<Acc, Op>;
+    static constexpr int rows = shape::rows;
+    static constexpr int part = shape::part;
+    static constexpr int parts = shape::parts;
+    static constexpr unsigned word = sizeof(uint4);
+    static constexpr unsigned sector = shape::sector;
+
+public:
+    static std::size_t shared_bytes(const scan_panel_cuts& cuts)
+    {
+        return cuts.groups * std::size_t{cuts.chunk_pitch} + sizeof(block_tickets::memory) +
+               (cuts.groups + column_slots::group) * cuts.width * sizeof(Acc);
+    }
+
+    __device__ static block_tickets::memory& tickets_of(const scan_panel_cuts& cuts, uint4* shared)
+    {
+        return *reinterpret_cast<block_tickets::memory*>(shared + cuts.groups * cuts.chunk_pitch / word);
+    }
+
+    __device__ scan_panels(const scan_panel_arguments<Acc, T, Out, Rank>& of, uint4* shared, std::uint64_t epoch,
+                           const Op& op)
+        : of_(of), cuts_(of.cuts), shared_(shared), totals_(reinterpret_cast<Acc*>(&tickets_of(of.cuts, shared) + 1)),
+          op_(op), states_(of.memory, epoch, of.slots, of.count,
+                           {totals_ + of.cuts.groups * of.cuts.width, static_cast<int>(of.cuts.width)}, op)
+    {
+    }
+
+    __device__ void scan(std::uint64_t task, const line_start<Acc>& start)
+    {
+        place(task);
+        copy();
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        __syncthreads(); // all have copied, and have read the totals of the last tile
+        if (!is_whole_)
+            fill_up();
+        Acc totals[parts];
+        fold_parts(totals);
+        const Acc nothing = op_.template identity<Acc>();
+        Acc before = nothing;
+        Acc after = nothing;
+        if (cuts_.tiles > 1)
+            before = states_.publish_and_fold(line(), tile_, is_whole_, fold_groups(nothing, cuts_.groups), after);
+        const Acc first = fold_groups(before, group_);
+        if (group_ + 1 < cuts_.groups || cuts_.tiles == 1)
+            after = fold_groups(before, group_ + 1);
+        scan_parts(totals, first, after, start);
+        __syncthreads();
+        write();
+    }
+
+private:
+    __device__ bool has_line() const { return group_ < cuts_.groups; }
+    __device__ line_of_thread line() const
+    {
+        return {first_line_, has_line() ? static_cast<int>(line_) : 0, has_line(), static_cast<int>(group_),
+                static_cast<int>(cuts_.groups)};
+    }
+    template <class Element>
+    __device__ static unsigned place_in_sector(const Element* at)
+    {
+        return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(at)) % sector;
+    }
+
+    // Finds out where a tile lies.
+    __device__ void place(std::uint64_t task)
+    {
+        const auto most = static_cast<unsigned>(rows) * cuts_.groups;
+        tile_ = task / cuts_.line_groups;
+        first_line_ = (task - tile_ * cuts_.line_groups) * cuts_.width;
+        const std::uint64_t left = cuts_.length - tile_ * most;
+        is_whole_ = left >= most;
+        rows_of_tile_ = is_whole_ ? most : static_cast<unsigned>(left);
+        const auto first_row = static_cast<std::int64_t>(tile_ * most);
+        in_ = reinterpret_cast<const std::byte*>(of_.in.first_of(first_line_) + first_row * of_.in.stride);
+        out_ = reinterpret_cast<std::byte*>(of_.out.first_of(first_line_) + first_row * of_.out.stride);
+    }
+
+    // Calls f(byte, at, begin, end) for each word that this thread copies of a tile, which takes so many bytes and begins at byte `place` of its first sector. `byte`
+    // is the distance of the word from the beginning of that sector in memory. `at` is its number in shared memory. `begin` and `end` are the distances
+    // of the chunk to which it belongs.
+    template <class F>
+    __device__ void for_each_word(const panel_places& places, unsigned place, unsigned bytes, F f) const
+    {
+        const unsigned first = place / word;
+        const unsigned words = (place + places.chunk_bytes + word - 1) / word - first; // of a chunk
+        const unsigned reciprocal = ~0U / words + 1;                                   // times 2^32
+        for (unsigned w = threadIdx.x;; w += blockDim.x) {
+            const unsigned chunk = __umulhi(w, reciprocal);
+            const unsigned begin = chunk * places.chunk_bytes;
+            if (begin >= bytes)
+                return;
+            const unsigned k = w - chunk * words + first;
+            f(begin + k * word, chunk * (cuts_.chunk_pitch / word) + k, place + begin,
+              place + min(begin + places.chunk_bytes, bytes));
+        }
+    }
+
+    __device__ void copy() const
+    {
+        const unsigned place = place_in_sector(in_);
+        const std::byte* const from = in_ - place;
+        const unsigned bytes = rows_of_tile_ * cuts_.in.row_pitch;
+        uint4* const to = shared_ + cuts_.in_begins / word;
+        const bool is_inside = is_whole_ && cuts_.memory.has(from, in_ + bytes + sector);
+        if (is_inside)
+            for_each_word(cuts_.in, place, bytes, [&](unsigned byte, unsigned at, unsigned, unsigned) {
+                copy_once_async(to + at, from + byte);
+            });
+        else
+            for_each_word(cuts_.in, place, bytes, [&](unsigned byte, unsigned at, unsigned, unsigned end) {
+                if (byte < end)
+                    cuts_.memory.copy_word(to + at, from + byte);
+            });
+    }
+
+    // The place of an element of this thread's line in shared memory.
+    __device__ T* element(unsigned group, unsigned r) const
+    {
+        return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(shared_) + cuts_.in_begins + place_in_sector(in_) +
+                                    group * cuts_.chunk_pitch + line_ * static_cast<unsigned>(sizeof(T)) +
+                                    r * cuts_.in.row_pitch);
+    }
+    // In place of the rows of this thread that do not exist, the first one of the tile stands once more: what is folded of them is not used, but operators see
+    // no elements that there are not.
+    __device__ void fill_up() const
+    {
+        if (!has_line())
+            return;
+        const unsigned before = group_ * rows;
+        for (unsigned r = rows_of_tile_ > before ? rows_of_tile_ - before : 0; r < rows; ++r)
+            *element(group_, r) = *element(0, 0);
+    }
+
+    // A part of the rows of this thread.
+    template <class Element>
+    __device__ void load(Element (&values)[part], int p) const
+    {
+        const T* const first = element(group_, static_cast<unsigned>(p * part));
+#pragma unroll
+        for (int r = 0; r < part; ++r)
+            values[r] = convert<Element>(*reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(first) +
+                                                                     static_cast<unsigned>(r) * cuts_.in.row_pitch));
+    }
+
+    // The totals of the parts of this thread, and those of the groups, which all threads have afterwards.
+    __device__ void fold_parts(Acc (&totals)[parts])
+    {
+        if (has_line()) {
+#pragma unroll
+            for (int p = 0; p < parts; ++p) {
+                element_of_few_t<Op, Acc, T> values[part];
+                load(values, p);
+                totals[p] = convert<Acc>(lane_total<part>(values, op_));
+            }
+            totals_[threadIdx.x] = lane_total<parts>(totals, op_);
+        }
+        __syncthreads();
+    }
+    // before (+) the totals of the first groups of this thread's line.
+    __device__ Acc fold_groups(const Acc& before, unsigned count) const
+    {
+        const auto of_group = [this](int g) { return totals_[static_cast<unsigned>(g) * cuts_.width + line_]; };
+        if (!has_line())
+            return before;
+        return fold_few<Acc, static_cast<int>(shape::most_groups)>(before, of_group, 0, static_cast<int>(count), op_);
+    }
+
+    // The results of a part of the rows are written when all threads have read the elements of that part, of which they take the place.
+    __device__ void scan_parts(const Acc (&totals)[parts], const Acc& before, const Acc& after,
+                               const line_start<Acc>& start)
+    {
+        auto* const to = reinterpret_cast<std::byte*>(shared_) + place_in_sector(out_) + group_ * cuts_.chunk_pitch +
+                         line_ * static_cast<unsigned>(sizeof(Out));
+        const bool is_first = group_ == 0 && tile_ == 0;
+        Acc before_parts[parts + 1];
+        lane_folds<parts>(before, totals, before_parts, op_);
+        before_parts[parts] = after;
+#pragma unroll
+        for (int p = 0; p < parts; ++p) {
+            Acc values[part];
+            Acc folds[part + 1];
+            if (has_line()) {
+                load(values, p);
+                lane_folds<part>(before_parts[p], values, folds, op_);
+                folds[part] = before_parts[p + 1];
+                start.put_init(folds, op_);
+            }
+            __syncthreads();
+            if (has_line()) {
+#pragma unroll
+                for (int r = 0; r < part; ++r) {
+                    const bool starts = p == 0 && r == 0 && is_first;
+                    *reinterpret_cast<Out*>(to + static_cast<unsigned>(p * part + r) * cuts_.out.row_pitch) =
+                        as_result<Out, Op>(start.first_or(folds[r], folds[r + 1], starts));
+                }
+            }
+        }
+    }
+
+    // Words at the edges of chunks are written in part.
+    __device__ void write() const
+    {
+        const unsigned place = place_in_sector(out_);
+        std::byte* const to = out_ - place;
+        for_each_word(cuts_.out, place, rows_of_tile_ * cuts_.out.row_pitch,
+                      [&](unsigned byte, unsigned at, unsigned begin, unsigned end) {
+                          if (byte >= begin && byte + word <= end)
+                              *reinterpret_cast<uint4*>(to + byte) = shared_[at];
+                          else
+                              write_part(shared_ + at, to, byte, begin, end);
+                      });
+    }
+    __device__ static void write_part(const uint4* from, std::byte* to, unsigned byte, unsigned begin, unsigned end)
+    {
+        using unit = std::conditional_t<alignof(Out) % 4 == 0, std::uint32_t,
+                                        std::conditional_t<alignof(Out) == 2, std::uint16_t, std::uint8_t>>;
+#pragma unroll 1
+        for (unsigned k = 0; k < word / sizeof(unit); ++k, byte += sizeof(unit))
+            if (byte >= begin && byte < end)
+                *reinterpret_cast<unit*>(to + byte) = reinterpret_cast<const unit*>(from)[k];
+    }
+
+    const scan_panel_arguments<Acc, T, Out, Rank>& of_;
+    const scan_panel_cuts& cuts_;
+    uint4* shared_;
+    Acc* totals_; // [group][line]
+    Op op_;
+    states states_;
+    unsigned group_ = threadIdx.x / of_.cuts.width;
+    unsigned line_ = threadIdx.x - group_ * of_.cuts.width;
+    std::uint64_t tile_ = 0; // among those of its lines
+    std::uint64_t first_line_ = 0;
+    unsigned rows_of_tile_ = 0;
+    bool is_whole_ = false;
+    const std::byte* in_ = nullptr; // where the tile begins
+    std::byte* out_ = nullptr;
+};
+
+template <class Acc, class T, class Out, std::size_t Rank, class Op>
+__global__ void __launch_bounds__(scan_panel_shape<Acc, T, Out>::most_threads, scan_panel_shape<Acc, T, Out>::blocks)
+    scan_panels_kernel(const __grid_constant__ scan_panel_arguments<Acc, T, Out, Rank> of, Op op, line_start<Acc> start)
+{
+    using panels = scan_panels<Acc, T, Out, Rank, Op>;
+    extern __shared__ __align__(16) uint4 dynamic[]; // which begins with a sector: there is no other shared memory
+    block_tickets tickets(of.memory, panels::tickets_of(of.cuts, dynamic), of.cuts.line_groups * of.cuts.tiles);
+    panels self(of, dynamic, tickets.epoch(), op);
+    tickets.for_each([&](std::uint64_t task) { self.scan(task, start); });
+}
+
+// Whether a thread has whole sectors of a line. Elements of 9, 11, 13 and 15 bytes are none of these.
+template <class Acc, class T, class Out>
+inline constexpr bool
+    may_be_scan_panels = sizeof(T) <= sizeof(uint4) && sizeof(Out) <= sizeof(uint4) && sizeof(Acc) <= sizeof(uint4) &&
+                         scan_panel_shape<Acc, T, Out>::rows * sizeof(T) % scan_panel_shape<Acc, T, Out>::sector == 0 &&
+                         scan_panel_shape<Acc, T, Out>::rows * sizeof(Out) % scan_panel_shape<Acc, T, Out>::sector == 0;
+
+// Whether each matrix of lines side by side begins at a multiple of 16 bytes.
+template <class T, std::size_t Rank>
+bool begin_with_words(const view<T, Rank>& lines)
+{
+    bool all = reinterpret_cast<std::uintptr_t>(lines.data()) % sizeof(uint4) == 0;
+    for (std::size_t k = 1; k + 1 < Rank; ++k)
+        all = all && (lines.extent(k) == 1 ||
+                      lines.stride(k) * static_cast<std::ptrdiff_t>(sizeof(T)) % static_cast<int>(sizeof(uint4)) == 0);
+    return all;
+}
+
+// Whether lines can be scanned so: rows follow one another, with small gaps at most between those of elements, at least two threads have a line, which share its
+// states, and a line has several tiles. Where results take the place of elements in memory, a word of 16 bytes must not belong to two chunks: one would be read while
+// the other is written.
+template <class Acc, class T, class Out, std::size_t Rank>
+bool can_be_scan_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all)
+{
+    const auto lines = static_cast<std::ptrdiff_t>(all.in.extent(Rank - 1));
+    if (2 * all.in.extent(Rank - 1) > scan_panel_shape<Acc, T, Out>::most_threads || all.in.stride(Rank - 1) != 1 ||
+        all.out.stride(Rank - 1) != 1 || all.out.stride(0) != lines || all.in.stride(0) < lines ||
+        all.in.stride(0) > lines + lines / 4)
+        return false;
+    const scan_panel_cuts cuts = cut_into_scan_panels<Acc>(all);
+    return cuts.tiles > 1 &&
+           scan_panels<Acc, T, Out, Rank, plus>::shared_bytes(cuts) <= target.workspace().shared_bytes() &&
+           (static_cast<const void*>(all.in.data()) != static_cast<const void*>(all.out.data()) ||
+            (begin_with_words(all.in) && begin_with_words(all.out)));
+}
+
+// Whether they are scanned faster so than by lanes that have a line each. Those read and write whole sectors of rows that are multiples of them, and their warps are full
+// where lines are nearly a power of two; but narrow elements are too few bytes each. Few lines have large tiles.
+template <class Acc, class T, class Out>
+bool are_faster_in_panels(std::size_t lines, std::size_t elements)
+{
+    constexpr std::size_t least_elements = std::size_t{3} << 21;
+    constexpr std::size_t least_of_few_lines = std::size_t{1} << 26;
+    constexpr std::size_t few_lines = 4;
+    constexpr std::size_t some_lines = 16;
+    constexpr std::size_t many_lines = 64;
+    constexpr std::size_t longest_row = 384;
+    if (lines <= few_lines && elements < least_of_few_lines)
+        return false;
+    if (sizeof(T) < sizeof(unsigned))
+        return lines > sizeof(T);
+    const std::size_t row = lines * sizeof(Out);
+    const bool fill_warps =
+        std::has_single_bit(lines) ? lines > few_lines : lines > some_lines && 8 * lines >= 7 * std::bit_ceil(lines);
+    return sizeof(Out) <= sizeof(T) && lines > 2 && elements >= least_elements && !fill_warps && row <= longest_row &&
+           (row % scan_panel_shape<Acc, T, Out>::sector != 0 || lines <= many_lines);
+}
+template <class Acc, class T, class Out, std::size_t Rank>
+bool are_scan_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all)
+{
+    return are_faster_in_panels<Acc, T, Out>(all.in.extent(Rank - 1), all.in.size()) &&
+           can_be_scan_panels<Acc>(target, all);
+}
+
+template <class Acc, class T, class Out, std::size_t Rank, class Op>
+void scan_by_panels(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
+                    const Op& op, const line_start<Acc>& start)
+{
+    constexpr auto kernel = scan_panels_kernel<Acc, T, Out, Rank, Op>;
+    const scan_panel_cuts cuts = cut_into_scan_panels<Acc>(all);
+    const column_slots slots(cuts.tiles);
+    const scan_panel_arguments<Acc, T, Out, Rank> of{line_places<const T, Rank>(all.in),
+                                                     line_places<Out, Rank>(all.out),
+                                                     all.count(),
+                                                     cuts,
+                                                     tile_states_of(target, slots.count * all.count(), sizeof(Acc)),
+                                                     slots};
+    const std::size_t shared_bytes = scan_panels<Acc, T, Out, Rank, Op>::shared_bytes(cuts);
+    allow_shared_bytes<kernel>(target);
+    const std::uint64_t blocks = blocks_that_fit(target, handle_of<kernel>(target), cuts.threads(), shared_bytes);
+    launch(target, call, kernel, static_cast<unsigned>(std::min(cuts.line_groups * cuts.tiles, blocks)), cuts.threads(),
+           shared_bytes, of, op, start);
+}
+
+} // namespace upsweep::gpu
