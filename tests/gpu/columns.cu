@@ -11,6 +11,18 @@ namespace {
 
 constexpr std::size_t piece = gpu::piece_rows;
 
+// Of which most numbers are zero.
+template <class Number, int Count>
+host_array<several<Number, Count>> random_several(std::size_t count)
+{
+    auto random = generator();
+    host_array<several<Number, Count>> values(count);
+    for (auto& value : values)
+        for (Number& number : value.numbers)
+            number = static_cast<Number>(random() % 4 == 0 ? random() : 0);
+    return values;
+}
+
 template <class Number, int Count>
 void expect_panels_of_several()
 {
@@ -18,11 +30,7 @@ void expect_panels_of_several()
     for (const std::size_t columns : {2, 33, 300, 520})
         for (const std::size_t gap : {0, 1, 47}) {
             constexpr std::size_t rows = piece + 9;
-            auto random = generator();
-            host_array<element> values(1 + rows * (columns + gap) - gap);
-            for (element& value : values)
-                for (Number& number : value.numbers)
-                    number = static_cast<Number>(random() % 4 == 0 ? random() : 0);
+            auto values = random_several<Number, Count>(1 + rows * (columns + gap) - gap);
             matrices_of_elements<element>{1, rows, columns, 1, gap, std::move(values)}.expect_panels(
                 joining<Number, Count>);
         }
@@ -34,11 +42,7 @@ void expect_panel_scans_of_several()
     using element = several<Number, Count>;
     for (const std::size_t columns : {5, 33}) {
         constexpr std::size_t rows = 777;
-        auto random = generator();
-        host_array<element> values(1 + rows * columns);
-        for (element& value : values)
-            for (Number& number : value.numbers)
-                number = static_cast<Number>(random() % 4 == 0 ? random() : 0);
+        auto values = random_several<Number, Count>(1 + rows * columns);
         matrices_of_elements<element>{1, rows, columns, 1, 0, std::move(values)}.expect_panel_scans(
             joining<Number, Count>);
     }

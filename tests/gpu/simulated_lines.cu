@@ -258,7 +258,7 @@ std::uint64_t load_bytes_of(F f)
 
 TEST(simulated_lines, elements_are_read_once)
 {
-    constexpr std::size_t rows = 512;
+    constexpr std::size_t rows = 256; // one tile of columns, which has no states to read
     constexpr std::size_t columns = 96;
     constexpr std::uint64_t bytes = rows * columns * sizeof(float);
     auto random = generator();
@@ -269,7 +269,7 @@ TEST(simulated_lines, elements_are_read_once)
     const auto of_columns = load_bytes_of(
         [&] { up::reduce(gpu, image, up::axis{0}, up::view<float, 1>(out.span().first(columns)), up::plus{}); });
     EXPECT_GE(of_columns, bytes);
-    EXPECT_LE(of_columns, bytes + bytes / 25); // with the states of two tiles
+    EXPECT_LE(of_columns, bytes + bytes / 50);
     const auto of_rows =
         load_bytes_of([&] { up::reduce(gpu, image, up::axis{1}, up::view<float, 1>(out.span()), up::plus{}); });
     EXPECT_GE(of_rows, bytes);
