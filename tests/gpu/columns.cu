@@ -212,29 +212,74 @@ TEST(gpu_columns, of_several_numbers_scanned_by_panels)
         !gpu::may_be_scan_panels<several<std::uint8_t, 9>, several<std::uint8_t, 9>, several<std::uint8_t, 9>>);
 }
 // Results may be wider than elements, which they replace in shared memory.
-TEST(gpu_columns, of_bytes_scanned_as_integers_by_panels)
+template <bool HasFolders>
+void expect_bytes_as_integers(std::size_t columns)
 {
     constexpr std::size_t rows = 3000;
-    for (const std::size_t columns : {2, 3, 51, 128}) {
-        const matrices_of_elements<std::uint8_t> of{1, rows, columns, 1};
-        target_array<cuda, std::uint32_t> out(of.size());
-        const view<std::uint32_t, 3> results(out.span().data(), {1, rows, columns});
-        const auto lines =
-            detail::lines_of(of.elements(), axis{1}, results.data(), rows,
-                             {static_cast<std::ptrdiff_t>(of.size()), static_cast<std::ptrdiff_t>(columns), 1});
-        scan_by_panels<std::uint32_t>(lines, plus{});
-        const host_array<std::uint32_t> sums = out.to_host();
-        for (std::size_t c = 0; c < columns; ++c) {
-            std::uint32_t expected = 0;
-            for (std::size_t r = 0; r < rows; ++r) {
-                expected += of.values[1 + r * columns + c];
-                ASSERT_EQ(sums[r * columns + c], expected) << r << ", " << c << " of " << columns;
-            }
+    const matrices_of_elements<std::uint8_t> of{1, rows, columns, 1};
+    target_array<cuda, std::uint32_t> out(of.size());
+    const view<std::uint32_t, 3> results(out.span().data(), {1, rows, columns});
+    const auto lines =
+        detail::lines_of(of.elements(), axis{1}, results.data(), rows,
+                         {static_cast<std::ptrdiff_t>(of.size()), static_cast<std::ptrdiff_t>(columns), 1});
+    scan_by_panels<HasFolders, std::uint32_t>(lines, plus{});
+    const host_array<std::uint32_t> sums = out.to_host();
+    for (std::size_t c = 0; c < columns; ++c) {
+        std::uint32_t expected = 0;
+        for (std::size_t r = 0; r < rows; ++r) {
+            expected += of.values[1 + r * columns + c];
+            ASSERT_EQ(sums[r * columns + c], expected) << r << ", " << c << " of " << columns;
         }
     }
 }
+TEST(gpu_columns, of_bytes_scanned_as_integers_by_panels)
+{
+    for (const std::size_t columns : {2, 3, 51, 128}) {
+        expect_bytes_as_integers<false>(columns);
+        expect_bytes_as_integers<true>(columns);
+    }
+}
+// Tiles enough for all rows of them that are folded at once, and for pairs of rows; of several matrices, of which each has its packs, and whose last one is
+// not full; and folders that would be more than an eighth of the blocks.
+TEST(gpu_columns, scanned_by_panels_with_folders_of_many_tiles)
+{
+    matrices_of_elements<float>{1, 2048 * 100 + 5, 5}.expect_panel_scans(plus{});
+    matrices_of_elements<float>{1, 2048 * 64, 4, 1}.expect_panel_scans(plus{});
+    matrices_of_elements<std::uint8_t>{2, 4096 * 34 + 1, 3, 1}.expect_panel_scans(maximum{});
+    matrices_of_elements<affine>{3, 256 * 40, 33, 1}.expect_panel_scans(composition);
+    matrices_of_elements<double>{5, 200, 110}.expect_panel_scans(plus{});
+}
+
+// Lines in memory that is not there, since nobody reads it.
+template <class T>
+gpu::panel_look_back look_back_of(std::size_t matrices, std::size_t rows, std::size_t columns)
+{
+    alignas(16) T place[1]{};
+    const auto stride = static_cast<std::ptrdiff_t>(columns);
+    const std::array<std::size_t, 3> extents{rows, matrices, columns};
+    const std::array<std::ptrdiff_t, 3> strides{stride, static_cast<std::ptrdiff_t>(rows) * stride, 1};
+    const view<const T, 3> elements(place, extents, strides);
+    const view<T, 3> results(place, extents, strides);
+    return gpu::look_back_of_panels<T>(cuda{}, detail::lines<const T, T, 3>{elements, results});
+}
+TEST(gpu_columns, have_folders_where_few_long_lines_lie_side_by_side)
+{
+    using gpu::panel_look_back;
+    constexpr std::size_t long_line = 1 << 21;
+    EXPECT_EQ(look_back_of<float>(1, long_line, 33), panel_look_back::by_folders);
+    EXPECT_EQ(look_back_of<float>(1, long_line, 16), panel_look_back::no_panels); // whole sectors
+    EXPECT_EQ(look_back_of<float>(1, long_line, 96), panel_look_back::no_panels);
+    EXPECT_EQ(look_back_of<float>(1, 1 << 10, 33), panel_look_back::no_panels);
+    EXPECT_EQ(look_back_of<float>(100, 1 << 17, 33), panel_look_back::by_tree); // of so many matrices
+    EXPECT_EQ(look_back_of<double>(1, long_line, 50), panel_look_back::by_folders);
+    EXPECT_EQ(look_back_of<double>(1, long_line, 51), panel_look_back::no_panels);
+    EXPECT_EQ(look_back_of<std::uint8_t>(1, long_line, 101), panel_look_back::by_folders);
+    EXPECT_EQ(look_back_of<std::uint8_t>(1, 1 << 12, 101), panel_look_back::by_tree);
+}
+
 // Where results take the place of elements, panels are those whose words belong to one chunk each.
-TEST(gpu_columns, scanned_by_panels_in_place)
+template <bool HasFolders>
+void expect_panels_in_place()
 {
     for (const std::size_t offset : {0, 1, 4}) {
         const matrices_of_elements<float> of{1, 3000, 33, offset};
@@ -246,7 +291,7 @@ TEST(gpu_columns, scanned_by_panels_in_place)
         EXPECT_EQ(gpu::can_be_scan_panels<float>(cuda{}, lines), offset % 4 == 0);
         if (offset % 4 != 0)
             continue;
-        scan_by_panels<float>(lines, plus{});
+        scan_by_panels<HasFolders, float>(lines, plus{});
         const host_array<float> got = all.to_host();
         for (std::size_t i = 0; i < of.lines(); ++i) {
             const auto folds = literal_folds(of.line(i).span(), plus{});
@@ -255,5 +300,8 @@ TEST(gpu_columns, scanned_by_panels_in_place)
         }
     }
 }
+
+TEST(gpu_columns, scanned_by_panels_in_place) { expect_panels_in_place<false>(); }
+TEST(gpu_columns, scanned_by_panels_with_folders_in_place) { expect_panels_in_place<true>(); }
 
 } // namespace upsweep::test

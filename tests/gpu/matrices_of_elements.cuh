@@ -16,10 +16,11 @@
 
 namespace upsweep::test {
 
-template <class Acc, class T, class Out, std::size_t Rank, class Op>
+template <bool HasFolders, class Acc, class T, class Out, std::size_t Rank, class Op>
 void scan_by_panels(const detail::lines<const T, Out, Rank>& lines, const Op& op)
 {
-    gpu::scan_by_panels(cuda{}, "scan", lines, op, gpu::start_of_lines<Acc>(scan_kind::inclusive, op, nullptr));
+    gpu::scan_by_panels<HasFolders>(cuda{}, "scan", lines, op,
+                                    gpu::start_of_lines<Acc>(scan_kind::inclusive, op, nullptr));
 }
 
 // Matrices one behind the other, from element `offset` on, whose columns are folded. Between their rows lie `gap` elements.
@@ -114,8 +115,11 @@ struct matrices_of_elements {
     template <class Op>
     void expect_panel_scans(const Op& op) const
     {
-        expect_scans_by(
-            op, [](const auto& lines, const auto& by) { scan_by_panels<scan_accumulator_t<Op, T>>(lines, by); });
+        using accumulator = scan_accumulator_t<Op, T>;
+        expect_scans_by(op, [](const auto& lines, const auto& by) { scan_by_panels<false, accumulator>(lines, by); });
+        if constexpr (gpu::may_have_folders<accumulator>)
+            expect_scans_by(op,
+                            [](const auto& lines, const auto& by) { scan_by_panels<true, accumulator>(lines, by); });
     }
 
     // As the verbs choose.

@@ -162,13 +162,14 @@ struct folded_lines {
     }
 
     // Columns that are scanned by the kernel for more elements than a test has.
+    template <bool HasFolders>
     void expect_panels(const std::vector<sim::schedule>& schedules) const
     {
         under_schedules(schedules, [&] {
             target_array<up::cuda, float> array(values.span());
             const up::view<float, 2> image(array.span().data(), {rows, columns});
             const auto stride = static_cast<std::ptrdiff_t>(columns);
-            up::gpu::scan_by_panels(
+            up::gpu::scan_by_panels<HasFolders>(
                 up::cuda{}, "scan",
                 up::detail::lines_of(up::view<const float, 2>(image), up::axis{0}, image.data(), rows, {stride, 1}),
                 up::plus{}, up::gpu::start_of_lines<float>(up::scan_kind::inclusive, up::plus{}, nullptr));
@@ -202,9 +203,17 @@ TEST(simulated_lines, columns_with_each_block_stalled_and_each_block_first)
 }
 TEST(simulated_lines, columns_scanned_by_panels)
 {
-    folded_lines(1300, 40, 0).expect_panels(schedules(10));
-    folded_lines(66 * 256 + 7, 33, 0).expect_panels(schedules(1)); // tiles enough for a group of groups
-    folded_lines(5000, 3, 0).expect_panels(unfair_schedules(4));
+    folded_lines(1300, 40, 0).expect_panels<false>(schedules(10));
+    folded_lines(66 * 256 + 7, 33, 0).expect_panels<false>(schedules(1)); // tiles enough for a group of groups
+    folded_lines(5000, 3, 0).expect_panels<false>(unfair_schedules(4));
+}
+TEST(simulated_lines, columns_scanned_by_panels_with_folders)
+{
+    folded_lines(1300, 40, 0).expect_panels<true>(schedules(10));
+    folded_lines(70 * 256, 33, 0)
+        .expect_panels<true>(schedules(1)); // two rows of tiles that are folded, and some of a third
+    folded_lines(32 * 256 + 1, 33, 0).expect_panels<true>(schedules(1)); // a row, and a tile that is not whole
+    folded_lines(5000, 3, 0).expect_panels<true>(unfair_schedules(4));
 }
 TEST(simulated_lines, rows_of_several_tiles)
 {

@@ -67,7 +67,7 @@ struct column_arguments {
 };
 
 // Deals tasks out to blocks: the first ones statically, the others dynamically, by tickets, in ascending order. The last ticket of all
-// tells that every block has read the epoch.
+// tells that every block has read the epoch. The first blocks of a grid may have something else to do, and take no part.
 class block_tickets {
 public:
     struct memory {
@@ -75,8 +75,8 @@ public:
         std::uint64_t epoch;
     };
 
-    __device__ block_tickets(const tile_state_memory& states, memory& shared, std::uint64_t tasks)
-        : header_(states.header), shared_(shared), tasks_(tasks)
+    __device__ block_tickets(const tile_state_memory& states, memory& shared, std::uint64_t tasks, unsigned others = 0)
+        : header_(states.header), shared_(shared), tasks_(tasks), others_(others)
     {
         if (threadIdx.x == 0)
             shared_.epoch = load_relaxed(&header_->epoch) + 1;
@@ -89,8 +89,9 @@ public:
     template <class F>
     __device__ void for_each(F f)
     {
-        const std::uint64_t tickets = tasks_ < gridDim.x ? gridDim.x : tasks_;
-        for (std::uint64_t task = blockIdx.x; task < tasks_;) {
+        const unsigned blocks = gridDim.x - others_;
+        const std::uint64_t tickets = tasks_ < blocks ? blocks : tasks_;
+        for (std::uint64_t task = blockIdx.x - others_; task < tasks_;) {
             f(task);
             __syncthreads(); // all have read the last ticket
             if (threadIdx.x == 0) {
@@ -100,7 +101,7 @@ public:
                     store_relaxed(&header_->epoch, epoch_);
             }
             __syncthreads();
-            task = gridDim.x + shared_.ticket;
+            task = blocks + shared_.ticket;
         }
     }
 
@@ -108,6 +109,7 @@ private:
     tile_state_header* header_;
     memory& shared_;
     std::uint64_t tasks_;
+    unsigned others_;
     std::uint64_t epoch_ = 0;
 };
 

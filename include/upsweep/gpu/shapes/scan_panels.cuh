@@ -16,6 +16,7 @@
 #include <upsweep/gpu/primitive/divider.cuh>
 #include <upsweep/gpu/primitive/ptx.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/shapes/column_folders.cuh>
 #include <upsweep/gpu/shapes/column_states.cuh>
 #include <upsweep/gpu/shapes/columns.cuh>
 #include <upsweep/gpu/shapes/few.cuh>
@@ -39,7 +40,8 @@ struct scan_panel_shape {
     static constexpr int parts = rows / part;
     static constexpr unsigned most_threads = 256;
     static constexpr unsigned most_groups = 32;
-    static constexpr int blocks = 3;              // of a multiprocessor, at least
+    static constexpr int blocks = 3; // of a multiprocessor, at least
+    static constexpr int blocks_with_folders = 4;
     static constexpr std::size_t sector = 32;     // of memory
     static constexpr std::size_t all_banks = 128; // bytes of shared memory that are read at once
 };
@@ -104,13 +106,13 @@ struct scan_panel_arguments {
     scan_panel_cuts cuts;
     tile_state_memory memory;
     column_slots slots;
+    folder_slots folders; // in place of those
 };
 
-// Scans the tiles of a block.
-template <class Acc, class T, class Out, std::size_t Rank, class Op>
+// Scans the tiles of a block. Which of the two ways to look back the kernel has is known when it is compiled, since both take too many registers.
+template <bool HasFolders, class Acc, class T, class Out, std::size_t Rank, class Op>
 class scan_panels {
     using shape = scan_panel_shape<Acc, T, Out>;
-    using states = column_states<Acc, Op>;
     static constexpr int rows = shape::rows;
     static constexpr int part = shape::part;
     static constexpr int parts = shape::parts;
@@ -132,8 +134,7 @@ public:
     __device__ scan_panels(const scan_panel_arguments<Acc, T, Out, Rank>& of, uint4* shared, std::uint64_t epoch,
                            const Op& op)
         : of_(of), cuts_(of.cuts), shared_(shared), totals_(reinterpret_cast<Acc*>(&tickets_of(of.cuts, shared) + 1)),
-          op_(op), states_(of.memory, epoch, of.slots, of.count,
-                           {totals_ + of.cuts.groups * of.cuts.width, static_cast<int>(of.cuts.width)}, op)
+          epoch_(epoch), op_(op)
     {
     }
 
@@ -148,14 +149,13 @@ public:
             fill_up();
         Acc totals[parts];
         fold_parts(totals);
-        const Acc nothing = op_.template identity<Acc>();
-        Acc before = nothing;
-        Acc after = nothing;
+        Acc before = op_.template identity<Acc>();
+        Acc after = before;
         if (cuts_.tiles > 1)
-            before = states_.publish_and_fold(line(), tile_, is_whole_, fold_groups(nothing, cuts_.groups), after);
-        const Acc first = fold_groups(before, group_);
+            before = fold_before_tile(after);
+        const Acc first = fold_groups(before, group_, line_);
         if (group_ + 1 < cuts_.groups || cuts_.tiles == 1)
-            after = fold_groups(before, group_ + 1);
+            after = fold_groups(before, group_ + 1, line_);
         scan_parts(totals, first, after, start);
         __syncthreads();
         write();
@@ -269,13 +269,32 @@ private:
         }
         __syncthreads();
     }
-    // before (+) the totals of the first groups of this thread's line.
-    __device__ Acc fold_groups(const Acc& before, unsigned count) const
+    // before (+) the totals of the first groups of a line.
+    __device__ Acc fold_groups(const Acc& before, unsigned count, unsigned line) const
     {
-        const auto of_group = [this](int g) { return totals_[static_cast<unsigned>(g) * cuts_.width + line_]; };
+        const auto of_group = [this, line](int g) { return totals_[static_cast<unsigned>(g) * cuts_.width + line]; };
         if (!has_line())
             return before;
         return fold_few<Acc, static_cast<int>(shape::most_groups)>(before, of_group, 0, static_cast<int>(count), op_);
+    }
+
+    // The fold of the tiles before this one, and in `after` that up to its end, if it is whole.
+    __device__ Acc fold_before_tile(Acc& after)
+    {
+        const Acc nothing = op_.template identity<Acc>();
+        Acc* const shared = totals_ + cuts_.groups * cuts_.width;
+        const auto width = static_cast<int>(cuts_.width);
+        if constexpr (HasFolders) {
+            const folded_tiles<Acc, Op> tiles(of_.memory, epoch_, of_.folders, {shared, width}, op_);
+            const auto total_of = [&](int line) {
+                return fold_groups(nothing, cuts_.groups, static_cast<unsigned>(line));
+            };
+            return tiles.publish_and_fold(line(), tile_, is_whole_, total_of, after);
+        } else {
+            column_states<Acc, Op> states(of_.memory, epoch_, of_.slots, of_.count, {shared, width}, op_);
+            const Acc total = fold_groups(nothing, cuts_.groups, line_);
+            return states.publish_and_fold(line(), tile_, is_whole_, total, after);
+        }
     }
 
     // The results of a part of the rows are written when all threads have read the elements of that part, of which they take the place.
@@ -337,8 +356,8 @@ private:
     const scan_panel_cuts& cuts_;
     uint4* shared_;
     Acc* totals_; // [group][line]
+    std::uint64_t epoch_;
     Op op_;
-    states states_;
     unsigned group_ = threadIdx.x / of_.cuts.width;
     unsigned line_ = threadIdx.x - group_ * of_.cuts.width;
     std::uint64_t tile_ = 0; // among those of its lines
@@ -349,13 +368,24 @@ private:
     std::byte* out_ = nullptr;
 };
 
-template <class Acc, class T, class Out, std::size_t Rank, class Op>
-__global__ void __launch_bounds__(scan_panel_shape<Acc, T, Out>::most_threads, scan_panel_shape<Acc, T, Out>::blocks)
+template <bool HasFolders, class Acc, class T, class Out, std::size_t Rank, class Op>
+__global__ void __launch_bounds__(scan_panel_shape<Acc, T, Out>::most_threads,
+                                  (HasFolders ? scan_panel_shape<Acc, T, Out>::blocks_with_folders
+                                              : scan_panel_shape<Acc, T, Out>::blocks))
     scan_panels_kernel(const __grid_constant__ scan_panel_arguments<Acc, T, Out, Rank> of, Op op, line_start<Acc> start)
 {
-    using panels = scan_panels<Acc, T, Out, Rank, Op>;
+    using panels = scan_panels<HasFolders, Acc, T, Out, Rank, Op>;
     extern __shared__ __align__(16) uint4 dynamic[]; // which begins with a sector: there is no other shared memory
-    block_tickets tickets(of.memory, panels::tickets_of(of.cuts, dynamic), of.cuts.line_groups * of.cuts.tiles);
+    block_tickets tickets(of.memory, panels::tickets_of(of.cuts, dynamic), of.cuts.line_groups * of.cuts.tiles,
+                          of.folders.blocks);
+    if constexpr (HasFolders) {
+        if (blockIdx.x < of.folders.blocks) {
+            const unsigned pack = blockIdx.x * (blockDim.x / lanes) + static_cast<unsigned>(warp_id());
+            if (pack < of.folders.packs)
+                fold_tiles_of_pack<Acc>(of.memory, tickets.epoch(), of.folders, pack, op);
+            return;
+        }
+    }
     panels self(of, dynamic, tickets.epoch(), op);
     tickets.for_each([&](std::uint64_t task) { self.scan(task, start); });
 }
@@ -391,7 +421,7 @@ bool can_be_scan_panels(const cuda& target, const detail::lines<const T, Out, Ra
         return false;
     const scan_panel_cuts cuts = cut_into_scan_panels<Acc>(all);
     return cuts.tiles > 1 &&
-           scan_panels<Acc, T, Out, Rank, plus>::shared_bytes(cuts) <= target.workspace().shared_bytes() &&
+           scan_panels<true, Acc, T, Out, Rank, plus>::shared_bytes(cuts) <= target.workspace().shared_bytes() &&
            (static_cast<const void*>(all.in.data()) != static_cast<const void*>(all.out.data()) ||
             (begin_with_words(all.in) && begin_with_words(all.out)));
 }
@@ -417,30 +447,84 @@ bool are_faster_in_panels(std::size_t lines, std::size_t elements)
     return sizeof(Out) <= sizeof(T) && lines > 2 && elements >= least_elements && !fill_warps && row <= longest_row &&
            (row % scan_panel_shape<Acc, T, Out>::sector != 0 || lines <= many_lines);
 }
-template <class Acc, class T, class Out, std::size_t Rank>
-bool are_scan_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all)
+// The same where there are folders, which fold up to some dozens of packs fast enough, and take some time to begin. Threads that have a line each are faster only where they
+// read and write whole sectors.
+template <class Acc, class T, class Out>
+bool are_faster_with_folders(std::size_t lines, std::size_t matrices, std::size_t elements)
 {
-    return are_faster_in_panels<Acc, T, Out>(all.in.extent(Rank - 1), all.in.size()) &&
-           can_be_scan_panels<Acc>(target, all);
+    constexpr std::size_t least_bytes = std::size_t{3} << 23;
+    constexpr std::size_t least_of_few_lines = std::size_t{1} << 26;
+    constexpr std::size_t few_lines = 4;
+    constexpr std::size_t some_lines = 80;
+    constexpr std::size_t most_packs = sizeof(Acc) > 4 ? 50 : 64;
+    constexpr std::size_t sector = scan_panel_shape<Acc, T, Out>::sector;
+    constexpr std::size_t size = line_pack<Acc>::size;
+    const std::size_t least_elements = lines <= few_lines ? least_of_few_lines : least_bytes / sizeof(T);
+    const std::size_t packs = (lines + size - 1) / size * matrices;
+    if (lines < few_lines || packs > most_packs || elements < least_elements)
+        return false;
+    if (sizeof(T) < sizeof(unsigned))
+        return true;
+    const std::size_t row = lines * sizeof(Out);
+    const bool are_whole = std::has_single_bit(lines) ? row > sector : lines > some_lines && row % sector == 0;
+    return sizeof(Out) <= sizeof(T) && !are_whole;
 }
 
-template <class Acc, class T, class Out, std::size_t Rank, class Op>
+// How lines are scanned by panels, if they are.
+enum class panel_look_back { no_panels, by_tree, by_folders };
+
+template <class Acc>
+inline constexpr bool may_have_folders = sizeof(Acc) <= sizeof(std::uint64_t);
+
+template <class Acc, class T, class Out, std::size_t Rank>
+panel_look_back look_back_of_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all)
+{
+    const std::size_t lines = all.in.extent(Rank - 1);
+    bool by_folders = false;
+    if constexpr (may_have_folders<Acc>)
+        by_folders = are_faster_with_folders<Acc, T, Out>(lines, all.count() / lines, all.in.size());
+    if ((by_folders || are_faster_in_panels<Acc, T, Out>(lines, all.in.size())) && can_be_scan_panels<Acc>(target, all))
+        return by_folders ? panel_look_back::by_folders : panel_look_back::by_tree;
+    return panel_look_back::no_panels;
+}
+
+template <class Acc, class T, class Out>
+folder_slots folders_of(const scan_panel_cuts& cuts)
+{
+    constexpr unsigned size = line_pack<Acc>::size;
+    const std::uint64_t rows = std::uint64_t{scan_panel_shape<Acc, T, Out>::rows} * cuts.groups;
+    return {cuts.length / rows, cuts.line_groups, (cuts.width + size - 1) / size,
+            static_cast<unsigned>(cuts.threads() / lanes)};
+}
+
+// Folders take an eighth of the blocks at most.
+template <bool HasFolders, class Acc, class T, class Out, std::size_t Rank, class Op>
 void scan_by_panels(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
                     const Op& op, const line_start<Acc>& start)
 {
-    constexpr auto kernel = scan_panels_kernel<Acc, T, Out, Rank, Op>;
+    constexpr auto kernel = scan_panels_kernel<HasFolders, Acc, T, Out, Rank, Op>;
     const scan_panel_cuts cuts = cut_into_scan_panels<Acc>(all);
+    const std::size_t shared_bytes = scan_panels<HasFolders, Acc, T, Out, Rank, Op>::shared_bytes(cuts);
+    allow_shared_bytes<kernel>(target);
+    const unsigned blocks = blocks_that_fit(target, handle_of<kernel>(target), cuts.threads(), shared_bytes);
     const column_slots slots(cuts.tiles);
+    folder_slots folders{};
+    std::uint64_t states = slots.count * all.count();
+    if constexpr (HasFolders) {
+        folders = folders_of<Acc, T, Out>(cuts);
+        if (8 * folders.blocks > blocks)
+            return scan_by_panels<false>(target, call, all, op, start);
+        states = folders.count();
+    }
     const scan_panel_arguments<Acc, T, Out, Rank> of{line_places<const T, Rank>(all.in),
                                                      line_places<Out, Rank>(all.out),
                                                      all.count(),
                                                      cuts,
-                                                     tile_states_of(target, slots.count * all.count(), sizeof(Acc)),
-                                                     slots};
-    const std::size_t shared_bytes = scan_panels<Acc, T, Out, Rank, Op>::shared_bytes(cuts);
-    allow_shared_bytes<kernel>(target);
-    const std::uint64_t blocks = blocks_that_fit(target, handle_of<kernel>(target), cuts.threads(), shared_bytes);
-    launch(target, call, kernel, static_cast<unsigned>(std::min(cuts.line_groups * cuts.tiles, blocks)), cuts.threads(),
+                                                     tile_states_of(target, states, sizeof(Acc)),
+                                                     slots,
+                                                     folders};
+    const std::uint64_t all_blocks = cuts.line_groups * cuts.tiles + folders.blocks;
+    launch(target, call, kernel, static_cast<unsigned>(std::min<std::uint64_t>(all_blocks, blocks)), cuts.threads(),
            shared_bytes, of, op, start);
 }
 

@@ -1,0 +1,234 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <upsweep/gpu/fold/look_back.cuh>
+#include <upsweep/gpu/primitive/warp.cuh>
+#include <upsweep/gpu/shapes/column_states.cuh>
+#include <upsweep/qualifiers.hpp>
+
+// Scans of a few long lines side by side, in which some warps look back for all others: the folders. A tile of such lines follows directly on the one whose
+// block began just before, so it waits for totals that have hardly come. With the tree of column_states.cuh a fold passes through up to five
+// multiprocessors, one after the other, and each takes about a microsecond while memory is busy. Folders shorten that to two: the block of a tile
+// publishes its total, and a folder, which reads those of all tiles, publishes the fold before every tile.
+namespace upsweep::gpu {
+
+// Lines side by side, whose totals are one tile state. A warp folds all of them.
+template <class Acc>
+struct line_pack {
+    static_assert(sizeof(Acc) <= sizeof(std::uint64_t));
+    static constexpr int size = sizeof(Acc) <= sizeof(std::uint32_t) ? 2 : 1; // more would not fit into the registers
+    Acc of[size];
+
+    // The same of each line.
+    __device__ static line_pack all(const Acc& value)
+    {
+        line_pack pack;
+#pragma unroll
+        for (int i = 0; i < size; ++i)
+            pack.of[i] = value;
+        return pack;
+    }
+};
+
+template <class Acc, class Op>
+struct op_of_packs {
+    using pack = line_pack<Acc>;
+    Op op;
+
+    __device__ pack operator()(const pack& left, const pack& right) const
+    {
+        pack result;
+#pragma unroll
+        for (int i = 0; i < pack::size; ++i)
+            result.of[i] = static_cast<Acc>(op(left.of[i], right.of[i]));
+        return result;
+    }
+    __device__ pack joined(const pack& mine, const pack& theirs, bool mine_is_right) const
+    {
+        pack result;
+#pragma unroll
+        for (int i = 0; i < pack::size; ++i)
+            result.of[i] = static_cast<Acc>(combine(op, mine.of[i], theirs.of[i], mine_is_right));
+        return result;
+    }
+};
+
+// Where the states of packs are: those of totals, of the tiles that are whole, and those of the folds before tiles 1 to `tiles`.
+struct folder_slots {
+    std::uint64_t tiles;  // of a line that are whole
+    std::uint64_t packs;  // of all matrices; zero if there are no folders
+    unsigned packs_a_row; // of a matrix
+    unsigned blocks;      // of folders: the first ones of the grid
+    std::uint64_t pitch;  // from a pack to the next
+
+    folder_slots() = default;
+    folder_slots(std::uint64_t tiles, std::uint64_t matrices, unsigned packs_a_row, unsigned warps)
+        : tiles(tiles), packs(matrices * packs_a_row), packs_a_row(packs_a_row),
+          blocks(static_cast<unsigned>((packs + warps - 1) / warps)), pitch((tiles + sector) / sector * sector)
+    {
+    }
+
+    std::uint64_t count() const { return 2 * packs * pitch; }
+    __device__ std::uint64_t total(std::uint64_t pack, std::uint64_t tile) const { return pack * pitch + tile; }
+    __device__ std::uint64_t fold_before(std::uint64_t pack, std::uint64_t tile) const
+    {
+        return (packs + pack) * pitch + tile;
+    }
+
+private:
+    static constexpr std::uint64_t sector = 8; // states, of 128 bytes
+};
+
+// The blocks that have the tiles. All threads of a block call this together, for the lines of a matrix, which begin at number of.first.
+template <class Acc, class Op>
+class folded_tiles {
+    using pack = line_pack<Acc>;
+    using states = tile_states<pack>;
+
+public:
+    // In shared memory: the folds before a tile, and behind them those before the next one.
+    struct memory {
+        Acc* folds;
+        int columns;
+    };
+
+    __device__ folded_tiles(const tile_state_memory& of_tiles, std::uint64_t epoch, const folder_slots& slots,
+                            const memory& shared, const Op& op)
+        : states_(of_tiles, epoch), slots_(slots), shared_(shared), op_(op)
+    {
+    }
+
+    // Publishes the totals of tile j, of which total_of(column) is one, if it is whole. Returns the fold of the tiles before it, and in `after` that up to its
+    // end, if it is whole. At least two threads share a line.
+    template <class TotalOf>
+    __device__ Acc publish_and_fold(const line_of_thread& of, std::uint64_t j, bool is_whole, const TotalOf& total_of,
+                                    Acc& after) const
+    {
+        if (of.exists && of.column % pack::size == 0) {
+            const std::uint64_t mine = of.first / static_cast<unsigned>(shared_.columns) * slots_.packs_a_row +
+                                       static_cast<unsigned>(of.column / pack::size);
+            if (of.share == 0 && is_whole)
+                publish(mine, j, of.column, total_of);
+            if (of.share == 0 && j != 0)
+                read(mine, j, shared_.folds, of.column);
+            if (of.share == 1 && is_whole)
+                read(mine, j + 1, shared_.folds + shared_.columns, of.column);
+        }
+        __syncthreads();
+        if (is_whole)
+            after = shared_.folds[shared_.columns + of.column];
+        return j != 0 ? shared_.folds[of.column] : op_.template identity<Acc>();
+    }
+
+private:
+    template <class TotalOf>
+    __device__ void publish(std::uint64_t mine, std::uint64_t j, int column, const TotalOf& total_of) const
+    {
+        pack totals;
+#pragma unroll
+        for (int i = 0; i < pack::size; ++i) // of the last line once more where there are no others
+            totals.of[i] = total_of(min(column + i, shared_.columns - 1));
+        states_.publish(slots_.total(mine, j), totals);
+    }
+    __device__ void read(std::uint64_t mine, std::uint64_t j, Acc* folds, int column) const
+    {
+        const std::uint64_t slot = slots_.fold_before(mine, j);
+        word128 state = states_.load_one(slot);
+        while (!states_.is_published(state))
+            state = states_.load_one(slot);
+        const pack read = states_.total(slot, state);
+#pragma unroll
+        for (int i = 0; i < pack::size; ++i)
+            if (column + i < shared_.columns)
+                folds[column + i] = read.of[i];
+    }
+
+    states states_;
+    const folder_slots& slots_;
+    memory shared_;
+    Op op_;
+};
+
+// The groups of 32 tiles that have been folded so far, as group_stack has them, but lane k holds what belongs to digit k of their number. That saves the way through shared
+// memory, which would be most of what a folder does.
+template <class T, class Op>
+class lane_stack {
+public:
+    __device__ lane_stack(const T& before, const Op& op) : op_(op), fold_(before), total_(before), above_(before) {}
+
+    __device__ const T& fold() const { return fold_; } // of all groups
+
+    __device__ void push(T total)
+    {
+        int level = 0;
+        for (std::uint64_t digits = groups_; (digits & 1) != 0; digits >>= 1, ++level)
+            total = op_(shuffle(total_, level), total);
+        ++groups_;
+        fold_ = op_(shuffle(above_, level), total);
+        if (lane_id() == level)
+            total_ = total;
+        if (lane_id() < level) // the smaller digits are zero now
+            above_ = fold_;
+    }
+
+private:
+    Op op_;
+    std::uint64_t groups_ = 0;
+    T fold_;
+    T total_; // of the block of 2^k groups, where digit k of their number is one
+    T above_; // the fold of the blocks larger than 2^k groups
+};
+
+// Folds the totals of a pack as they come, and publishes the fold before each tile. It looks at some rows of 32 tiles at once: more of them take longer each time,
+// and with fewer it falls behind where tiles are small. The lanes of a warp call this together.
+template <class Acc, class Op>
+__device__ void fold_tiles_of_pack(const tile_state_memory& memory, std::uint64_t epoch, const folder_slots& slots,
+                                   std::uint64_t mine, const Op& op_of_lines)
+{
+    using pack = line_pack<Acc>;
+    constexpr int rows = 3;
+    const tile_states<pack> states(memory, epoch);
+    const op_of_packs<Acc, Op> op{op_of_lines};
+    lane_stack<pack, op_of_packs<Acc, Op>> before(pack::all(op_of_lines.template identity<Acc>()), op);
+    std::uint64_t first = 0; // tile of the rows
+    std::uint64_t done = 0;  // tiles whose totals have been folded
+    while (done < slots.tiles) {
+        word128 loaded[rows];
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            const std::uint64_t tile = first + static_cast<unsigned>(r * lanes + lane_id());
+            loaded[r] = states.load_one(slots.total(mine, tile < slots.tiles ? tile : first));
+        }
+        std::uint64_t next = first;
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            const std::uint64_t row = first + static_cast<unsigned>(r * lanes);
+            const std::uint64_t tile = row + static_cast<unsigned>(lane_id());
+            const unsigned there =
+                __ballot_sync(all_lanes, tile < slots.tiles && states.is_published(loaded[r]) ? 1 : 0);
+            const int available = there == all_lanes ? lanes : __ffs(static_cast<int>(~there)) - 1;
+            if (row + static_cast<unsigned>(available) <= done) // no more than the last time
+                break;
+            // Lanes whose total has not come have the first one, so that operators see none that there is not.
+            const int lane = lane_id() < available ? lane_id() : 0;
+            const pack total = shuffle(states.total(slots.total(mine, tile), loaded[r]), lane);
+            const warp_tree<pack> tree(total, op);
+            const pack fold = tree.fold_before(before.fold(), op);
+            if (tile > done && lane_id() <= available)
+                states.publish(slots.fold_before(mine, tile), fold);
+            done = row + static_cast<unsigned>(available);
+            if (available < lanes)
+                break;
+            before.push(tree.total);
+            next = done;
+            if (lane_id() == 0)
+                states.publish(slots.fold_before(mine, done), before.fold());
+        }
+        first = next;
+    }
+}
+
+} // namespace upsweep::gpu
