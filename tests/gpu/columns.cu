@@ -243,10 +243,11 @@ TEST(gpu_columns, of_bytes_scanned_as_integers_by_panels)
 // not full; and folders that would be more than an eighth of the blocks.
 TEST(gpu_columns, scanned_by_panels_with_folders_of_many_tiles)
 {
-    matrices_of_elements<float>{1, 2048 * 100 + 5, 5}.expect_panel_scans(plus{});
+    matrices_of_elements<float>{1, 2048 * 140 + 5, 3}.expect_panel_scans(plus{});
     matrices_of_elements<float>{1, 2048 * 64, 4, 1}.expect_panel_scans(plus{});
     matrices_of_elements<std::uint8_t>{2, 4096 * 34 + 1, 3, 1}.expect_panel_scans(maximum{});
-    matrices_of_elements<affine>{3, 256 * 40, 33, 1}.expect_panel_scans(composition);
+    matrices_of_elements<affine>{2, 128 * 70 + 1, 33, 1}.expect_panel_scans(composition);
+    matrices_of_elements<double>{1, 1024 * 290, 3, 1}.expect_panel_scans(plus{}); // nine rows of 32 tiles
     matrices_of_elements<double>{5, 200, 110}.expect_panel_scans(plus{});
 }
 
