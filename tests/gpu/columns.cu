@@ -239,8 +239,8 @@ TEST(gpu_columns, of_bytes_scanned_as_integers_by_panels)
         expect_bytes_as_integers<true>(columns);
     }
 }
-// Tiles enough for all rows of them that are folded at once, and for pairs of rows; of several matrices, of which each has its packs, and whose last one is
-// not full; and folders that would be more than an eighth of the blocks.
+// Tiles enough for all rows of them that are folded at once, and for blocks of rows; and several matrices, of which each has its packs, and whose last one is
+// not full.
 TEST(gpu_columns, scanned_by_panels_with_folders_of_many_tiles)
 {
     matrices_of_elements<float>{1, 2048 * 140 + 5, 3}.expect_panel_scans(plus{});
@@ -248,34 +248,31 @@ TEST(gpu_columns, scanned_by_panels_with_folders_of_many_tiles)
     matrices_of_elements<std::uint8_t>{2, 4096 * 34 + 1, 3, 1}.expect_panel_scans(maximum{});
     matrices_of_elements<affine>{2, 128 * 70 + 1, 33, 1}.expect_panel_scans(composition);
     matrices_of_elements<double>{1, 1024 * 290, 3, 1}.expect_panel_scans(plus{}); // nine rows of 32 tiles
-    matrices_of_elements<double>{5, 200, 110}.expect_panel_scans(plus{});
+}
+TEST(gpu_columns, scanned_exclusively_by_panels_with_folders)
+{
+    matrices_of_elements<float>{2, 256 * 35 + 3, 33, 1}.expect_exclusive_panel_scans(plus{});
+    matrices_of_elements<affine>{1, 256 * 10, 10}.expect_exclusive_panel_scans(composition);
 }
 
-// Lines in memory that is not there, since nobody reads it.
 template <class T>
-gpu::panel_look_back look_back_of(std::size_t matrices, std::size_t rows, std::size_t columns)
+bool have_folders(std::size_t matrices, std::size_t rows, std::size_t columns)
 {
-    alignas(16) T place[1]{};
-    const auto stride = static_cast<std::ptrdiff_t>(columns);
-    const std::array<std::size_t, 3> extents{rows, matrices, columns};
-    const std::array<std::ptrdiff_t, 3> strides{stride, static_cast<std::ptrdiff_t>(rows) * stride, 1};
-    const view<const T, 3> elements(place, extents, strides);
-    const view<T, 3> results(place, extents, strides);
-    return gpu::look_back_of_panels<T>(cuda{}, detail::lines<const T, T, 3>{elements, results});
+    return gpu::are_faster_with_folders<T, T, T>(columns, matrices, matrices * rows * columns);
 }
 TEST(gpu_columns, have_folders_where_few_long_lines_lie_side_by_side)
 {
-    using gpu::panel_look_back;
     constexpr std::size_t long_line = 1 << 21;
-    EXPECT_EQ(look_back_of<float>(1, long_line, 33), panel_look_back::by_folders);
-    EXPECT_EQ(look_back_of<float>(1, long_line, 16), panel_look_back::no_panels); // whole sectors
-    EXPECT_EQ(look_back_of<float>(1, long_line, 96), panel_look_back::no_panels);
-    EXPECT_EQ(look_back_of<float>(1, 1 << 10, 33), panel_look_back::no_panels);
-    EXPECT_EQ(look_back_of<float>(100, 1 << 17, 33), panel_look_back::by_tree); // of so many matrices
-    EXPECT_EQ(look_back_of<double>(1, long_line, 50), panel_look_back::by_folders);
-    EXPECT_EQ(look_back_of<double>(1, long_line, 51), panel_look_back::no_panels);
-    EXPECT_EQ(look_back_of<std::uint8_t>(1, long_line, 101), panel_look_back::by_folders);
-    EXPECT_EQ(look_back_of<std::uint8_t>(1, 1 << 12, 101), panel_look_back::by_tree);
+    EXPECT_TRUE(have_folders<float>(1, long_line, 33));
+    EXPECT_FALSE(have_folders<float>(1, long_line, 16)); // whole sectors
+    EXPECT_FALSE(have_folders<float>(1, long_line, 96));
+    EXPECT_FALSE(have_folders<float>(1, 1 << 10, 33));
+    EXPECT_FALSE(have_folders<float>(100, 1 << 17, 33)); // many matrices
+    EXPECT_TRUE(have_folders<double>(1, long_line, 50));
+    EXPECT_FALSE(have_folders<double>(1, long_line, 51));
+    EXPECT_FALSE(have_folders<double>(5, long_line, 20));
+    EXPECT_TRUE(have_folders<std::uint8_t>(1, long_line, 101));
+    EXPECT_FALSE(have_folders<std::uint8_t>(1, 1 << 12, 101));
 }
 
 // Where results take the place of elements, panels are those whose words belong to one chunk each.

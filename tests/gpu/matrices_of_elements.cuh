@@ -17,10 +17,10 @@
 namespace upsweep::test {
 
 template <bool HasFolders, class Acc, class T, class Out, std::size_t Rank, class Op>
-void scan_by_panels(const detail::lines<const T, Out, Rank>& lines, const Op& op)
+void scan_by_panels(const detail::lines<const T, Out, Rank>& lines, const Op& op, scan_kind kind = scan_kind::inclusive,
+                    const Acc* init = nullptr)
 {
-    gpu::scan_by_panels<HasFolders>(cuda{}, "scan", lines, op,
-                                    gpu::start_of_lines<Acc>(scan_kind::inclusive, op, nullptr));
+    gpu::scan_by_panels<HasFolders>(cuda{}, "scan", lines, op, gpu::start_of_lines<Acc>(kind, op, init));
 }
 
 // Matrices one behind the other, from element `offset` on, whose columns are folded. Between their rows lie `gap` elements.
@@ -139,18 +139,39 @@ struct matrices_of_elements {
     template <class Op>
     void expect_exclusive_scans(const Op& op) const
     {
-        const T init = values[0];
-        expect_results([&](const auto& results) { exclusive_scan(cuda{}, elements(), axis{1}, results, op, init); },
-                       [&](const auto& folds, std::size_t r) {
-                           using accumulator = std::remove_cvref_t<decltype(folds[0])>;
-                           return r == 0 ? init
-                                         : as_expected<T>(
-                                               static_cast<accumulator>(op(convert<accumulator>(init), folds[r - 1])));
-                       },
-                       op);
+        expect_exclusive(
+            [&](const auto& results) { exclusive_scan(cuda{}, elements(), axis{1}, results, op, values[0]); }, op);
+    }
+    template <class Op>
+    void expect_exclusive_panel_scans(const Op& op) const
+    {
+        using accumulator = scan_accumulator_t<Op, T>;
+        const auto init = convert<accumulator>(values[0]);
+        const auto stride = static_cast<std::ptrdiff_t>(columns);
+        expect_exclusive(
+            [&](const view<T, 3>& results) {
+                const auto lines = detail::lines_of(elements(), axis{1}, results.data(), rows,
+                                                    {static_cast<std::ptrdiff_t>(rows) * stride, stride, 1});
+                scan_by_panels<true, accumulator>(lines, op, scan_kind::exclusive, &init);
+            },
+            op);
     }
 
 private:
+    // scan(view) writes the results of an exclusive scan that begins with the first element of all.
+    template <class Scan, class Op>
+    void expect_exclusive(Scan scan, const Op& op) const
+    {
+        expect_results(
+            scan,
+            [&](const auto& folds, std::size_t r) {
+                using accumulator = std::remove_cvref_t<decltype(folds[0])>;
+                return r == 0 ? values[0]
+                              : as_expected<T>(
+                                    static_cast<accumulator>(op(convert<accumulator>(values[0]), folds[r - 1])));
+            },
+            op);
+    }
     // scan(view) writes the results of an inclusive scan.
     template <class Scan, class Op>
     void expect_inclusive(Scan scan, const Op& op) const

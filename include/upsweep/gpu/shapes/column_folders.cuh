@@ -1,13 +1,11 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include <upsweep/gpu/fold/look_back.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/shapes/column_states.cuh>
-#include <upsweep/qualifiers.hpp>
 
 // Scans of a few long lines side by side, in which some warps look back for all others: the folders. A tile of such lines follows directly on the one whose
 // block began just before, so it waits for totals that have hardly come. With the tree of column_states.cuh a fold passes through up to five
@@ -15,14 +13,15 @@
 // publishes its total, and a folder, which reads those of all tiles, publishes the fold before every tile.
 namespace upsweep::gpu {
 
-// Lines side by side, whose totals are one tile state. A warp folds all of them.
+// A value of each of some lines side by side, whose totals lie in one tile state, and which a warp folds together.
 template <class Acc>
 struct line_pack {
-    static_assert(sizeof(Acc) <= sizeof(std::uint64_t));
-    static constexpr int size = sizeof(Acc) <= sizeof(std::uint32_t) ? 2 : 1; // more would not fit into the registers
+    static_assert(sizeof(Acc) <= sizeof(std::uint64_t)); // which is what a tile state holds
+    static constexpr int size =
+        sizeof(Acc) <= sizeof(std::uint32_t) ? 2 : 1; // of bytes, eight would take too many registers
     Acc of[size];
 
-    // The same of each line.
+    // The value for all lines of a pack.
     __device__ static line_pack all(const Acc& value)
     {
         line_pack pack;
@@ -33,6 +32,7 @@ struct line_pack {
     }
 };
 
+// The operator on each line of two packs.
 template <class Acc, class Op>
 struct op_of_packs {
     using pack = line_pack<Acc>;
@@ -56,18 +56,18 @@ struct op_of_packs {
     }
 };
 
-// Where the states of packs are: those of totals, of the tiles that are whole, and those of the folds before tiles 1 to `tiles`.
+// The tile states of packs: for each pack one for the total of every whole tile, and as many, behind those of all packs, for the folds before tiles 1 to `tiles`.
 struct folder_slots {
     std::uint64_t tiles;  // of a line that are whole
-    std::uint64_t packs;  // of all matrices; zero if there are no folders
+    std::uint64_t packs;  // of all matrices
     unsigned packs_a_row; // of a matrix
     unsigned blocks;      // of folders: the first ones of the grid
-    std::uint64_t pitch;  // from a pack to the next
+    std::uint64_t pitch;  // from the states of a pack to those of the next
 
     folder_slots() = default;
     folder_slots(std::uint64_t tiles, std::uint64_t matrices, unsigned packs_a_row, unsigned warps)
         : tiles(tiles), packs(matrices * packs_a_row), packs_a_row(packs_a_row),
-          blocks(static_cast<unsigned>((packs + warps - 1) / warps)), pitch((tiles + sector) / sector * sector)
+          blocks(static_cast<unsigned>((packs + warps - 1) / warps)), pitch((tiles + of_line) / of_line * of_line)
     {
     }
 
@@ -79,10 +79,10 @@ struct folder_slots {
     }
 
 private:
-    static constexpr std::uint64_t sector = 8; // states, of 128 bytes
+    static constexpr std::uint64_t of_line = 8; // states in 128 bytes, a line of the cache
 };
 
-// The blocks that have the tiles. All threads of a block call this together, for the lines of a matrix, which begin at number of.first.
+// Looks back from the tiles of a block that is no folder. All of its threads call this together, for the lines of a matrix.
 template <class Acc, class Op>
 class folded_tiles {
     using pack = line_pack<Acc>;
@@ -102,20 +102,19 @@ public:
     }
 
     // Publishes the totals of tile j, of which total_of(column) is one, if it is whole. Returns the fold of the tiles before it, and in `after` that up to its
-    // end, if it is whole. At least two threads share a line.
+    // end, if it is whole; otherwise `after` stays what it is. At least two threads share a line: one reads each of the two folds.
     template <class TotalOf>
-    __device__ Acc publish_and_fold(const line_of_thread& of, std::uint64_t j, bool is_whole, const TotalOf& total_of,
-                                    Acc& after) const
+    __device__ Acc publish_and_fold(const line_of_thread& of, std::uint64_t matrix, std::uint64_t j, bool is_whole,
+                                    const TotalOf& total_of, Acc& after) const
     {
         if (of.exists && of.column % pack::size == 0) {
-            const std::uint64_t mine = of.first / static_cast<unsigned>(shared_.columns) * slots_.packs_a_row +
-                                       static_cast<unsigned>(of.column / pack::size);
+            const std::uint64_t number = matrix * slots_.packs_a_row + static_cast<unsigned>(of.column / pack::size);
             if (of.share == 0 && is_whole)
-                publish(mine, j, of.column, total_of);
+                publish(number, j, of.column, total_of);
             if (of.share == 0 && j != 0)
-                read(mine, j, shared_.folds, of.column);
+                read(number, j, shared_.folds, of.column);
             if (of.share == 1 && is_whole)
-                read(mine, j + 1, shared_.folds + shared_.columns, of.column);
+                read(number, j + 1, shared_.folds + shared_.columns, of.column);
         }
         __syncthreads();
         if (is_whole)
@@ -125,25 +124,25 @@ public:
 
 private:
     template <class TotalOf>
-    __device__ void publish(std::uint64_t mine, std::uint64_t j, int column, const TotalOf& total_of) const
+    __device__ void publish(std::uint64_t number, std::uint64_t j, int column, const TotalOf& total_of) const
     {
         pack totals;
 #pragma unroll
         for (int i = 0; i < pack::size; ++i) // of the last line once more where there are no others
             totals.of[i] = total_of(min(column + i, shared_.columns - 1));
-        states_.publish(slots_.total(mine, j), totals);
+        states_.publish(slots_.total(number, j), totals);
     }
-    __device__ void read(std::uint64_t mine, std::uint64_t j, Acc* folds, int column) const
+    __device__ void read(std::uint64_t number, std::uint64_t j, Acc* folds, int column) const
     {
-        const std::uint64_t slot = slots_.fold_before(mine, j);
+        const std::uint64_t slot = slots_.fold_before(number, j);
         word128 state = states_.load_one(slot);
         while (!states_.is_published(state))
             state = states_.load_one(slot);
-        const pack read = states_.total(slot, state);
+        const pack all = states_.total(slot, state);
 #pragma unroll
         for (int i = 0; i < pack::size; ++i)
             if (column + i < shared_.columns)
-                folds[column + i] = read.of[i];
+                folds[column + i] = all.of[i];
     }
 
     states states_;
@@ -152,21 +151,21 @@ private:
     Op op_;
 };
 
-// The groups of 32 tiles that have been folded so far, as group_stack has them, but lane k holds what belongs to digit k of their number. That saves the way through shared
-// memory, which would be most of what a folder does.
+// The rows of 32 tiles that have been folded so far, up to 2^32 of them, as group_stack has groups; but lane k holds what belongs to digit k of their
+// number. That saves the way through shared memory, which would be most of what a folder does.
 template <class T, class Op>
 class lane_stack {
 public:
     __device__ lane_stack(const T& before, const Op& op) : op_(op), fold_(before), total_(before), above_(before) {}
 
-    __device__ const T& fold() const { return fold_; } // of all groups
+    __device__ const T& fold() const { return fold_; } // of all rows
 
     __device__ void push(T total)
     {
         int level = 0;
-        for (std::uint64_t digits = groups_; (digits & 1) != 0; digits >>= 1, ++level)
+        for (std::uint64_t digits = rows_; (digits & 1) != 0; digits >>= 1, ++level)
             total = op_(shuffle(total_, level), total);
-        ++groups_;
+        ++rows_;
         fold_ = op_(shuffle(above_, level), total);
         if (lane_id() == level)
             total_ = total;
@@ -176,31 +175,31 @@ public:
 
 private:
     Op op_;
-    std::uint64_t groups_ = 0;
+    std::uint64_t rows_ = 0;
     T fold_;
-    T total_; // of the block of 2^k groups, where digit k of their number is one
-    T above_; // the fold of the blocks larger than 2^k groups
+    T total_; // of the block of 2^k rows, where digit k of their number is one
+    T above_; // the fold of the blocks larger than 2^k rows
 };
 
-// Folds the totals of a pack as they come, and publishes the fold before each tile. It looks at some rows of 32 tiles at once: more of them take longer each time,
-// and with fewer it falls behind where tiles are small. The lanes of a warp call this together.
+// What a warp of folders does: it folds the totals of a pack as they come, and publishes the fold before each tile. It looks at some rows of 32 tiles at
+// once: more of them take longer each time, and with fewer it falls behind where tiles are small. The lanes of a warp call this together.
 template <class Acc, class Op>
-__device__ void fold_tiles_of_pack(const tile_state_memory& memory, std::uint64_t epoch, const folder_slots& slots,
-                                   std::uint64_t mine, const Op& op_of_lines)
+__device__ void fold_tiles_of_pack(const tile_state_memory& of_tiles, std::uint64_t epoch, const folder_slots& slots,
+                                   std::uint64_t number, const Op& op_of_lines)
 {
     using pack = line_pack<Acc>;
     constexpr int rows = 3;
-    const tile_states<pack> states(memory, epoch);
+    const tile_states<pack> states(of_tiles, epoch);
     const op_of_packs<Acc, Op> op{op_of_lines};
     lane_stack<pack, op_of_packs<Acc, Op>> before(pack::all(op_of_lines.template identity<Acc>()), op);
-    std::uint64_t first = 0; // tile of the rows
+    std::uint64_t first = 0; // tile of the rows that are looked at
     std::uint64_t done = 0;  // tiles whose totals have been folded
     while (done < slots.tiles) {
         word128 loaded[rows];
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             const std::uint64_t tile = first + static_cast<unsigned>(r * lanes + lane_id());
-            loaded[r] = states.load_one(slots.total(mine, tile < slots.tiles ? tile : first));
+            loaded[r] = states.load_one(slots.total(number, tile < slots.tiles ? tile : first));
         }
         std::uint64_t next = first;
 #pragma unroll
@@ -214,18 +213,18 @@ __device__ void fold_tiles_of_pack(const tile_state_memory& memory, std::uint64_
                 break;
             // Lanes whose total has not come have the first one, so that operators see none that there is not.
             const int lane = lane_id() < available ? lane_id() : 0;
-            const pack total = shuffle(states.total(slots.total(mine, tile), loaded[r]), lane);
+            const pack total = shuffle(states.total(slots.total(number, tile), loaded[r]), lane);
             const warp_tree<pack> tree(total, op);
             const pack fold = tree.fold_before(before.fold(), op);
             if (tile > done && lane_id() <= available)
-                states.publish(slots.fold_before(mine, tile), fold);
+                states.publish(slots.fold_before(number, tile), fold);
             done = row + static_cast<unsigned>(available);
             if (available < lanes)
                 break;
             before.push(tree.total);
             next = done;
             if (lane_id() == 0)
-                states.publish(slots.fold_before(mine, done), before.fold());
+                states.publish(slots.fold_before(number, done), before.fold());
         }
         first = next;
     }

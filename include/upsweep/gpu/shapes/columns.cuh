@@ -67,7 +67,8 @@ struct column_arguments {
 };
 
 // Deals tasks out to blocks: the first ones statically, the others dynamically, by tickets, in ascending order. The last ticket of all
-// tells that every block has read the epoch. The first blocks of a grid may have something else to do, and take no part.
+// tells that every block has read the epoch. The first `others` blocks of a grid may take no tickets; they must have read the epoch before the last task ends,
+// as they have where tasks wait for what they publish.
 class block_tickets {
 public:
     struct memory {

@@ -98,15 +98,17 @@ scan_panel_cuts cut_into_scan_panels(const detail::lines<const T, Out, Rank>& al
     return cuts;
 }
 
-template <class Acc, class T, class Out, std::size_t Rank>
+template <bool HasFolders>
+using slots_of_panels = std::conditional_t<HasFolders, folder_slots, column_slots>;
+
+template <class Slots, class T, class Out, std::size_t Rank>
 struct scan_panel_arguments {
     line_places<const T, Rank> in;
     line_places<Out, Rank> out;
     std::uint64_t count; // of lines
     scan_panel_cuts cuts;
     tile_state_memory memory;
-    column_slots slots;
-    folder_slots folders; // in place of those
+    Slots slots; // column_slots or folder_slots
 };
 
 // Scans the tiles of a block. Which of the two ways to look back the kernel has is known when it is compiled, since both take too many registers.
@@ -118,12 +120,13 @@ class scan_panels {
     static constexpr int parts = shape::parts;
     static constexpr unsigned word = sizeof(uint4);
     static constexpr unsigned sector = shape::sector;
+    static constexpr unsigned folds_of_tile = HasFolders ? 2 : column_slots::group; // that are read, of each line
 
 public:
     static std::size_t shared_bytes(const scan_panel_cuts& cuts)
     {
         return cuts.groups * std::size_t{cuts.chunk_pitch} + sizeof(block_tickets::memory) +
-               (cuts.groups + column_slots::group) * cuts.width * sizeof(Acc);
+               (cuts.groups + folds_of_tile) * cuts.width * sizeof(Acc);
     }
 
     __device__ static block_tickets::memory& tickets_of(const scan_panel_cuts& cuts, uint4* shared)
@@ -131,8 +134,8 @@ public:
         return *reinterpret_cast<block_tickets::memory*>(shared + cuts.groups * cuts.chunk_pitch / word);
     }
 
-    __device__ scan_panels(const scan_panel_arguments<Acc, T, Out, Rank>& of, uint4* shared, std::uint64_t epoch,
-                           const Op& op)
+    __device__ scan_panels(const scan_panel_arguments<slots_of_panels<HasFolders>, T, Out, Rank>& of, uint4* shared,
+                           std::uint64_t epoch, const Op& op)
         : of_(of), cuts_(of.cuts), shared_(shared), totals_(reinterpret_cast<Acc*>(&tickets_of(of.cuts, shared) + 1)),
           epoch_(epoch), op_(op)
     {
@@ -149,12 +152,10 @@ public:
             fill_up();
         Acc totals[parts];
         fold_parts(totals);
-        Acc before = op_.template identity<Acc>();
-        Acc after = before;
-        if (cuts_.tiles > 1)
-            before = fold_before_tile(after);
+        Acc after = op_.template identity<Acc>();
+        const Acc before = fold_before_tile(after);
         const Acc first = fold_groups(before, group_, line_);
-        if (group_ + 1 < cuts_.groups || cuts_.tiles == 1)
+        if (group_ + 1 < cuts_.groups)
             after = fold_groups(before, group_ + 1, line_);
         scan_parts(totals, first, after, start);
         __syncthreads();
@@ -179,7 +180,8 @@ private:
     {
         const auto most = static_cast<unsigned>(rows) * cuts_.groups;
         tile_ = task / cuts_.line_groups;
-        first_line_ = (task - tile_ * cuts_.line_groups) * cuts_.width;
+        matrix_ = task - tile_ * cuts_.line_groups;
+        first_line_ = matrix_ * cuts_.width;
         const std::uint64_t left = cuts_.length - tile_ * most;
         is_whole_ = left >= most;
         rows_of_tile_ = is_whole_ ? most : static_cast<unsigned>(left);
@@ -285,11 +287,11 @@ private:
         Acc* const shared = totals_ + cuts_.groups * cuts_.width;
         const auto width = static_cast<int>(cuts_.width);
         if constexpr (HasFolders) {
-            const folded_tiles<Acc, Op> tiles(of_.memory, epoch_, of_.folders, {shared, width}, op_);
+            const folded_tiles<Acc, Op> tiles(of_.memory, epoch_, of_.slots, {shared, width}, op_);
             const auto total_of = [&](int line) {
                 return fold_groups(nothing, cuts_.groups, static_cast<unsigned>(line));
             };
-            return tiles.publish_and_fold(line(), tile_, is_whole_, total_of, after);
+            return tiles.publish_and_fold(line(), matrix_, tile_, is_whole_, total_of, after);
         } else {
             column_states<Acc, Op> states(of_.memory, epoch_, of_.slots, of_.count, {shared, width}, op_);
             const Acc total = fold_groups(nothing, cuts_.groups, line_);
@@ -352,7 +354,7 @@ private:
                 *reinterpret_cast<unit*>(to + byte) = reinterpret_cast<const unit*>(from)[k];
     }
 
-    const scan_panel_arguments<Acc, T, Out, Rank>& of_;
+    const scan_panel_arguments<slots_of_panels<HasFolders>, T, Out, Rank>& of_;
     const scan_panel_cuts& cuts_;
     uint4* shared_;
     Acc* totals_; // [group][line]
@@ -361,6 +363,7 @@ private:
     unsigned group_ = threadIdx.x / of_.cuts.width;
     unsigned line_ = threadIdx.x - group_ * of_.cuts.width;
     std::uint64_t tile_ = 0; // among those of its lines
+    std::uint64_t matrix_ = 0;
     std::uint64_t first_line_ = 0;
     unsigned rows_of_tile_ = 0;
     bool is_whole_ = false;
@@ -372,17 +375,21 @@ template <bool HasFolders, class Acc, class T, class Out, std::size_t Rank, clas
 __global__ void __launch_bounds__(scan_panel_shape<Acc, T, Out>::most_threads,
                                   (HasFolders ? scan_panel_shape<Acc, T, Out>::blocks_with_folders
                                               : scan_panel_shape<Acc, T, Out>::blocks))
-    scan_panels_kernel(const __grid_constant__ scan_panel_arguments<Acc, T, Out, Rank> of, Op op, line_start<Acc> start)
+    scan_panels_kernel(const __grid_constant__ scan_panel_arguments<slots_of_panels<HasFolders>, T, Out, Rank> of,
+                       Op op, line_start<Acc> start)
 {
     using panels = scan_panels<HasFolders, Acc, T, Out, Rank, Op>;
     extern __shared__ __align__(16) uint4 dynamic[]; // which begins with a sector: there is no other shared memory
+    unsigned folders = 0;
+    if constexpr (HasFolders)
+        folders = of.slots.blocks;
     block_tickets tickets(of.memory, panels::tickets_of(of.cuts, dynamic), of.cuts.line_groups * of.cuts.tiles,
-                          of.folders.blocks);
+                          folders);
     if constexpr (HasFolders) {
-        if (blockIdx.x < of.folders.blocks) {
+        if (blockIdx.x < folders) {
             const unsigned pack = blockIdx.x * (blockDim.x / lanes) + static_cast<unsigned>(warp_id());
-            if (pack < of.folders.packs)
-                fold_tiles_of_pack<Acc>(of.memory, tickets.epoch(), of.folders, pack, op);
+            if (pack < of.slots.packs)
+                fold_tiles_of_pack<Acc>(of.memory, tickets.epoch(), of.slots, pack, op);
             return;
         }
     }
@@ -421,7 +428,7 @@ bool can_be_scan_panels(const cuda& target, const detail::lines<const T, Out, Ra
         return false;
     const scan_panel_cuts cuts = cut_into_scan_panels<Acc>(all);
     return cuts.tiles > 1 &&
-           scan_panels<true, Acc, T, Out, Rank, plus>::shared_bytes(cuts) <= target.workspace().shared_bytes() &&
+           scan_panels<false, Acc, T, Out, Rank, plus>::shared_bytes(cuts) <= target.workspace().shared_bytes() &&
            (static_cast<const void*>(all.in.data()) != static_cast<const void*>(all.out.data()) ||
             (begin_with_words(all.in) && begin_with_words(all.out)));
 }
@@ -447,21 +454,21 @@ bool are_faster_in_panels(std::size_t lines, std::size_t elements)
     return sizeof(Out) <= sizeof(T) && lines > 2 && elements >= least_elements && !fill_warps && row <= longest_row &&
            (row % scan_panel_shape<Acc, T, Out>::sector != 0 || lines <= many_lines);
 }
-// The same where there are folders, which fold up to some dozens of packs fast enough, and take some time to begin. Threads that have a line each are faster only where they
-// read and write whole sectors.
+// The same where there are folders, which fold up to some dozens of packs fast enough, and take some time to begin. Of elements that are not narrow, threads that have a
+// line each are faster where lines are a power of two, or many, whose rows are whole sectors.
 template <class Acc, class T, class Out>
 bool are_faster_with_folders(std::size_t lines, std::size_t matrices, std::size_t elements)
 {
     constexpr std::size_t least_bytes = std::size_t{3} << 23;
     constexpr std::size_t least_of_few_lines = std::size_t{1} << 26;
-    constexpr std::size_t few_lines = 4;
+    constexpr std::size_t least_lines = 4;
     constexpr std::size_t some_lines = 80;
     constexpr std::size_t most_packs = sizeof(Acc) > 4 ? 50 : 64;
     constexpr std::size_t sector = scan_panel_shape<Acc, T, Out>::sector;
     constexpr std::size_t size = line_pack<Acc>::size;
-    const std::size_t least_elements = lines <= few_lines ? least_of_few_lines : least_bytes / sizeof(T);
+    const std::size_t least_elements = lines == least_lines ? least_of_few_lines : least_bytes / sizeof(T);
     const std::size_t packs = (lines + size - 1) / size * matrices;
-    if (lines < few_lines || packs > most_packs || elements < least_elements)
+    if (lines < least_lines || packs > most_packs || elements < least_elements)
         return false;
     if (sizeof(T) < sizeof(unsigned))
         return true;
@@ -476,18 +483,6 @@ enum class panel_look_back { no_panels, by_tree, by_folders };
 template <class Acc>
 inline constexpr bool may_have_folders = sizeof(Acc) <= sizeof(std::uint64_t);
 
-template <class Acc, class T, class Out, std::size_t Rank>
-panel_look_back look_back_of_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all)
-{
-    const std::size_t lines = all.in.extent(Rank - 1);
-    bool by_folders = false;
-    if constexpr (may_have_folders<Acc>)
-        by_folders = are_faster_with_folders<Acc, T, Out>(lines, all.count() / lines, all.in.size());
-    if ((by_folders || are_faster_in_panels<Acc, T, Out>(lines, all.in.size())) && can_be_scan_panels<Acc>(target, all))
-        return by_folders ? panel_look_back::by_folders : panel_look_back::by_tree;
-    return panel_look_back::no_panels;
-}
-
 template <class Acc, class T, class Out>
 folder_slots folders_of(const scan_panel_cuts& cuts)
 {
@@ -497,7 +492,31 @@ folder_slots folders_of(const scan_panel_cuts& cuts)
             static_cast<unsigned>(cuts.threads() / lanes)};
 }
 
-// Folders take an eighth of the blocks at most.
+// Whether folders are about an eighth of the blocks for which a device has shared memory, at most.
+template <class Acc, class T, class Out, std::size_t Rank>
+bool are_few_folders(const cuda& target, const scan_panel_cuts& cuts)
+{
+    const std::size_t of_block = scan_panels<true, Acc, T, Out, Rank, plus>::shared_bytes(cuts);
+    const std::size_t each = target.workspace().shared_bytes() / of_block; // of a multiprocessor
+    return 8 * folders_of<Acc, T, Out>(cuts).blocks <=
+           each * static_cast<unsigned>(target.workspace().multiprocessors());
+}
+
+template <class Acc, class T, class Out, std::size_t Rank>
+panel_look_back look_back_of_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all)
+{
+    const std::size_t lines = all.in.extent(Rank - 1);
+    const std::size_t elements = all.in.size();
+    if constexpr (may_have_folders<Acc>)
+        if (are_faster_with_folders<Acc, T, Out>(lines, all.count() / lines, elements) &&
+            can_be_scan_panels<Acc>(target, all) &&
+            are_few_folders<Acc, T, Out, Rank>(target, cut_into_scan_panels<Acc>(all)))
+            return panel_look_back::by_folders;
+    if (are_faster_in_panels<Acc, T, Out>(lines, elements) && can_be_scan_panels<Acc>(target, all))
+        return panel_look_back::by_tree;
+    return panel_look_back::no_panels;
+}
+
 template <bool HasFolders, class Acc, class T, class Out, std::size_t Rank, class Op>
 void scan_by_panels(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
                     const Op& op, const line_start<Acc>& start)
@@ -506,26 +525,29 @@ void scan_by_panels(const cuda& target, std::string_view call, const detail::lin
     const scan_panel_cuts cuts = cut_into_scan_panels<Acc>(all);
     const std::size_t shared_bytes = scan_panels<HasFolders, Acc, T, Out, Rank, Op>::shared_bytes(cuts);
     allow_shared_bytes<kernel>(target);
-    const unsigned blocks = blocks_that_fit(target, handle_of<kernel>(target), cuts.threads(), shared_bytes);
-    const column_slots slots(cuts.tiles);
-    folder_slots folders{};
-    std::uint64_t states = slots.count * all.count();
+    const std::uint64_t blocks = blocks_that_fit(target, handle_of<kernel>(target), cuts.threads(), shared_bytes);
+    std::uint64_t wanted = cuts.line_groups * cuts.tiles;
+    const auto scan = [&](const auto& slots, std::uint64_t states) {
+        const scan_panel_arguments<slots_of_panels<HasFolders>, T, Out, Rank> of{
+            line_places<const T, Rank>(all.in),
+            line_places<Out, Rank>(all.out),
+            all.count(),
+            cuts,
+            tile_states_of(target, states, sizeof(Acc)),
+            slots};
+        launch(target, call, kernel, static_cast<unsigned>(std::min(wanted, blocks)), cuts.threads(), shared_bytes, of,
+               op, start);
+    };
     if constexpr (HasFolders) {
-        folders = folders_of<Acc, T, Out>(cuts);
-        if (8 * folders.blocks > blocks)
+        const folder_slots folders = folders_of<Acc, T, Out>(cuts);
+        if (folders.blocks >= blocks) // none would scan
             return scan_by_panels<false>(target, call, all, op, start);
-        states = folders.count();
+        wanted += folders.blocks;
+        scan(folders, folders.count());
+    } else {
+        const column_slots slots(cuts.tiles);
+        scan(slots, slots.count * all.count());
     }
-    const scan_panel_arguments<Acc, T, Out, Rank> of{line_places<const T, Rank>(all.in),
-                                                     line_places<Out, Rank>(all.out),
-                                                     all.count(),
-                                                     cuts,
-                                                     tile_states_of(target, states, sizeof(Acc)),
-                                                     slots,
-                                                     folders};
-    const std::uint64_t all_blocks = cuts.line_groups * cuts.tiles + folders.blocks;
-    launch(target, call, kernel, static_cast<unsigned>(std::min<std::uint64_t>(all_blocks, blocks)), cuts.threads(),
-           shared_bytes, of, op, start);
 }
 
 } // namespace upsweep::gpu
