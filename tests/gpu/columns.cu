@@ -286,7 +286,8 @@ void expect_panels_in_place()
         const auto lines =
             detail::lines_of(view<const float, 3>(elements), axis{1}, elements.data(), of.rows,
                              {static_cast<std::ptrdiff_t>(of.size()), static_cast<std::ptrdiff_t>(of.columns), 1});
-        EXPECT_EQ(gpu::can_be_scan_panels<float>(cuda{}, lines), offset % 4 == 0);
+        EXPECT_EQ(gpu::can_be_scan_panels<float>(cuda{}, lines, gpu::cut_into_scan_panels<float>(lines)),
+                  offset % 4 == 0);
         if (offset % 4 != 0)
             continue;
         scan_by_panels<HasFolders, float>(lines, plus{});

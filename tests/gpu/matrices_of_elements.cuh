@@ -20,7 +20,8 @@ template <bool HasFolders, class Acc, class T, class Out, std::size_t Rank, clas
 void scan_by_panels(const detail::lines<const T, Out, Rank>& lines, const Op& op, scan_kind kind = scan_kind::inclusive,
                     const Acc* init = nullptr)
 {
-    gpu::scan_by_panels<HasFolders>(cuda{}, "scan", lines, op, gpu::start_of_lines<Acc>(kind, op, init));
+    gpu::scan_by_panels<HasFolders>(cuda{}, "scan", lines, gpu::cut_into_scan_panels<Acc>(lines), op,
+                                    gpu::start_of_lines<Acc>(kind, op, init));
 }
 
 // Matrices one behind the other, from element `offset` on, whose columns are folded. Between their rows lie `gap` elements.
@@ -103,13 +104,7 @@ struct matrices_of_elements {
     template <class Op, class Scan>
     void expect_scans_by(const Op& op, Scan scan) const
     {
-        const auto stride = static_cast<std::ptrdiff_t>(columns);
-        const auto of_matrix = static_cast<std::ptrdiff_t>(rows) * stride;
-        expect_inclusive(
-            [&](const view<T, 3>& results) {
-                scan(detail::lines_of(elements(), axis{1}, results.data(), rows, {of_matrix, stride, 1}), op);
-            },
-            op);
+        expect_inclusive([&](const view<T, 3>& results) { scan(lines_into(results), op); }, op);
     }
 
     template <class Op>
@@ -147,17 +142,21 @@ struct matrices_of_elements {
     {
         using accumulator = scan_accumulator_t<Op, T>;
         const auto init = convert<accumulator>(values[0]);
-        const auto stride = static_cast<std::ptrdiff_t>(columns);
         expect_exclusive(
             [&](const view<T, 3>& results) {
-                const auto lines = detail::lines_of(elements(), axis{1}, results.data(), rows,
-                                                    {static_cast<std::ptrdiff_t>(rows) * stride, stride, 1});
-                scan_by_panels<true, accumulator>(lines, op, scan_kind::exclusive, &init);
+                scan_by_panels<true, accumulator>(lines_into(results), op, scan_kind::exclusive, &init);
             },
             op);
     }
 
 private:
+    // The columns, whose results lie without gaps.
+    auto lines_into(const view<T, 3>& results) const
+    {
+        const auto stride = static_cast<std::ptrdiff_t>(columns);
+        const auto of_matrix = static_cast<std::ptrdiff_t>(rows) * stride;
+        return detail::lines_of(elements(), axis{1}, results.data(), rows, {of_matrix, stride, 1});
+    }
     // scan(view) writes the results of an exclusive scan that begins with the first element of all.
     template <class Scan, class Op>
     void expect_exclusive(Scan scan, const Op& op) const

@@ -169,10 +169,11 @@ struct folded_lines {
             target_array<up::cuda, float> array(values.span());
             const up::view<float, 2> image(array.span().data(), {rows, columns});
             const auto stride = static_cast<std::ptrdiff_t>(columns);
+            const auto lines =
+                up::detail::lines_of(up::view<const float, 2>(image), up::axis{0}, image.data(), rows, {stride, 1});
             up::gpu::scan_by_panels<HasFolders>(
-                up::cuda{}, "scan",
-                up::detail::lines_of(up::view<const float, 2>(image), up::axis{0}, image.data(), rows, {stride, 1}),
-                up::plus{}, up::gpu::start_of_lines<float>(up::scan_kind::inclusive, up::plus{}, nullptr));
+                up::cuda{}, "scan", lines, up::gpu::cut_into_scan_panels<float>(lines), up::plus{},
+                up::gpu::start_of_lines<float>(up::scan_kind::inclusive, up::plus{}, nullptr));
             EXPECT_TRUE(bits_equal(array.to_host(), scans));
         });
     }

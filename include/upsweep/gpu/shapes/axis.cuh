@@ -301,15 +301,15 @@ private:
         const gpu::line_kernels kernels = gpu::kernels_for<true, Op, Acc>(all, side_by_side);
         if (kernels == gpu::line_kernels::walks)
             return gpu::scan_walked(target, call, all, op, start);
-        if constexpr (gpu::may_be_scan_panels<Acc, T, Out>) {
-            using gpu::panel_look_back;
-            const auto panels = side_by_side ? gpu::look_back_of_panels<Acc>(target, all) : panel_look_back::no_panels;
-            if constexpr (gpu::may_have_folders<Acc>)
-                if (panels == panel_look_back::by_folders)
-                    return gpu::scan_by_panels<true>(target, call, all, op, start);
-            if (panels == panel_look_back::by_tree)
-                return gpu::scan_by_panels<false>(target, call, all, op, start);
-        }
+        if constexpr (gpu::may_be_scan_panels<Acc, T, Out>)
+            if (side_by_side) {
+                const gpu::scan_panel_choice panels = gpu::choose_scan_panels<Acc>(target, all);
+                if constexpr (gpu::may_have_folders<Acc>)
+                    if (panels.look_back == gpu::panel_look_back::by_folders)
+                        return gpu::scan_by_panels<true>(target, call, all, panels.cuts, op, start);
+                if (panels.look_back == gpu::panel_look_back::by_tree)
+                    return gpu::scan_by_panels<false>(target, call, all, panels.cuts, op, start);
+            }
         if constexpr (gpu::fits_tiles<Acc, T>)
             if (kernels == gpu::line_kernels::tiles)
                 return gpu::scan_tiled(target, call, all, gpu::lines_in_one_piece(all, side_by_side), op, start);

@@ -114,6 +114,15 @@ private:
     std::uint64_t epoch_ = 0;
 };
 
+// The folds before each of some elements of a thread, and behind them `after`, the one up to the end.
+template <int Count, class Acc, class Op>
+__device__ void folds_around(const Acc& before, const Acc (&elements)[Count], const Acc& after, Acc (&folds)[Count + 1],
+                             const Op& op)
+{
+    lane_folds<Count>(before, elements, folds, op);
+    folds[Count] = after;
+}
+
 // Folds the tiles of a block.
 template <class Shape, class Acc, class T, class Out, std::size_t Rank, class Op>
 class column_block {
@@ -330,8 +339,7 @@ private:
     {
         Out* to = of_.out.first_of(mine_) + static_cast<std::int64_t>(first_row_) * of_.out.stride;
         Acc before_parts[parts + 1];
-        lane_folds<parts>(before, totals, before_parts, op_);
-        before_parts[parts] = after;
+        folds_around(before, totals, after, before_parts, op_);
 #pragma unroll
         for (int p = 0; p < parts; ++p) {
             Acc values[part];
@@ -339,8 +347,7 @@ private:
 #pragma unroll
             for (int j = 0; j < part; ++j)
                 values[j] = elements()(p * part + j);
-            lane_folds<part>(before_parts[p], values, folds, op_);
-            folds[part] = before_parts[p + 1];
+            folds_around(before_parts[p], values, before_parts[p + 1], folds, op_);
 #pragma unroll
             for (int j = 0; j < part; ++j, to += of_.out.stride) {
                 const int r = p * part + j;

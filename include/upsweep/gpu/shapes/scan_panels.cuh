@@ -13,7 +13,6 @@
 #include <upsweep/gpu/fold/line_start.cuh>
 #include <upsweep/gpu/fold/look_back.cuh>
 #include <upsweep/gpu/fold/vector_fold.cuh>
-#include <upsweep/gpu/primitive/divider.cuh>
 #include <upsweep/gpu/primitive/ptx.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/shapes/column_folders.cuh>
@@ -59,6 +58,7 @@ struct scan_panel_cuts {
     std::uint64_t tiles;       // of a line
     unsigned width;            // lines of a matrix
     unsigned groups;           // a power of two
+    unsigned rows;             // of a tile
     panel_places in;
     panel_places out;
     unsigned chunk_pitch; // bytes from a chunk to the next in shared memory, of elements and results
@@ -80,8 +80,8 @@ scan_panel_cuts cut_into_scan_panels(const detail::lines<const T, Out, Rank>& al
     cuts.width = static_cast<unsigned>(all.in.extent(Rank - 1));
     cuts.line_groups = all.count() / cuts.width;
     cuts.groups = std::clamp(std::bit_floor(shape::most_threads / cuts.width), 1U, shape::most_groups);
-    const std::uint64_t rows = std::uint64_t{shape::rows} * cuts.groups;
-    cuts.tiles = (cuts.length + rows - 1) / rows;
+    cuts.rows = static_cast<unsigned>(shape::rows) * cuts.groups;
+    cuts.tiles = (cuts.length + cuts.rows - 1) / cuts.rows;
     const auto places = [](std::size_t row_pitch) {
         return panel_places{static_cast<unsigned>(row_pitch), static_cast<unsigned>(shape::rows * row_pitch)};
     };
@@ -178,14 +178,13 @@ private:
     // Finds out where a tile lies.
     __device__ void place(std::uint64_t task)
     {
-        const auto most = static_cast<unsigned>(rows) * cuts_.groups;
         tile_ = task / cuts_.line_groups;
         matrix_ = task - tile_ * cuts_.line_groups;
         first_line_ = matrix_ * cuts_.width;
-        const std::uint64_t left = cuts_.length - tile_ * most;
-        is_whole_ = left >= most;
-        rows_of_tile_ = is_whole_ ? most : static_cast<unsigned>(left);
-        const auto first_row = static_cast<std::int64_t>(tile_ * most);
+        const std::uint64_t left = cuts_.length - tile_ * cuts_.rows;
+        is_whole_ = left >= cuts_.rows;
+        rows_of_tile_ = is_whole_ ? cuts_.rows : static_cast<unsigned>(left);
+        const auto first_row = static_cast<std::int64_t>(tile_ * cuts_.rows);
         in_ = reinterpret_cast<const std::byte*>(of_.in.first_of(first_line_) + first_row * of_.in.stride);
         out_ = reinterpret_cast<std::byte*>(of_.out.first_of(first_line_) + first_row * of_.out.stride);
     }
@@ -307,16 +306,14 @@ private:
                          line_ * static_cast<unsigned>(sizeof(Out));
         const bool is_first = group_ == 0 && tile_ == 0;
         Acc before_parts[parts + 1];
-        lane_folds<parts>(before, totals, before_parts, op_);
-        before_parts[parts] = after;
+        folds_around(before, totals, after, before_parts, op_);
 #pragma unroll
         for (int p = 0; p < parts; ++p) {
             Acc values[part];
             Acc folds[part + 1];
             if (has_line()) {
                 load(values, p);
-                lane_folds<part>(before_parts[p], values, folds, op_);
-                folds[part] = before_parts[p + 1];
+                folds_around(before_parts[p], values, before_parts[p + 1], folds, op_);
                 start.put_init(folds, op_);
             }
             __syncthreads();
@@ -419,27 +416,28 @@ bool begin_with_words(const view<T, Rank>& lines)
 // states, and a line has several tiles. Where results take the place of elements in memory, a word of 16 bytes must not belong to two chunks: one would be read while
 // the other is written.
 template <class Acc, class T, class Out, std::size_t Rank>
-bool can_be_scan_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all)
+bool can_be_scan_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all, const scan_panel_cuts& cuts)
 {
     const auto lines = static_cast<std::ptrdiff_t>(all.in.extent(Rank - 1));
     if (2 * all.in.extent(Rank - 1) > scan_panel_shape<Acc, T, Out>::most_threads || all.in.stride(Rank - 1) != 1 ||
         all.out.stride(Rank - 1) != 1 || all.out.stride(0) != lines || all.in.stride(0) < lines ||
         all.in.stride(0) > lines + lines / 4)
         return false;
-    const scan_panel_cuts cuts = cut_into_scan_panels<Acc>(all);
     return cuts.tiles > 1 &&
            scan_panels<false, Acc, T, Out, Rank, plus>::shared_bytes(cuts) <= target.workspace().shared_bytes() &&
            (static_cast<const void*>(all.in.data()) != static_cast<const void*>(all.out.data()) ||
             (begin_with_words(all.in) && begin_with_words(all.out)));
 }
 
+// Few lines have large tiles, of which an array has few.
+inline constexpr std::size_t least_of_few_lines = std::size_t{1} << 26; // elements
+
 // Whether they are scanned faster so than by lanes that have a line each. Those read and write whole sectors of rows that are multiples of them, and their warps are full
-// where lines are nearly a power of two; but narrow elements are too few bytes each. Few lines have large tiles.
+// where lines are nearly a power of two; but narrow elements are too few bytes each.
 template <class Acc, class T, class Out>
 bool are_faster_in_panels(std::size_t lines, std::size_t elements)
 {
     constexpr std::size_t least_elements = std::size_t{3} << 21;
-    constexpr std::size_t least_of_few_lines = std::size_t{1} << 26;
     constexpr std::size_t few_lines = 4;
     constexpr std::size_t some_lines = 16;
     constexpr std::size_t many_lines = 64;
@@ -460,7 +458,6 @@ template <class Acc, class T, class Out>
 bool are_faster_with_folders(std::size_t lines, std::size_t matrices, std::size_t elements)
 {
     constexpr std::size_t least_bytes = std::size_t{3} << 23;
-    constexpr std::size_t least_of_few_lines = std::size_t{1} << 26;
     constexpr std::size_t least_lines = 4;
     constexpr std::size_t some_lines = 80;
     constexpr std::size_t most_packs = sizeof(Acc) > 4 ? 50 : 64;
@@ -479,16 +476,19 @@ bool are_faster_with_folders(std::size_t lines, std::size_t matrices, std::size_
 
 // How lines are scanned by panels, if they are.
 enum class panel_look_back { no_panels, by_tree, by_folders };
+struct scan_panel_choice {
+    panel_look_back look_back;
+    scan_panel_cuts cuts;
+};
 
 template <class Acc>
 inline constexpr bool may_have_folders = sizeof(Acc) <= sizeof(std::uint64_t);
 
-template <class Acc, class T, class Out>
+template <class Acc>
 folder_slots folders_of(const scan_panel_cuts& cuts)
 {
     constexpr unsigned size = line_pack<Acc>::size;
-    const std::uint64_t rows = std::uint64_t{scan_panel_shape<Acc, T, Out>::rows} * cuts.groups;
-    return {cuts.length / rows, cuts.line_groups, (cuts.width + size - 1) / size,
+    return {cuts.length / cuts.rows, cuts.line_groups, (cuts.width + size - 1) / size,
             static_cast<unsigned>(cuts.threads() / lanes)};
 }
 
@@ -498,31 +498,34 @@ bool are_few_folders(const cuda& target, const scan_panel_cuts& cuts)
 {
     const std::size_t of_block = scan_panels<true, Acc, T, Out, Rank, plus>::shared_bytes(cuts);
     const std::size_t each = target.workspace().shared_bytes() / of_block; // of a multiprocessor
-    return 8 * folders_of<Acc, T, Out>(cuts).blocks <=
-           each * static_cast<unsigned>(target.workspace().multiprocessors());
+    return 8 * folders_of<Acc>(cuts).blocks <= each * static_cast<unsigned>(target.workspace().multiprocessors());
 }
 
 template <class Acc, class T, class Out, std::size_t Rank>
-panel_look_back look_back_of_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all)
+scan_panel_choice choose_scan_panels(const cuda& target, const detail::lines<const T, Out, Rank>& all)
 {
     const std::size_t lines = all.in.extent(Rank - 1);
     const std::size_t elements = all.in.size();
+    const bool by_tree = are_faster_in_panels<Acc, T, Out>(lines, elements);
+    bool by_folders = false;
     if constexpr (may_have_folders<Acc>)
-        if (are_faster_with_folders<Acc, T, Out>(lines, all.count() / lines, elements) &&
-            can_be_scan_panels<Acc>(target, all) &&
-            are_few_folders<Acc, T, Out, Rank>(target, cut_into_scan_panels<Acc>(all)))
-            return panel_look_back::by_folders;
-    if (are_faster_in_panels<Acc, T, Out>(lines, elements) && can_be_scan_panels<Acc>(target, all))
-        return panel_look_back::by_tree;
-    return panel_look_back::no_panels;
+        by_folders = are_faster_with_folders<Acc, T, Out>(lines, all.count() / lines, elements);
+    if (!by_tree && !by_folders)
+        return {panel_look_back::no_panels, {}};
+    const scan_panel_cuts cuts = cut_into_scan_panels<Acc>(all);
+    if (!can_be_scan_panels<Acc>(target, all, cuts))
+        return {panel_look_back::no_panels, {}};
+    if constexpr (may_have_folders<Acc>)
+        if (by_folders && are_few_folders<Acc, T, Out, Rank>(target, cuts))
+            return {panel_look_back::by_folders, cuts};
+    return {by_tree ? panel_look_back::by_tree : panel_look_back::no_panels, cuts};
 }
 
 template <bool HasFolders, class Acc, class T, class Out, std::size_t Rank, class Op>
 void scan_by_panels(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
-                    const Op& op, const line_start<Acc>& start)
+                    const scan_panel_cuts& cuts, const Op& op, const line_start<Acc>& start)
 {
     constexpr auto kernel = scan_panels_kernel<HasFolders, Acc, T, Out, Rank, Op>;
-    const scan_panel_cuts cuts = cut_into_scan_panels<Acc>(all);
     const std::size_t shared_bytes = scan_panels<HasFolders, Acc, T, Out, Rank, Op>::shared_bytes(cuts);
     allow_shared_bytes<kernel>(target);
     const std::uint64_t blocks = blocks_that_fit(target, handle_of<kernel>(target), cuts.threads(), shared_bytes);
@@ -539,9 +542,9 @@ void scan_by_panels(const cuda& target, std::string_view call, const detail::lin
                op, start);
     };
     if constexpr (HasFolders) {
-        const folder_slots folders = folders_of<Acc, T, Out>(cuts);
+        const folder_slots folders = folders_of<Acc>(cuts);
         if (folders.blocks >= blocks) // none would scan
-            return scan_by_panels<false>(target, call, all, op, start);
+            return scan_by_panels<false>(target, call, all, cuts, op, start);
         wanted += folders.blocks;
         scan(folders, folders.count());
     } else {
