@@ -2,7 +2,7 @@
 #
 # The tests that run in the simulator and on a GPU, and those of them that a second compiler is given.
 set(gpu_tests reduce.cu reduce_operators.cu reduce_floats.cu scan.cu scan_operators.cu scan_conversions.cu monoids.cu moments.cu bulk_copies.cu
-    argmin.cu axis.cu axis_scans.cu rows.cu staged_rows.cu lane_rows.cu short_rows.cu columns.cu few_columns.cu columns_of_words.cu axis_histogram.cu by_key.cu image.cu partials.cu recurrence.cu segmented.cu segmented_histogram.cu select.cu streaming.cu view_reduce.cu view_scan.cu view_histogram.cu view_several.cu joint_histogram.cu
+    argmin.cu axis.cu axis_scans.cu rows.cu staged_rows.cu lane_rows.cu short_rows.cu columns.cu few_columns.cu columns_of_words.cu columns_of_half_floats.cu axis_histogram.cu by_key.cu image.cu partials.cu recurrence.cu segmented.cu segmented_histogram.cu select.cu streaming.cu view_reduce.cu view_scan.cu view_histogram.cu view_several.cu joint_histogram.cu
     histogram.cu histogram_bins.cu histogram_tables.cu histogram_of_bytes.cu histogram_of_words.cu
     histogram_of_half_floats.cu histogram_of_floats.cu
     matrix_histogram.cu matrix_histogram_of_narrow_integers.cu matrix_histogram_of_floats.cu
