@@ -24,7 +24,7 @@ set(gpu_tests_compiled_together
     "argmin.cu by_key.cu segmented.cu"
     "rows.cu short_rows.cu"
     "staged_rows.cu lane_rows.cu"
-    "select.cu simulated_select.cu image.cu"
+    "select.cu simulated_select.cu"
     "recurrence.cu monoids.cu"
     "histogram.cu histogram_bins.cu histogram_tables.cu"
     "histogram_of_bytes.cu histogram_of_words.cu histogram_of_half_floats.cu histogram_of_floats.cu"
