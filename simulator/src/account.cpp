@@ -236,7 +236,7 @@ void engine::note_progress(warp& w, std::uint32_t mask)
     });
     const request& what = lanes[std::countr_zero(mask)].pending;
     if (what.kind == request_kind::write || what.kind == request_kind::transfer)
-        only_reads_ = 0;
+        only_reads_ = no_writes_ = 0;
     if (fresh)
         no_progress_ = 0;
     // A warp that reads one flag after the other and does nothing else polls several of them in turn.
@@ -418,7 +418,7 @@ void engine::note_gathered(warp& w)
         w.polling &= ~mask;
     }
     if (here.kind == request_kind::write)
-        only_reads_ = 0;
+        only_reads_ = no_writes_ = 0;
     if (fresh)
         no_progress_ = 0;
     else

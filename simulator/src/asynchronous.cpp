@@ -512,16 +512,18 @@ void engine::add_copy(const lane& issuer, bulk_copy copy)
 {
     const bool is_one_first = options_.schedule.kind == schedule::order::starve_others;
     const bool is_kept_back = is_unfair_ && (issuer.of->of->linear == options_.schedule.block) != is_one_first;
-    no_progress_ = only_reads_ = 0;
+    no_progress_ = only_reads_ = no_writes_ = 0;
     (is_kept_back ? late_copies_ : copies_).push_back(std::move(copy));
 }
 
 // A schedule advances copies soon, in the order of their issue; or at once; or at random; or as late as possible, when no
-// warp makes progress. A copy that wakes no lane does not count as progress, so that the next one need not wait as long.
+// warp makes progress, or all that do so have only read for long, as a warp does that polls many flags. A copy that wakes no lane does not count as progress, so
+// that the next one need not wait as long.
 bool engine::copy_is_due()
 {
     using order = schedule::order;
-    if (no_progress_ > 4 * slots_.size() + 1000)
+    const std::uint64_t long_enough = 4 * slots_.size() + 1000;
+    if (no_progress_ > long_enough || no_writes_ > 16 * long_enough)
         return true;
     switch (options_.schedule.kind) {
     case order::in_order: return ++copy_turn_ % 16 == 0;

@@ -456,6 +456,7 @@ private:
     std::vector<watched_write> watched_;                          // by the instruction that is being carried out
     std::uint64_t no_progress_ = 0;                               // warp instructions since anything new happened
     std::uint64_t only_reads_ = 0; // warp instructions since memory changed or a thread got past a barrier
+    std::uint64_t no_writes_ = 0;  // the same since memory changed
     allocation* near_ = nullptr;   // the allocation that was found last
     std::uint64_t grid_steps_ = 0, work_ = 0, lane_operations_ = 0;
     std::unordered_map<std::uint64_t, std::uint64_t> block_steps_;

@@ -564,6 +564,7 @@ void engine::step(warp& w)
     const auto changes_before = changes_;
     ++no_progress_;
     ++only_reads_;
+    ++no_writes_;
     switch (kind) {
     case request_kind::proceed:
         w.here.mask = 0;

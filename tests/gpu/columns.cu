@@ -249,6 +249,21 @@ TEST(gpu_columns, scanned_by_panels_with_folders_of_many_tiles)
     matrices_of_elements<affine>{2, 128 * 70 + 1, 33, 1}.expect_panel_scans(composition);
     matrices_of_elements<double>{1, 1024 * 290, 3, 1}.expect_panel_scans(plus{}); // nine rows of 32 tiles
 }
+// So many tiles that each block scans several, whose bulk copies take turns in the same shared memory.
+TEST(gpu_columns, scanned_by_panels_with_folders_of_more_tiles_than_blocks)
+{
+    const auto tiles = std::size_t{16} * static_cast<unsigned>(cuda{}.workspace().multiprocessors());
+    const matrices_of_elements<float> of{1, 256 * tiles + 3, 33, 1};
+    const auto scans = [&](auto scan) {
+        target_array<cuda, float> out(of.size());
+        scan(of.lines_into(view<float, 3>(out.span().data(), {1, of.rows, of.columns})));
+        return out.to_host();
+    };
+    const host_array<float> by_tree = scans([](const auto& lines) { scan_by_panels<false, float>(lines, plus{}); });
+    for (const bool in_bulk : {true, false})
+        EXPECT_TRUE(bits_equal(scans([&](const auto& lines) { scan_by_panels<true, float>(lines, plus{}, in_bulk); }),
+                               by_tree));
+}
 TEST(gpu_columns, scanned_exclusively_by_panels_with_folders)
 {
     matrices_of_elements<float>{2, 256 * 35 + 3, 33, 1}.expect_exclusive_panel_scans(plus{});
@@ -268,11 +283,25 @@ TEST(gpu_columns, have_folders_where_few_long_lines_lie_side_by_side)
     EXPECT_FALSE(have_folders<float>(1, long_line, 96));
     EXPECT_FALSE(have_folders<float>(1, 1 << 10, 33));
     EXPECT_FALSE(have_folders<float>(100, 1 << 17, 33)); // many matrices
-    EXPECT_TRUE(have_folders<double>(1, long_line, 50));
-    EXPECT_FALSE(have_folders<double>(1, long_line, 51));
+    EXPECT_TRUE(have_folders<double>(1, long_line, 56));
+    EXPECT_TRUE(have_folders<double>(1, long_line, 83));
+    EXPECT_FALSE(have_folders<double>(1, long_line, 60)); // whole sectors
+    EXPECT_FALSE(have_folders<double>(1, long_line, 85));
     EXPECT_FALSE(have_folders<double>(5, long_line, 20));
     EXPECT_TRUE(have_folders<std::uint8_t>(1, long_line, 101));
     EXPECT_FALSE(have_folders<std::uint8_t>(1, 1 << 12, 101));
+}
+
+TEST(gpu_columns, are_copied_in_bulk_where_tiles_are_many_and_large)
+{
+    constexpr std::size_t many = std::size_t{1} << 26; // bytes
+    gpu::scan_panel_cuts cuts{};
+    cuts.groups = 4;
+    cuts.in.chunk_bytes = 6144;
+    EXPECT_TRUE(gpu::are_faster_in_bulk(cuts, many));
+    EXPECT_FALSE(gpu::are_faster_in_bulk(cuts, many - 1));
+    cuts.in.chunk_bytes -= 32;
+    EXPECT_FALSE(gpu::are_faster_in_bulk(cuts, many));
 }
 
 // Where results take the place of elements, panels are those whose words belong to one chunk each.

@@ -17,11 +17,12 @@
 namespace upsweep::test {
 
 template <bool HasFolders, class Acc, class T, class Out, std::size_t Rank, class Op>
-void scan_by_panels(const detail::lines<const T, Out, Rank>& lines, const Op& op, scan_kind kind = scan_kind::inclusive,
-                    const Acc* init = nullptr)
+void scan_by_panels(const detail::lines<const T, Out, Rank>& lines, const Op& op, bool in_bulk = true,
+                    scan_kind kind = scan_kind::inclusive, const Acc* init = nullptr)
 {
-    gpu::scan_by_panels<HasFolders>(cuda{}, "scan", lines, gpu::cut_into_scan_panels<Acc>(lines), op,
-                                    gpu::start_of_lines<Acc>(kind, op, init));
+    gpu::scan_panel_cuts cuts = gpu::cut_into_scan_panels<Acc>(lines);
+    cuts.in_bulk = in_bulk;
+    gpu::scan_by_panels<HasFolders>(cuda{}, "scan", lines, cuts, op, gpu::start_of_lines<Acc>(kind, op, init));
 }
 
 // Matrices one behind the other, from element `offset` on, whose columns are folded. Between their rows lie `gap` elements.
@@ -113,8 +114,10 @@ struct matrices_of_elements {
         using accumulator = scan_accumulator_t<Op, T>;
         expect_scans_by(op, [](const auto& lines, const auto& by) { scan_by_panels<false, accumulator>(lines, by); });
         if constexpr (gpu::may_have_folders<accumulator>)
-            expect_scans_by(op,
-                            [](const auto& lines, const auto& by) { scan_by_panels<true, accumulator>(lines, by); });
+            for (const bool in_bulk : {true, false})
+                expect_scans_by(op, [&](const auto& lines, const auto& by) {
+                    scan_by_panels<true, accumulator>(lines, by, in_bulk);
+                });
     }
 
     // As the verbs choose.
@@ -144,12 +147,11 @@ struct matrices_of_elements {
         const auto init = convert<accumulator>(values[0]);
         expect_exclusive(
             [&](const view<T, 3>& results) {
-                scan_by_panels<true, accumulator>(lines_into(results), op, scan_kind::exclusive, &init);
+                scan_by_panels<true, accumulator>(lines_into(results), op, true, scan_kind::exclusive, &init);
             },
             op);
     }
 
-private:
     // The columns, whose results lie without gaps.
     auto lines_into(const view<T, 3>& results) const
     {
@@ -157,6 +159,8 @@ private:
         const auto of_matrix = static_cast<std::ptrdiff_t>(rows) * stride;
         return detail::lines_of(elements(), axis{1}, results.data(), rows, {of_matrix, stride, 1});
     }
+
+private:
     // scan(view) writes the results of an exclusive scan that begins with the first element of all.
     template <class Scan, class Op>
     void expect_exclusive(Scan scan, const Op& op) const

@@ -161,20 +161,25 @@ struct folded_lines {
         });
     }
 
-    // Columns that are scanned by the kernel for more elements than a test has.
+    // Columns that are scanned, in place or from element `offset` of another array on, by the kernel for more elements than a test has.
     template <bool HasFolders>
-    void expect_panels(const std::vector<sim::schedule>& schedules) const
+    void expect_panels(const std::vector<sim::schedule>& schedules, bool in_bulk = true, std::size_t offset = 0) const
     {
         under_schedules(schedules, [&] {
             target_array<up::cuda, float> array(values.span());
-            const up::view<float, 2> image(array.span().data(), {rows, columns});
+            target_array<up::cuda, float> other(offset + values.size());
+            const up::view<const float, 2> image(array.span().data(), {rows, columns});
+            float* const out = offset == 0 ? array.span().data() : other.span().data() + offset;
             const auto stride = static_cast<std::ptrdiff_t>(columns);
-            const auto lines =
-                up::detail::lines_of(up::view<const float, 2>(image), up::axis{0}, image.data(), rows, {stride, 1});
+            const auto lines = up::detail::lines_of(image, up::axis{0}, out, rows, {stride, 1});
+            up::gpu::scan_panel_cuts cuts = up::gpu::cut_into_scan_panels<float>(lines);
+            cuts.in_bulk = in_bulk;
             up::gpu::scan_by_panels<HasFolders>(
-                up::cuda{}, "scan", lines, up::gpu::cut_into_scan_panels<float>(lines), up::plus{},
+                up::cuda{}, "scan", lines, cuts, up::plus{},
                 up::gpu::start_of_lines<float>(up::scan_kind::inclusive, up::plus{}, nullptr));
-            EXPECT_TRUE(bits_equal(array.to_host(), scans));
+            const host_array<float> results = (offset == 0 ? array : other).to_host();
+            for (std::size_t i = 0; i < scans.size(); ++i)
+                ASSERT_TRUE(same_bits(results[offset + i], scans[i])) << i;
         });
     }
 };
@@ -215,6 +220,15 @@ TEST(simulated_lines, columns_scanned_by_panels_with_folders)
         .expect_panels<true>(schedules(1)); // two rows of tiles that are folded, and some of a third
     folded_lines(32 * 256 + 1, 33, 0).expect_panels<true>(schedules(1)); // a row, and a tile that is not whole
     folded_lines(5000, 3, 0).expect_panels<true>(unfair_schedules(4));
+    folded_lines(1300, 40, 0).expect_panels<true>(schedules(4), true, 1); // whose chunks have words that they share
+    folded_lines(1300, 40, 0).expect_panels<true>(schedules(4), false);
+}
+TEST(simulated_lines, columns_by_panels_with_folders_of_an_older_generation)
+{
+    sim::options options = sim::current_options();
+    options.machine.major = 8;
+    const sim::with_options with(options);
+    folded_lines(1300, 40, 0).expect_panels<true>(schedules(2));
 }
 TEST(simulated_lines, rows_of_several_tiles)
 {

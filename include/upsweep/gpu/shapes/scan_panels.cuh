@@ -65,6 +65,7 @@ struct scan_panel_cuts {
     // The elements of a chunk begin so many bytes behind its results, which take their place part by part: the results of a part end before the elements of
     // the next part begin.
     unsigned in_begins;
+    bool in_bulk = true; // whether blocks copy chunks in bulk, if there are folders and the GPU has bulk copies
 
     int threads() const { return static_cast<int>((groups * width + lanes - 1) / lanes * lanes); }
 };
@@ -123,30 +124,41 @@ class scan_panels {
     static constexpr unsigned folds_of_tile = HasFolders ? 2 : column_slots::group; // that are read, of each line
 
 public:
+    // What lies behind the chunks in shared memory, and before the totals.
+    struct alignas(uint4) control {
+        block_tickets::memory tickets;
+        std::uint64_t loaded; // an mbarrier
+    };
+
     static std::size_t shared_bytes(const scan_panel_cuts& cuts)
     {
-        return cuts.groups * std::size_t{cuts.chunk_pitch} + sizeof(block_tickets::memory) +
+        return cuts.groups * std::size_t{cuts.chunk_pitch} + sizeof(control) +
                (cuts.groups + folds_of_tile) * cuts.width * sizeof(Acc);
     }
 
-    __device__ static block_tickets::memory& tickets_of(const scan_panel_cuts& cuts, uint4* shared)
+    __device__ static control& control_of(const scan_panel_cuts& cuts, uint4* shared)
     {
-        return *reinterpret_cast<block_tickets::memory*>(shared + cuts.groups * cuts.chunk_pitch / word);
+        return *reinterpret_cast<control*>(shared + cuts.groups * cuts.chunk_pitch / word);
     }
 
     __device__ scan_panels(const scan_panel_arguments<slots_of_panels<HasFolders>, T, Out, Rank>& of, uint4* shared,
                            std::uint64_t epoch, const Op& op)
-        : of_(of), cuts_(of.cuts), shared_(shared), totals_(reinterpret_cast<Acc*>(&tickets_of(of.cuts, shared) + 1)),
-          epoch_(epoch), op_(op)
+        : of_(of), cuts_(of.cuts), shared_(shared), control_(control_of(of.cuts, shared)),
+          totals_(reinterpret_cast<Acc*>(&control_ + 1)), epoch_(epoch), op_(op)
     {
+        if (!in_bulk())
+            return;
+        if (threadIdx.x == 0) {
+            mbarrier_init(&control_.loaded, 1);
+            mbarrier_init_fence();
+        }
+        __syncthreads();
     }
 
     __device__ void scan(std::uint64_t task, const line_start<Acc>& start)
     {
         place(task);
         copy();
-        __pipeline_commit();
-        __pipeline_wait_prior(0);
         __syncthreads(); // all have copied, and have read the totals of the last tile
         if (!is_whole_)
             fill_up();
@@ -158,11 +170,16 @@ public:
         if (group_ + 1 < cuts_.groups)
             after = fold_groups(before, group_ + 1, line_);
         scan_parts(totals, first, after, start);
+        if (in_bulk())
+            async_proxy_fence();
         __syncthreads();
         write();
     }
 
 private:
+    // Whether chunks are copied in bulk. Bulk copies reach memory by another way than loads do, so that looks at tile states do not wait behind the words of a tile.
+    __device__ bool in_bulk() const { return HasFolders && cuts_.in_bulk && has_mbarriers(); }
+
     __device__ bool has_line() const { return group_ < cuts_.groups; }
     __device__ line_of_thread line() const
     {
@@ -209,13 +226,16 @@ private:
         }
     }
 
-    __device__ void copy() const
+    // Copies the tile to shared memory, and waits for it.
+    __device__ void copy()
     {
         const unsigned place = place_in_sector(in_);
         const std::byte* const from = in_ - place;
         const unsigned bytes = rows_of_tile_ * cuts_.in.row_pitch;
         uint4* const to = shared_ + cuts_.in_begins / word;
         const bool is_inside = is_whole_ && cuts_.memory.has(from, in_ + bytes + sector);
+        if (is_inside && in_bulk())
+            return load_chunks(place);
         if (is_inside)
             for_each_word(cuts_.in, place, bytes, [&](unsigned byte, unsigned at, unsigned, unsigned) {
                 copy_once_async(to + at, from + byte);
@@ -225,14 +245,38 @@ private:
                 if (byte < end)
                     cuts_.memory.copy_word(to + at, from + byte);
             });
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+    }
+
+    // The words of all chunks of a tile that begins at byte `place` of its first sector.
+    __device__ void load_chunks(unsigned place)
+    {
+        const unsigned first = place / word * word;
+        const unsigned bytes = end_of_words(place + cuts_.in.chunk_bytes) - first; // of a chunk
+        if (threadIdx.x < lanes) {
+            const unsigned chunk = threadIdx.x;
+            if (chunk == 0)
+                mbarrier_expect(&control_.loaded, cuts_.groups * bytes);
+            __syncwarp(); // bytes are announced before they come
+            if (chunk < cuts_.groups)
+                bulk_load(chunk_at(chunk) + cuts_.in_begins + first, in_ - place + chunk * cuts_.in.chunk_bytes + first,
+                          bytes, &control_.loaded);
+        }
+        mbarrier_wait(&control_.loaded, loads_ % 2);
+        ++loads_;
+    }
+    __device__ static unsigned end_of_words(unsigned byte) { return (byte + word - 1) / word * word; }
+    __device__ std::byte* chunk_at(unsigned chunk) const
+    {
+        return reinterpret_cast<std::byte*>(shared_) + chunk * cuts_.chunk_pitch;
     }
 
     // The place of an element of this thread's line in shared memory.
     __device__ T* element(unsigned group, unsigned r) const
     {
-        return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(shared_) + cuts_.in_begins + place_in_sector(in_) +
-                                    group * cuts_.chunk_pitch + line_ * static_cast<unsigned>(sizeof(T)) +
-                                    r * cuts_.in.row_pitch);
+        return reinterpret_cast<T*>(chunk_at(group) + cuts_.in_begins + place_in_sector(in_) +
+                                    line_ * static_cast<unsigned>(sizeof(T)) + r * cuts_.in.row_pitch);
     }
     // In place of the rows of this thread that do not exist, the first one of the tile stands once more: what is folded of them is not used, but operators see
     // no elements that there are not.
@@ -302,8 +346,7 @@ private:
     __device__ void scan_parts(const Acc (&totals)[parts], const Acc& before, const Acc& after,
                                const line_start<Acc>& start)
     {
-        auto* const to = reinterpret_cast<std::byte*>(shared_) + place_in_sector(out_) + group_ * cuts_.chunk_pitch +
-                         line_ * static_cast<unsigned>(sizeof(Out));
+        std::byte* const to = chunk_at(group_) + place_in_sector(out_) + line_ * static_cast<unsigned>(sizeof(Out));
         const bool is_first = group_ == 0 && tile_ == 0;
         Acc before_parts[parts + 1];
         folds_around(before, totals, after, before_parts, op_);
@@ -333,6 +376,8 @@ private:
     {
         const unsigned place = place_in_sector(out_);
         std::byte* const to = out_ - place;
+        if (in_bulk())
+            return store_chunks(place, to);
         for_each_word(cuts_.out, place, rows_of_tile_ * cuts_.out.row_pitch,
                       [&](unsigned byte, unsigned at, unsigned begin, unsigned end) {
                           if (byte >= begin && byte + word <= end)
@@ -340,6 +385,39 @@ private:
                           else
                               write_part(shared_ + at, to, byte, begin, end);
                       });
+    }
+    __device__ void store_chunks(unsigned place, std::byte* to) const
+    {
+        const unsigned bytes = rows_of_tile_ * cuts_.out.row_pitch;
+        const auto is_there = [&](unsigned chunk) {
+            return chunk < cuts_.groups && chunk * cuts_.out.chunk_bytes < bytes;
+        };
+        const auto end_of = [&](unsigned chunk) {
+            return place + min(cuts_.out.chunk_bytes, bytes - chunk * cuts_.out.chunk_bytes);
+        };
+        // A thread has the whole words of a chunk.
+        const bool has_words = is_there(threadIdx.x);
+        if (has_words) {
+            const unsigned first = end_of_words(place);
+            if (const unsigned last = end_of(threadIdx.x) / word * word; first < last)
+                bulk_store(to + threadIdx.x * cuts_.out.chunk_bytes + first, chunk_at(threadIdx.x) + first,
+                           last - first);
+            bulk_commit();
+        }
+        // Two threads write the words that belong to the chunk in part, its first and its last one; where these are the same word, the first thread does. There are
+        // at least two threads for each chunk, since there are at least two lines.
+        if (const unsigned chunk = threadIdx.x / 2; is_there(chunk)) {
+            const bool at_end = threadIdx.x % 2 != 0;
+            const unsigned begin = chunk * cuts_.out.chunk_bytes;
+            const unsigned end = end_of(chunk);
+            const unsigned at = at_end ? end : place;
+            const unsigned edge = at / word * word;
+            if (edge != at && (!at_end || edge >= place))
+                write_part(shared_ + (chunk * cuts_.chunk_pitch + edge) / word, to, begin + edge, begin + place,
+                           begin + end);
+        }
+        if (has_words)
+            bulk_wait_read<0>();
     }
     __device__ static void write_part(const uint4* from, std::byte* to, unsigned byte, unsigned begin, unsigned end)
     {
@@ -354,6 +432,7 @@ private:
     const scan_panel_arguments<slots_of_panels<HasFolders>, T, Out, Rank>& of_;
     const scan_panel_cuts& cuts_;
     uint4* shared_;
+    control& control_;
     Acc* totals_; // [group][line]
     std::uint64_t epoch_;
     Op op_;
@@ -366,6 +445,7 @@ private:
     bool is_whole_ = false;
     const std::byte* in_ = nullptr; // where the tile begins
     std::byte* out_ = nullptr;
+    unsigned loads_ = 0; // in bulk so far, which are the phases of the mbarrier
 };
 
 template <bool HasFolders, class Acc, class T, class Out, std::size_t Rank, class Op>
@@ -380,7 +460,7 @@ __global__ void __launch_bounds__(scan_panel_shape<Acc, T, Out>::most_threads,
     unsigned folders = 0;
     if constexpr (HasFolders)
         folders = of.slots.blocks;
-    block_tickets tickets(of.memory, panels::tickets_of(of.cuts, dynamic), of.cuts.line_groups * of.cuts.tiles,
+    block_tickets tickets(of.memory, panels::control_of(of.cuts, dynamic).tickets, of.cuts.line_groups * of.cuts.tiles,
                           folders);
     if constexpr (HasFolders) {
         if (blockIdx.x < folders) {
@@ -459,8 +539,8 @@ bool are_faster_with_folders(std::size_t lines, std::size_t matrices, std::size_
 {
     constexpr std::size_t least_bytes = std::size_t{3} << 23;
     constexpr std::size_t least_lines = 4;
-    constexpr std::size_t some_lines = 80;
-    constexpr std::size_t most_packs = sizeof(Acc) > 4 ? 50 : 64;
+    constexpr std::size_t some_lines = sizeof(Acc) > 4 ? 56 : 80;
+    constexpr std::size_t most_packs = sizeof(Acc) > 4 ? 84 : 64;
     constexpr std::size_t sector = scan_panel_shape<Acc, T, Out>::sector;
     constexpr std::size_t size = line_pack<Acc>::size;
     const std::size_t least_elements = lines == least_lines ? least_of_few_lines : least_bytes / sizeof(T);
@@ -472,6 +552,14 @@ bool are_faster_with_folders(std::size_t lines, std::size_t matrices, std::size_
     const std::size_t row = lines * sizeof(Out);
     const bool are_whole = std::has_single_bit(lines) ? row > sector : lines > some_lines && row % sector == 0;
     return sizeof(Out) <= sizeof(T) && !are_whole;
+}
+
+// Whether chunks are copied faster in bulk. Such a copy takes a microsecond more to come, which is much where there are few tiles, or small ones.
+inline bool are_faster_in_bulk(const scan_panel_cuts& cuts, std::size_t bytes)
+{
+    constexpr std::size_t least_bytes = std::size_t{1} << 26;
+    constexpr std::size_t least_bytes_of_tile = std::size_t{3} << 13;
+    return bytes >= least_bytes && std::size_t{cuts.groups} * cuts.in.chunk_bytes >= least_bytes_of_tile;
 }
 
 // How lines are scanned by panels, if they are.
@@ -489,7 +577,7 @@ folder_slots folders_of(const scan_panel_cuts& cuts)
 {
     constexpr unsigned size = line_pack<Acc>::size;
     return {cuts.length / cuts.rows, cuts.line_groups, (cuts.width + size - 1) / size,
-            static_cast<unsigned>(cuts.threads() / lanes)};
+            static_cast<unsigned>(cuts.threads() / lanes), cuts.in_bulk};
 }
 
 // Whether folders are about an eighth of the blocks for which a device has shared memory, at most.
@@ -512,7 +600,8 @@ scan_panel_choice choose_scan_panels(const cuda& target, const detail::lines<con
         by_folders = are_faster_with_folders<Acc, T, Out>(lines, all.count() / lines, elements);
     if (!by_tree && !by_folders)
         return {panel_look_back::no_panels, {}};
-    const scan_panel_cuts cuts = cut_into_scan_panels<Acc>(all);
+    scan_panel_cuts cuts = cut_into_scan_panels<Acc>(all);
+    cuts.in_bulk = are_faster_in_bulk(cuts, elements * sizeof(T));
     if (!can_be_scan_panels<Acc>(target, all, cuts))
         return {panel_look_back::no_panels, {}};
     if constexpr (may_have_folders<Acc>)
