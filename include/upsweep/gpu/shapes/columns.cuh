@@ -99,7 +99,7 @@ public:
                 const std::uint64_t ticket = take_ticket(header_, tickets);
                 shared_.ticket = ticket;
                 if (ticket == tickets - 1)
-                    store_relaxed(&header_->epoch, epoch_);
+                    store_relaxed(&header_->epoch, shared_.epoch);
             }
             __syncthreads();
             task = blocks + shared_.ticket;

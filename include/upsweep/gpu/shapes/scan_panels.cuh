@@ -142,14 +142,14 @@ public:
     }
 
     __device__ scan_panels(const scan_panel_arguments<slots_of_panels<HasFolders>, T, Out, Rank>& of, uint4* shared,
-                           std::uint64_t epoch, const Op& op)
-        : of_(of), cuts_(of.cuts), shared_(shared), control_(control_of(of.cuts, shared)),
-          totals_(reinterpret_cast<Acc*>(&control_ + 1)), epoch_(epoch), op_(op)
+                           const Op& op)
+        : of_(of), cuts_(of.cuts), shared_(shared), totals_(reinterpret_cast<Acc*>(&control_of(of.cuts, shared) + 1)),
+          op_(op)
     {
         if (!in_bulk())
             return;
         if (threadIdx.x == 0) {
-            mbarrier_init(&control_.loaded, 1);
+            mbarrier_init(loaded(), 1);
             mbarrier_init_fence();
         }
         __syncthreads();
@@ -160,7 +160,7 @@ public:
         place(task);
         copy();
         __syncthreads(); // all have copied, and have read the totals of the last tile
-        if (!is_whole_)
+        if (!is_whole())
             fill_up();
         Acc totals[parts];
         fold_parts(totals);
@@ -180,6 +180,7 @@ private:
     // Whether chunks are copied in bulk. Bulk copies reach memory by another way than loads do, so that looks at tile states do not wait behind the words of a tile.
     __device__ bool in_bulk() const { return HasFolders && cuts_.in_bulk && has_mbarriers(); }
 
+    __device__ bool is_whole() const { return rows_of_tile_ == cuts_.rows; }
     __device__ bool has_line() const { return group_ < cuts_.groups; }
     __device__ line_of_thread line() const
     {
@@ -199,8 +200,7 @@ private:
         matrix_ = task - tile_ * cuts_.line_groups;
         first_line_ = matrix_ * cuts_.width;
         const std::uint64_t left = cuts_.length - tile_ * cuts_.rows;
-        is_whole_ = left >= cuts_.rows;
-        rows_of_tile_ = is_whole_ ? cuts_.rows : static_cast<unsigned>(left);
+        rows_of_tile_ = left >= cuts_.rows ? cuts_.rows : static_cast<unsigned>(left);
         const auto first_row = static_cast<std::int64_t>(tile_ * cuts_.rows);
         in_ = reinterpret_cast<const std::byte*>(of_.in.first_of(first_line_) + first_row * of_.in.stride);
         out_ = reinterpret_cast<std::byte*>(of_.out.first_of(first_line_) + first_row * of_.out.stride);
@@ -233,7 +233,7 @@ private:
         const std::byte* const from = in_ - place;
         const unsigned bytes = rows_of_tile_ * cuts_.in.row_pitch;
         uint4* const to = shared_ + cuts_.in_begins / word;
-        const bool is_inside = is_whole_ && cuts_.memory.has(from, in_ + bytes + sector);
+        const bool is_inside = is_whole() && cuts_.memory.has(from, in_ + bytes + sector);
         if (is_inside && in_bulk())
             return load_chunks(place);
         if (is_inside)
@@ -257,15 +257,19 @@ private:
         if (threadIdx.x < lanes) {
             const unsigned chunk = threadIdx.x;
             if (chunk == 0)
-                mbarrier_expect(&control_.loaded, cuts_.groups * bytes);
+                mbarrier_expect(loaded(), cuts_.groups * bytes);
             __syncwarp(); // bytes are announced before they come
             if (chunk < cuts_.groups)
-                bulk_load(chunk_at(chunk) + cuts_.in_begins + first, in_ - place + chunk * cuts_.in.chunk_bytes + first,
-                          bytes, &control_.loaded);
+                bulk_load(chunk_at(chunk) + cuts_.in_begins + first, in_ - place % word + chunk * cuts_.in.chunk_bytes,
+                          bytes, loaded());
         }
-        mbarrier_wait(&control_.loaded, loads_ % 2);
+        mbarrier_wait(loaded(), loads_ % 2);
         ++loads_;
     }
+    // In shared memory, which saves the registers that some kernels have not.
+    __device__ std::uint64_t epoch() const { return control_of(cuts_, shared_).tickets.epoch; }
+    // The mbarrier at which bulk loads count.
+    __device__ std::uint64_t* loaded() const { return &control_of(cuts_, shared_).loaded; }
     __device__ static unsigned end_of_words(unsigned byte) { return (byte + word - 1) / word * word; }
     __device__ std::byte* chunk_at(unsigned chunk) const
     {
@@ -330,15 +334,15 @@ private:
         Acc* const shared = totals_ + cuts_.groups * cuts_.width;
         const auto width = static_cast<int>(cuts_.width);
         if constexpr (HasFolders) {
-            const folded_tiles<Acc, Op> tiles(of_.memory, epoch_, of_.slots, {shared, width}, op_);
+            const folded_tiles<Acc, Op> tiles(of_.memory, epoch(), of_.slots, {shared, width}, op_);
             const auto total_of = [&](int line) {
                 return fold_groups(nothing, cuts_.groups, static_cast<unsigned>(line));
             };
-            return tiles.publish_and_fold(line(), matrix_, tile_, is_whole_, total_of, after);
+            return tiles.publish_and_fold(line(), matrix_, tile_, is_whole(), total_of, after);
         } else {
-            column_states<Acc, Op> states(of_.memory, epoch_, of_.slots, of_.count, {shared, width}, op_);
+            column_states<Acc, Op> states(of_.memory, epoch(), of_.slots, of_.count, {shared, width}, op_);
             const Acc total = fold_groups(nothing, cuts_.groups, line_);
-            return states.publish_and_fold(line(), tile_, is_whole_, total, after);
+            return states.publish_and_fold(line(), tile_, is_whole(), total, after);
         }
     }
 
@@ -432,9 +436,7 @@ private:
     const scan_panel_arguments<slots_of_panels<HasFolders>, T, Out, Rank>& of_;
     const scan_panel_cuts& cuts_;
     uint4* shared_;
-    control& control_;
     Acc* totals_; // [group][line]
-    std::uint64_t epoch_;
     Op op_;
     unsigned group_ = threadIdx.x / of_.cuts.width;
     unsigned line_ = threadIdx.x - group_ * of_.cuts.width;
@@ -442,7 +444,6 @@ private:
     std::uint64_t matrix_ = 0;
     std::uint64_t first_line_ = 0;
     unsigned rows_of_tile_ = 0;
-    bool is_whole_ = false;
     const std::byte* in_ = nullptr; // where the tile begins
     std::byte* out_ = nullptr;
     unsigned loads_ = 0; // in bulk so far, which are the phases of the mbarrier
@@ -470,7 +471,7 @@ __global__ void __launch_bounds__(scan_panel_shape<Acc, T, Out>::most_threads,
             return;
         }
     }
-    panels self(of, dynamic, tickets.epoch(), op);
+    panels self(of, dynamic, op);
     tickets.for_each([&](std::uint64_t task) { self.scan(task, start); });
 }
 
