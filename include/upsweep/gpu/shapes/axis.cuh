@@ -282,13 +282,14 @@ struct engine<cuda, verb::scan_lines> {
         if constexpr (gpu::adjacent_lines::is_narrow<T>) {
             namespace adjacent = gpu::adjacent_lines;
             constexpr int each = adjacent::in_word<T>;
-            constexpr bool words_fit = gpu::fits_tiles<adjacent::adjacent<Acc, each>, adjacent::adjacent<T, each>>;
-            constexpr bool are_small =
-                sizeof(adjacent::adjacent<Acc, each>) <= sizeof(uint4); // of bytes, sums in 64 bits are not
-            const bool is_faster = are_small && (words_fit || kernels != gpu::line_kernels::tiles);
-            if (side_by_side && is_faster && adjacent::lie_in_words<Op, Acc>(all, each))
-                return scan_others(target, adjacent::in_words(all), true, adjacent::op_on_adjacent<Op>{op},
-                                   adjacent::start_of_each<adjacent::in_word<T>>(start));
+            using accumulator = adjacent::adjacent<Acc, each>;
+            if constexpr (sizeof(accumulator) <= sizeof(uint4)) { // sums of bytes in 64 bits are faster byte by byte
+                constexpr bool words_fit = gpu::fits_tiles<accumulator, adjacent::adjacent<T, each>>;
+                const bool is_faster = words_fit || kernels != gpu::line_kernels::tiles;
+                if (side_by_side && is_faster && adjacent::lie_in_words<Op, Acc>(all, each))
+                    return scan_others(target, adjacent::in_words(all), true, adjacent::op_on_adjacent<Op>{op},
+                                       adjacent::start_of_each<each>(start));
+            }
         }
         scan_others(target, all, side_by_side, op, start);
     }
