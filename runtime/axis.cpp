@@ -293,6 +293,10 @@ void fill_on_gpu(const gpu::device& gpu, const gpu::shape_fold& fold, const elem
 // Writes whether any or all elements of lines are true, by the words in which they lie, if kernels reach them there. Returns whether they do.
 bool reduce_truths_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis)
 {
+    if (of.in_dimensions.extents[axis] == 1 && of.in.is_contiguous() && of.out.is_contiguous()) {
+        gpu::write_truths(gpu, of.in, of.out);
+        return true;
+    }
     const gpu::shape_fold fold = gpu::reduction_of_lines_of_truths(op, of.in.dtype);
     const dimensions of_words = without_axis(of.in_dimensions, axis);
     const std::vector<std::ptrdiff_t> strides = strides_of_reduction(call, of.in_dimensions, axis, of_words);
@@ -367,6 +371,8 @@ upsweep_dtype unsigned_word(std::size_t bytes)
 void arguments_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis,
                       const std::vector<std::ptrdiff_t>& out_strides)
 {
+    if (of.in_dimensions.extents[axis] == 1)
+        return fill_on_gpu(gpu, gpu::reduction_of(UPSWEEP_PLUS, of.out.dtype), of.out, false); // all are at position 0
     const upsweep_dtype searched = searched_dtype(of.in.dtype);
     const auto find = [&](upsweep_dtype dtype, const place& from, const dimensions& of_from) {
         return from.bytes == upsweep_dtype_size(dtype) &&

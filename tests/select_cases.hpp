@@ -121,6 +121,40 @@ TYPED_TEST_P(selections, of_words) { expect_selections<TypeParam, std::int32_t, 
 TYPED_TEST_P(selections, of_doubles) { expect_selections<TypeParam, double, std::uint8_t>(); }
 TYPED_TEST_P(selections, of_bytes) { expect_selections<TypeParam, std::uint8_t, std::int32_t>(); }
 
+// Flags that are bytes, from every place in a word on, whatever that of the elements is. Nothing is read behind their memory, which ends with the last
+// one.
+template <class Target, class T>
+void expect_selections_by_flags_from_every_place()
+{
+    constexpr std::size_t size = 20011;
+    auto random = generator();
+    const host_array<T> values = elements_of<T>(random, size + 1, 3);
+    const target_array<Target, T> in(values.span());
+    for (std::size_t place = 0; place < 16; ++place) {
+        const std::size_t first = place % 2;
+        host_array<std::uint8_t> flags(place + size);
+        std::vector<T> selected;
+        for (std::size_t i = 0; i < size; ++i) {
+            flags[place + i] = random() % 3 == 0 ? 1 : 0;
+            if (flags[place + i] != 0)
+                selected.push_back(values[first + i]);
+        }
+        const target_array<Target, std::uint8_t> flags_there(flags.span());
+        target_array<Target, T> out(selected.size());
+        target_array<Target, std::int64_t> count(1);
+        select(Target{}, in.const_span().subspan(first, size), flags_there.const_span().subspan(place), out.span(),
+               count.span().data());
+        ASSERT_EQ(static_cast<std::size_t>(count.to_host()[0]), selected.size());
+        ASSERT_TRUE(bits_equal(out.to_host(), array_of(selected))) << place;
+    }
+}
+TYPED_TEST_P(selections, by_flags_from_every_place)
+{
+    expect_selections_by_flags_from_every_place<TypeParam, std::int32_t>();
+    expect_selections_by_flags_from_every_place<TypeParam, std::int16_t>();
+    expect_selections_by_flags_from_every_place<TypeParam, std::uint8_t>();
+}
+
 // Views are read and written in the order of the range.
 TYPED_TEST_P(selections, of_views)
 {
@@ -236,8 +270,8 @@ TYPED_TEST_P(selections, what_is_refused)
     EXPECT_EQ(out.to_host()[4], before[4]);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(selections, of_words, of_doubles, of_bytes, of_views, differences_of_words,
-                            differences_of_floats, differences_of_half_floats, differences_of_bytes,
-                            differences_by_a_function, what_is_refused);
+REGISTER_TYPED_TEST_SUITE_P(selections, by_flags_from_every_place, of_words, of_doubles, of_bytes, of_views,
+                            differences_of_words, differences_of_floats, differences_of_half_floats,
+                            differences_of_bytes, differences_by_a_function, what_is_refused);
 
 } // namespace upsweep::test

@@ -24,6 +24,13 @@ bool has_no_gaps(const layout& at)
     return true;
 }
 
+// Converts the elements of an array without gaps to those of another one.
+void convert(const gpu_array& in, const upsweep_array& from, const layout& to)
+{
+    check_gpu(gpu_lib()->convert(in.device(), in.stream(), from.data, from.dtype,
+                                 static_cast<std::uint64_t>(to.count()), false, 1, to.array.data, to.array.dtype));
+}
+
 // Where a fold writes results of its own type, which are then converted to those that were asked for.
 class folded_output {
 public:
@@ -40,12 +47,8 @@ public:
 
     void finish() const
     {
-        if (!aside_)
-            return;
-        const upsweep_array& from = aside_->at().array;
-        check_gpu(gpu_lib()->convert(in_.device(), in_.stream(), from.data, from.dtype,
-                                     static_cast<std::uint64_t>(to_.count()), false, 1, to_.array.data,
-                                     to_.array.dtype));
+        if (aside_)
+            convert(in_, aside_->at().array, to_);
     }
 
 private:
@@ -53,6 +56,15 @@ private:
     const layout& to_;
     std::optional<new_gpu_array> aside_;
 };
+
+// Converts halves, if each is a line of its own: the fold of one is that one, and needs no results of float32 beside it. Returns whether they are.
+bool convert_single_halves(const gpu_array& in, const layout& to)
+{
+    const bool are_single = is_half(in.dtype()) && in.count() == to.count() && has_no_gaps(in.at()) && has_no_gaps(to);
+    if (are_single)
+        convert(in, in.at().array, to);
+    return are_single;
+}
 
 // Whether the elements along some axes lie as those of one.
 bool lie_as_one_axis(const layout& at, std::uint64_t axes)
@@ -124,6 +136,8 @@ nb::object reduce_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::han
         fill(in, op, to.at(), &neutral);
         return to.finish();
     }
+    if ((op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES) && convert_single_halves(in, to.at()))
+        return to.finish();
     const folded_output folded(call, in, types.folded, to.at());
     if (std::popcount(axes) == in.rank()) {
         const upsweep_array result = value_at(folded.at(), types.folded);
@@ -177,6 +191,8 @@ nb::object mean_on_gpu(gpu_array& in, nb::handle axis, bool keeps_dimensions, nb
                                      static_cast<std::uint64_t>(in.count()), to.at().array.data, types.result));
         return to.finish();
     }
+    if (convert_single_halves(in, to.at()))
+        return to.finish();
     const folded_output folded(call, in, types.folded, to.at());
     if (to.at().count() != 0) {
         const gpu_lines all(call, in, axes, keeps_dimensions, folded.at());

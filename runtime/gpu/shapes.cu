@@ -46,9 +46,6 @@ bool is_same(upsweep_dtype of, upsweep_dtype as, upsweep_dtype to)
     return has_bits_of(of, as) && has_bits_of(as, to) && (as != UPSWEEP_BOOL || of == UPSWEEP_BOOL);
 }
 
-// Each thread converts several elements.
-upsweep::gpu::grid_shape grid_of_conversion(std::uint64_t count) { return grid_of_elements(count / 8 + 1); }
-
 template <class To>
 void convert_to_truths(const device& gpu, const elements& of, To* out)
 {

@@ -17,4 +17,33 @@ TEST(gpu_reduce_of_every_size, integers)
     expect_literal_folds<cuda, std::int64_t>(bit_and{});
 }
 
+// Of narrow elements, from every place in a vector on: a warp puts vectors together from words, but for those at the ends, whose words have memory
+// of others. Nothing is read behind the memory, which ends with the last element.
+template <class T, class Op>
+void expect_shifted_folds(const Op& op)
+{
+    using sum = accumulator_t<Op, T>;
+    using shape = gpu::reduce_shape<sum, const T*, Op>;
+    auto random = generator();
+    for (std::size_t place = 1; place < shape::elements; ++place) {
+        const std::size_t n = 3 * shape::tile + (place % 2 != 0 ? 0 : 7 * place);
+        const host_array<T> values = random_array<T>(random, place + n);
+        const target_array<cuda, T> in(values.span());
+        const auto of = values.span().subspan(place);
+        const auto expected = as_expected<result_t<Op, T>>(literal_fold(converted<sum>(of).span(), op));
+        on_every_variant<cuda>([&](const cuda& target) {
+            ASSERT_TRUE(bits_equal(reduce(target, in.const_span().subspan(place), op), expected)) << "from " << place;
+        });
+    }
+}
+
+TEST(gpu_reduce, of_narrow_elements_from_every_place)
+{
+    expect_shifted_folds<std::uint8_t>(plus{});
+    expect_shifted_folds<std::int8_t>(maximum{});
+    expect_shifted_folds<std::uint16_t>(minimum{});
+    expect_shifted_folds<f16>(plus{});
+    expect_shifted_folds<bf16>(maximum{});
+}
+
 } // namespace upsweep::test

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <upsweep/monoids.hpp>
+
 #include "rows_of_elements.cuh"
 
 namespace upsweep::test {
@@ -33,6 +35,41 @@ TEST(gpu_rows, a_warp_each)
     expect_warp_rows<affine>(9, 300, 303, 1, composition);
     for (const std::size_t length : {300, 4000})
         expect_warp_rows<std::uint8_t>(6, length, length + 16, 16, plus{});
+}
+
+// Vectors of narrow elements that are no words are put together from words, of rows without gaps and of others; where these hold memory before the
+// first row or behind the last one, they are read element by element.
+template <class T, class Op>
+void expect_shifted_rows(const Op& op)
+{
+    constexpr std::size_t vector = gpu::vector_elements<sizeof(T)>;
+    constexpr std::size_t block = gpu::long_warp_rows::rows * gpu::lanes * vector;
+    std::size_t offset = 0;
+    for (const std::size_t length : {std::size_t{1}, vector - 1, vector + 1, block / 4 - 1, block / 2 + 5, block - 1,
+                                     block + 1, 2 * block - vector, 2 * block + vector + 3, 3 * block}) {
+        for (const std::size_t pitch : {length, length + 3}) {
+            offset = (offset + 3) % vector;
+            const rows_of_elements<T> of{5, length, pitch, offset};
+            of.expect_totals(op, [](const auto& lines, const auto& by, const auto& finish) {
+                gpu::reduce_warp_rows<accumulator_t<Op, T>>(cuda{}, "reduce", lines, by, finish);
+            });
+        }
+    }
+    for (std::size_t place = 0; place < vector; ++place) {
+        const rows_of_elements<T> of{3, block + 3, block + 3, place};
+        of.expect_totals(op, [](const auto& lines, const auto& by, const auto& finish) {
+            gpu::reduce_warp_rows<accumulator_t<Op, T>>(cuda{}, "reduce", lines, by, finish);
+        });
+    }
+}
+
+TEST(gpu_rows, shifted)
+{
+    expect_shifted_rows<std::uint8_t>(plus{});
+    expect_shifted_rows<std::int8_t>(maximum{});
+    expect_shifted_rows<std::int16_t>(minimum{});
+    expect_shifted_rows<f16>(plus{});
+    expect_shifted_rows<bf16>(plus{});
 }
 
 // More rows than warps, so that a warp has several, by operators whose order is free and by others: nothing of one row is left in the next.
@@ -107,6 +144,32 @@ TEST(gpu_rows, in_pieces)
     expect_long_rows<float>(3, 4 * 1024 + 3, 4 * 1024 + 4, 3, plus{});
     expect_long_rows<std::uint8_t>(3, 4 * 4096 + 1001, 5 * 4096, 5, plus{});
     expect_long_rows<std::uint8_t>(3, 4 * 4096 + 517, 5 * 4096, 16, plus{});
+    // Pieces that have no neighbour on one side, on the other, and on neither; the last one ends with the memory.
+    for (const std::size_t offset : {1, 6, 15})
+        for (const std::size_t pieces : {1, 2, 5})
+            expect_long_rows<std::uint8_t>(1, pieces * 4096, pieces * 4096, offset, plus{});
+    expect_long_rows<f16>(2, 6 * 2048 + 9, 6 * 2048 + 9, 1, plus{});
+    expect_long_rows<bf16>(2, 6 * 2048 + 8, 6 * 2048 + 9, 7, plus{});
+}
+
+// Of an operator that folds blocks as something else, a warp has all pieces of a row, fewer than sixteen, and what is behind them.
+template <class T>
+void expect_block_rows(std::size_t length, std::size_t offset)
+{
+    rows_of_elements<T>{3, length, length, offset}.expect_totals(
+        mean_and_variance{}, [](const auto& lines, const auto& by, const auto& finish) {
+            gpu::reduce_block_rows<accumulator_t<mean_and_variance, T>>(cuda{}, "reduce", lines, by, finish);
+        });
+}
+
+TEST(gpu_rows, of_blocks)
+{
+    constexpr std::size_t piece = gpu::piece_shape<const float*>::piece;
+    for (const std::size_t pieces : {0, 1, 3, 4, 7, 10, 15})
+        for (const std::size_t left : {1, 130, 1000})
+            expect_block_rows<float>(pieces * piece + left, pieces % 3);
+    expect_block_rows<double>(15 * piece / 2 + piece / 2 - 1, 1);
+    expect_block_rows<f16>(5 * 2 * piece + 3, 3);
 }
 
 } // namespace upsweep::test

@@ -14,14 +14,14 @@
 
 namespace upsweep::test {
 
-// Rows of random elements, `pitch` elements apart from number `offset` on, in memory of the GPU.
+// Rows of random elements, `pitch` elements apart from number `offset` on, in memory of the GPU that ends with the last one: nothing behind it is read.
 template <class T>
 struct rows_of_elements {
     std::size_t rows;
     std::size_t length;
     std::size_t pitch;
     std::size_t offset;
-    host_array<T> values = random_values(offset + rows * pitch + 3);
+    host_array<T> values = random_values(offset + (rows - 1) * pitch + length);
     target_array<cuda, T> in{values.span()};
 
     static host_array<T> random_values(std::size_t count)

@@ -12,9 +12,12 @@
 
 #include "call.hpp"
 #include "element_type.hpp"
+#include "gpu/conversion.cuh"
+#include "gpu/elementwise.cuh"
 
 using namespace upsweep;
 using namespace upsweep::runtime;
+using namespace upsweep::runtime::gpu;
 
 namespace {
 
@@ -36,20 +39,21 @@ upsweep_status on(int device, const char* call, F f)
     });
 }
 
+// Numbers of other types, once they have been divided if they are means.
 template <class From>
 __global__ void convert_values(const From* from, std::uint64_t count, bool divides, std::uint64_t divisor, void* to,
                                upsweep_dtype to_dtype)
 {
-    using quotient = std::conditional_t<std::is_same_v<From, float>, float, double>;
-    const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    if (i >= count)
-        return;
+    using number = std::conditional_t<sizeof(From) == 2, float, From>;
+    using quotient = std::conditional_t<std::is_same_v<number, float>, float, double>;
     with_type(to_dtype, [&]<class To>(std::type_identity<To>) {
         if (divides)
-            static_cast<To*>(to)[i] =
-                as_result<To, plus>(static_cast<quotient>(from[i]) / static_cast<quotient>(divisor));
+            convert_each(from, count, static_cast<To*>(to), [divisor](const From& sum) {
+                return as_result<To, plus>(static_cast<quotient>(sum) / static_cast<quotient>(divisor));
+            });
         else
-            static_cast<To*>(to)[i] = as_result<To, plus>(from[i]);
+            convert_each(from, count, static_cast<To*>(to),
+                         [](const From& element) { return as_result<To, plus>(static_cast<number>(element)); });
     });
 }
 
@@ -104,16 +108,16 @@ upsweep_status upsweep_python_convert(int32_t device, void* stream, const void* 
     if (count == 0)
         return UPSWEEP_OK;
     return on(device, "upsweep", [&] {
-        constexpr unsigned most_threads = 256;
-        const unsigned threads = count < most_threads ? static_cast<unsigned>(count) : most_threads;
-        const auto blocks = static_cast<unsigned>((count + threads - 1) / threads);
+        const upsweep::gpu::grid_shape grid = grid_of_conversion(count);
         const auto launch = [&]<class From>(From) {
-            convert_values<<<blocks, threads, 0, static_cast<cudaStream_t>(stream)>>>(
+            convert_values<<<grid.blocks, grid.threads, 0, static_cast<cudaStream_t>(stream)>>>(
                 static_cast<const From*>(from), count, divides, divisor, to, to_dtype);
         };
         switch (from_dtype) {
         case UPSWEEP_I64: launch(std::int64_t{}); break;
         case UPSWEEP_U64: launch(std::uint64_t{}); break;
+        case UPSWEEP_F16: launch(f16{}); break;
+        case UPSWEEP_BF16: launch(bf16{}); break;
         case UPSWEEP_F32: launch(float{}); break;
         default: launch(double{}); break;
         }

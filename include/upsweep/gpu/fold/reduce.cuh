@@ -10,6 +10,7 @@
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/shifted_rows.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
@@ -51,44 +52,74 @@ UPSWEEP_HOST_DEVICE std::uint64_t tiles_of(std::uint64_t count)
     return count <= Shape::tile ? 0 : count / Shape::tile;
 }
 
-// The total of the warp tile at `in`, for every lane of the warp.
-template <class Shape, class Acc, class Source, class Op>
-__device__ Acc warp_tile_total(Source in, bool aligned, bool of_many, const Op& op)
-{
-    using element = std::iter_value_t<Source>;
-    constexpr int count = Shape::elements;
-    using partial = lane_accumulator_t<Op, Acc, element>;
+// How a warp tile lies in memory.
+struct tile_place {
+    bool is_aligned;     // whether its vectors are words
+    bool has_neighbours; // whether there are elements of a vector before it and behind it
+    bool is_of_many;     // of so many elements that they are loaded by load_vector_of_many
 
-    lane_vector<element, count> vectors[Shape::rows];
-    const Source mine = in + lane_id() * count;
-    if (aligned && of_many) {
-#pragma unroll
-        for (int r = 0; r < Shape::rows; ++r)
-            vectors[r] = load_vector_of_many<count>(mine + r * Shape::row);
-    } else if (aligned) {
-#pragma unroll
-        for (int r = 0; r < Shape::rows; ++r)
-            vectors[r] = load_vector<count>(mine + r * Shape::row);
-    } else {
-#pragma unroll
-        for (int r = 0; r < Shape::rows; ++r)
-            vectors[r] = gather_vector<count>(mine + r * Shape::row);
+    // Of the tile from element number `first` on.
+    template <int Elements>
+    __device__ static tile_place of(bool is_aligned, std::uint64_t first, int tile, std::uint64_t count,
+                                    bool is_of_many)
+    {
+        return {is_aligned, first >= Elements && first + static_cast<unsigned>(tile + Elements) <= count, is_of_many};
     }
+};
 
+// The total of a warp tile of which vector(r) is this lane's vector of row r, for every lane of the warp.
+template <class Shape, class Acc, class Vector, class Op>
+__device__ Acc total_of_vectors(Vector vector, const Op& op)
+{
     if constexpr (is_any_order<Op, Acc>) {
-        partial total = vector_total<Acc>(vectors[0], op);
+        auto total = vector_total<Acc>(vector(0), op);
 #pragma unroll
         for (int r = 1; r < Shape::rows; ++r)
-            total = op(total, vector_total<Acc>(vectors[r], op));
+            total = op(total, vector_total<Acc>(vector(r), op));
         Acc of_lane[1] = {convert<Acc>(total)};
         return warp_total(of_lane, op);
     } else {
-        decltype(vector_total<Acc>(vectors[0], op)) totals[Shape::rows];
+        decltype(vector_total<Acc>(vector(0), op)) totals[Shape::rows];
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
-            totals[r] = vector_total<Acc>(vectors[r], op);
+            totals[r] = vector_total<Acc>(vector(r), op);
         return warp_total(totals, op);
     }
+}
+
+// The total of the warp tile at `in`, for every lane of the warp.
+template <class Shape, class Acc, class Source, class Op>
+__device__ Acc warp_tile_total(Source in, const tile_place& place, const Op& op)
+{
+    using element = std::iter_value_t<Source>;
+    constexpr int count = Shape::elements;
+    const Source mine = in + lane_id() * count;
+    if constexpr (may_be_shifted_rows<count, Source>) {
+        if (!place.is_aligned && place.has_neighbours) {
+            lane_vector<element, count> words[Shape::rows + 1];
+            if (place.is_of_many)
+                load_shifted_rows(mine, Shape::row * Shape::rows, words,
+                                  [](const element* from) { return load_vector_of_many<count>(from); });
+            else
+                load_shifted_rows(mine, Shape::row * Shape::rows, words,
+                                  [](const element* from) { return load_vector<count>(from); });
+            const auto before = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(mine) % sizeof(uint4));
+            return total_of_vectors<Shape, Acc>([&](int r) { return shifted_row(words, r, before); }, op);
+        }
+    }
+    lane_vector<element, count> vectors[Shape::rows];
+    const auto load = [&](auto load_from) {
+#pragma unroll
+        for (int r = 0; r < Shape::rows; ++r)
+            vectors[r] = load_from(mine + r * Shape::row);
+    };
+    if (place.is_aligned && place.is_of_many)
+        load([](const Source& from) { return load_vector_of_many<count>(from); });
+    else if (place.is_aligned)
+        load([](const Source& from) { return load_vector<count>(from); });
+    else
+        load([](const Source& from) { return gather_vector<count>(from); });
+    return total_of_vectors<Shape, Acc>([&](int r) { return vectors[r]; }, op);
 }
 
 // The elements that no worker block folds, a tile at most, as the totals of the aligned blocks that the binary digits
@@ -111,7 +142,8 @@ struct tail {
         const int whole = count / Shape::warp_tile;
         Acc of_warp_tile = op.template identity<Acc>();
         if (warp < whole)
-            of_warp_tile = warp_tile_total<Shape, Acc>(in + warp * Shape::warp_tile, aligned, false, op);
+            of_warp_tile =
+                warp_tile_total<Shape, Acc>(in + warp * Shape::warp_tile, tile_place{aligned, false, false}, op);
         if (lane_id() == 0)
             warp_tiles[warp] = of_warp_tile;
         const int row = Shape::warps - 1 - warp; // by warps that have no warp tile, where there are enough
@@ -234,8 +266,9 @@ public:
             std::uint64_t following = tile + workers;
             if (threadIdx.x == 0 && following >= scheduled && tiles_ > workers)
                 following = scheduled + take_ticket(header_, tiles_ - scheduled + workers);
-            const Acc total = warp_tile_total<Shape, Acc>(in_ + tile * Shape::tile + warp() * Shape::warp_tile,
-                                                          aligned_, of_many, op_);
+            const std::uint64_t first = tile * Shape::tile + static_cast<unsigned>(warp() * Shape::warp_tile);
+            const auto place = tile_place::of<Shape::elements>(aligned_, first, Shape::warp_tile, count_, of_many);
+            const Acc total = warp_tile_total<Shape, Acc>(in_ + first, place, op_);
             if (lane_id() == 0)
                 shared_.of_warps[half + warp()] = total;
             if (threadIdx.x == 0)

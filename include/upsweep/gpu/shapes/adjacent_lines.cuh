@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -66,16 +67,31 @@ auto as_units(const detail::lines<const T, Out, Rank>& all)
                                                                                as_units<Count>(all.out)};
 }
 
-// Whether lines are folded in words: those that share them, if there are so many side by side at least, and if the accumulators leave registers
-// for the rest.
-template <class Op, class Acc, class T, class Out, std::size_t Rank>
+// Whether lines are folded in words by such an accumulator, which makes results of type Acc: those that share them, if there are so many side by side at
+// least, and if the accumulators leave registers for the rest.
+template <class Accumulator, class Acc, class T, class Out, std::size_t Rank>
 bool lie_in_words(const detail::lines<const T, Out, Rank>& all, std::size_t least)
 {
     constexpr int count = in_word<T>;
-    using accumulator = accumulator_in_words<Op, Acc, T>;
-    const bool fits = std::same_as<typename accumulator::value_type, Acc> || all.length() < longest_sum_of_bytes;
-    return sizeof(accumulator) <= sizeof(uint4) && fits && all.in.extent(Rank - 1) >= least &&
+    const bool fits = std::same_as<typename Accumulator::value_type, Acc> || all.length() < longest_sum_of_bytes;
+    return sizeof(Accumulator) <= sizeof(uint4) && fits && all.in.extent(Rank - 1) >= least &&
            share_units<count>(all.in) && share_units<count>(all.out);
+}
+
+// Whether scans are faster in words by such an accumulator. One that takes four registers leaves few for other rows: words are faster
+// where there are many side by side, or where panels have the whole lanes of warps, and not in small arrays.
+template <class Accumulator, class T, class Out, std::size_t Rank>
+bool are_scanned_faster_in_words(const detail::lines<const T, Out, Rank>& all)
+{
+    constexpr std::size_t many_columns = 200;
+    constexpr std::size_t some_columns = 60;
+    constexpr std::size_t least_of_a_power = 16;
+    constexpr std::size_t small_array = std::size_t{1} << 23;
+    const std::size_t columns = all.in.extent(Rank - 1);
+    if (sizeof(Accumulator) < sizeof(uint4) || columns >= many_columns)
+        return true;
+    return all.count() * all.length() >= small_array &&
+           (columns >= some_columns || (columns >= least_of_a_power && std::has_single_bit(columns)));
 }
 
 template <class T, class Out, std::size_t Rank>

@@ -160,10 +160,10 @@ private:
             return;
         if constexpr (gpu::adjacent_lines::is_narrow<T>) {
             namespace adjacent = gpu::adjacent_lines;
-            if (side_by_side && adjacent::lie_in_words<Op, Acc>(all, adjacent::in_word<T> + 1))
-                return fold_others<adjacent::accumulator_in_words<Op, Acc, T>>(
-                    target, adjacent::in_words(all), true, adjacent::op_on_adjacent<Op>{op},
-                    adjacent::finish_adjacent<Acc, Finish>{finish});
+            using accumulator = adjacent::accumulator_in_words<Op, Acc, T>;
+            if (side_by_side && adjacent::lie_in_words<accumulator, Acc>(all, adjacent::in_word<T> + 1))
+                return fold_others<accumulator>(target, adjacent::in_words(all), true, adjacent::op_on_adjacent<Op>{op},
+                                                adjacent::finish_adjacent<Acc, Finish>{finish});
         }
         fold_others<Acc>(target, all, side_by_side, op, finish);
     }
@@ -285,8 +285,9 @@ struct engine<cuda, verb::scan_lines> {
             using accumulator = adjacent::adjacent<Acc, each>;
             if constexpr (sizeof(accumulator) <= sizeof(uint4)) { // sums of bytes in 64 bits are faster byte by byte
                 constexpr bool words_fit = gpu::fits_tiles<accumulator, adjacent::adjacent<T, each>>;
-                const bool is_faster = words_fit || kernels != gpu::line_kernels::tiles;
-                if (side_by_side && is_faster && adjacent::lie_in_words<Op, Acc>(all, each))
+                const bool are_faster = (words_fit || kernels != gpu::line_kernels::tiles) &&
+                                        adjacent::are_scanned_faster_in_words<accumulator>(all);
+                if (side_by_side && are_faster && adjacent::lie_in_words<accumulator, Acc>(all, each))
                     return scan_others(target, adjacent::in_words(all), true, adjacent::op_on_adjacent<Op>{op},
                                        adjacent::start_of_each<each>(start));
             }

@@ -33,8 +33,10 @@ namespace upsweep::gpu {
 template <class Op, class Acc, class T>
 inline constexpr bool folds_blocks = !std::is_same_v<vector_element_t<Op, Acc, T>, Acc>;
 
-// Rows of fewer pieces than 2^log_short_row_pieces have a warp each.
-inline constexpr int log_short_row_pieces = 2;
+// Rows of fewer pieces than this have a warp each, and so do longer ones of which there are many.
+inline constexpr std::uint64_t short_row_pieces = 4;
+inline constexpr std::uint64_t many_block_rows = 512;
+inline constexpr int log_long_row_pieces = 4;
 
 // --- rows -------------------------------------------------------------------------------------------------------------------------
 
@@ -144,11 +146,13 @@ __global__ void __launch_bounds__(long_warp_rows::threads, long_warp_rows::block
         const T* const from = of.in.first_of(line);
         const bool aligned = is_aligned<shape::elements>(from);
         const rows_behind_pieces<T> rest(from + std::uint64_t{pieces} * shape::piece, left);
-        block_counter<Acc, log_short_row_pieces> walked;
+        block_counter<Acc, log_long_row_pieces> walked;
 #pragma unroll 1
-        for (unsigned piece = 0; piece < pieces; ++piece)
-            walked.push(warp_tile_total<shape, Acc>(from + std::uint64_t{piece} * shape::piece, aligned, false, op),
-                        piece, op);
+        for (unsigned piece = 0; piece < pieces; ++piece) {
+            const std::uint64_t first = std::uint64_t{piece} * shape::piece;
+            const auto place = tile_place::of<shape::elements>(aligned, first, shape::piece, of.length, false);
+            walked.push(warp_tile_total<shape, Acc>(from + first, place, op), piece, op);
+        }
         const Acc fold = rest.fold_after(walked.fold_after(op.template identity<Acc>(), pieces, op), op);
         if (lane_id() == 0)
             finish(fold, *of.out.first_of(line));
@@ -226,7 +230,8 @@ block_line_kernels block_kernels_for(const detail::lines<const T, Out, Rank>& al
         return block_line_kernels::lanes;
     if (all.count() == 0 || all.in.stride(0) != 1 || all.length() * sizeof(T) < least_row_bytes)
         return block_line_kernels::segments;
-    return all.length() < piece << log_short_row_pieces ? block_line_kernels::rows : block_line_kernels::pieces;
+    const bool are_many = all.count() >= many_block_rows && all.length() < piece << log_long_row_pieces;
+    return are_many || all.length() < short_row_pieces * piece ? block_line_kernels::rows : block_line_kernels::pieces;
 }
 
 } // namespace upsweep::gpu

@@ -64,7 +64,7 @@ struct folder_slots {
     unsigned packs_a_row; // of a matrix
     unsigned blocks;      // of folders: the first ones of the grid
     // Nanoseconds between two looks at folds. All blocks look at the lines of the cache to which folders write. In scans that are large enough for bulk copies
-    // a long pause is up to 4 % faster, and in others it makes the last tiles wait.
+    // a long pause is up to 5 % faster, and in others it makes the last tiles wait.
     unsigned pause;
 
     folder_slots(std::uint64_t tiles, std::uint64_t matrices, unsigned packs_a_row, unsigned warps, bool in_bulk)

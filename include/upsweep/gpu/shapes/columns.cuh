@@ -82,10 +82,9 @@ public:
         if (threadIdx.x == 0)
             shared_.epoch = load_relaxed(&header_->epoch) + 1;
         __syncthreads();
-        epoch_ = shared_.epoch;
     }
 
-    __device__ std::uint64_t epoch() const { return epoch_; }
+    __device__ std::uint64_t epoch() const { return shared_.epoch; }
 
     template <class F>
     __device__ void for_each(F f)
@@ -111,7 +110,6 @@ private:
     memory& shared_;
     std::uint64_t tasks_;
     unsigned others_;
-    std::uint64_t epoch_ = 0;
 };
 
 // The folds before each of some elements of a thread, and behind them `after`, the one up to the end.

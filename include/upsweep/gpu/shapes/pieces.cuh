@@ -51,6 +51,13 @@ struct line_in_pieces {
     std::uint64_t base;
 
     __device__ std::uint64_t pieces() const { return length / piece_shape<Source>::piece; }
+    // How the piece from element number `first` on lies.
+    __device__ tile_place place_of(std::uint64_t first, bool is_of_many) const
+    {
+        using shape = piece_shape<Source>;
+        return tile_place::of<shape::elements>(is_aligned<shape::elements>(from), first, shape::piece, length,
+                                               is_of_many);
+    }
 };
 
 // The lines of a view, of which each element is followed by the next one.
@@ -305,8 +312,8 @@ __global__ void __launch_bounds__(piece_shape<typename Lines::source>::threads,
         const auto line = lines.owner(slot);
         if (slot - line.base >= line.pieces() || !listed.has(line.pieces()))
             continue;
-        const auto from = line.from + (slot - line.base) * shape::piece;
-        const Acc total = warp_tile_total<shape, Acc>(from, is_aligned<shape::elements>(from), of_many, op);
+        const std::uint64_t first = (slot - line.base) * shape::piece;
+        const Acc total = warp_tile_total<shape, Acc>(line.from + first, line.place_of(first, of_many), op);
         if (lane_id() == 0)
             totals[slot] = total;
     }
@@ -373,14 +380,14 @@ __global__ void __launch_bounds__(piece_shape<typename Lines::source>::threads, 
         return others.append(number);
     const auto pieces = static_cast<unsigned>(line.pieces());
     walked_blocks<false, Acc, Op, log_few_pieces + 1> walked(op);
-    auto from = line.from;
+    std::uint64_t first = 0;
 #pragma unroll 1
-    for (unsigned j = 0; j < pieces; ++j, from = from + shape::piece)
-        walked.push(warp_tile_total<shape, Acc>(from, is_aligned<shape::elements>(from), true, op), j);
+    for (unsigned j = 0; j < pieces; ++j, first += shape::piece)
+        walked.push(warp_tile_total<shape, Acc>(line.from + first, line.place_of(first, true), op), j);
     Acc fold = walked.fold(pieces);
     const auto left = static_cast<int>(line.length % shape::piece);
     if (left != 0)
-        fold = fold_after_pieces(fold, from, left, op);
+        fold = fold_after_pieces(fold, line.from + first, left, op);
     if (lane_id() == 0)
         lines.finish(finish, number, line.length, fold);
 }

@@ -7,6 +7,7 @@
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/shifted_rows.cuh>
 
 // Which elements a selection (select.cuh) takes: flags that are in memory, that are computed of the elements, or the heads of runs of keys.
 namespace upsweep::gpu {
@@ -33,10 +34,14 @@ __device__ unsigned bits_of(int begin, int end, F is_set)
     return bits;
 }
 
-// The flags of a thread's vectors. What of them is in memory is loaded a step before it is looked at.
+// The flags of a thread's vectors. What of them is in memory is loaded a step before it is looked at: where bytes that are flags do not lie as the
+// elements do, by the two words of memory in which they lie.
 template <class Shape, class Flags>
 class thread_flags {
-    using vector_t = lane_vector<std::iter_value_t<Flags>, Shape::vector>;
+    using flag = std::iter_value_t<Flags>;
+    using vector_t = lane_vector<flag, Shape::vector>;
+    static constexpr bool may_shift =
+        has_words<Shape::vector, Flags> && sizeof(flag) == 1 && sizeof(vector_t) >= sizeof(unsigned);
 
 public:
     // Those of tile k of a block.
@@ -44,31 +49,62 @@ public:
     __device__ void load(const Block& block, std::uint64_t k)
     {
         block.for_each_vector(k, [&](int r, std::uint64_t first, int begin, int end) {
+            const Flags from = block.flags() + first;
+            if constexpr (may_shift)
+                if (r == 0) // and of the vectors behind it
+                    shift_ = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % sizeof(vector_t));
             if (begin == 0 && end == Shape::vector) {
-                const Flags from = block.flags() + first;
-                if (is_aligned<Shape::vector>(from))
+                if (may_shift ? shift_ == 0 : is_aligned<Shape::vector>(from)) {
                     vectors_[r] = load_vector<Shape::vector>(from);
-                else
-                    vectors_[r] = gather_vector<Shape::vector>(from);
-            } else {
-                typename vector_t::elements all{};
-#pragma unroll
-                for (int j = 0; j < Shape::vector; ++j)
-                    if (j >= begin && j < end)
-                        all.element[j] = block.flags()[first + static_cast<unsigned>(j)];
-                vectors_[r] = vector_t::of(all);
+                    return;
+                }
+                if constexpr (may_shift) {
+                    if (have_words(block, first)) {
+                        vectors_[r] = load_vector<Shape::vector>(from - shift_);
+                        behind_[r] = load_vector<Shape::vector>(from - shift_ + Shape::vector);
+                        return;
+                    }
+                }
             }
+            const int before = static_cast<int>(shift_);
+            vectors_[r] = gather(from, begin, end, -before);
+            if constexpr (may_shift)
+                if (before != 0)
+                    behind_[r] = gather(from, begin, end, Shape::vector - before);
         });
     }
     // Those of vector r of the thread, which lies in shared memory at `place`.
     template <class T>
     __device__ unsigned of(const Flags&, int r, const T*, int begin, int end) const
     {
-        return bits_of<Shape::vector>(begin, end, [&](int j) { return static_cast<bool>(vectors_[r][j]); });
+        vector_t vector = vectors_[r];
+        if constexpr (may_shift)
+            if (shift_ != 0)
+                vector = shifted_vector(vector, behind_[r], shift_);
+        return bits_of<Shape::vector>(begin, end, [&](int j) { return static_cast<bool>(vector[j]); });
     }
 
 private:
-    vector_t vectors_[Shape::rows];
+    // Whether the words of a vector have memory of flags alone.
+    template <class Block>
+    __device__ bool have_words(const Block& block, std::uint64_t first) const
+    {
+        return first >= shift_ && first - shift_ + 2 * Shape::vector <= block.count();
+    }
+    // Of the flags from `from` on those from number `at` to before number at + Shape::vector that are from number begin to before number end.
+    __device__ static vector_t gather(Flags from, int begin, int end, int at)
+    {
+        typename vector_t::elements all{};
+#pragma unroll
+        for (int j = 0; j < Shape::vector; ++j)
+            if (at + j >= begin && at + j < end)
+                all.element[j] = from[at + j];
+        return vector_t::of(all);
+    }
+
+    vector_t vectors_[Shape::rows];                  // or the words in which they begin
+    vector_t behind_[may_shift ? Shape::rows : 1]{}; // the words behind those
+    unsigned shift_ = 0;                             // bytes of a word before a vector, the same for all
 };
 template <class Shape, class Predicate>
 class thread_flags<Shape, computed_flags<Predicate>> {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <upsweep/gpu/shapes/line_places.cuh>
 #include <upsweep/gpu/shapes/walked_lines.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/shifted_rows.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 #include <upsweep/lines.hpp>
@@ -25,19 +27,23 @@
 namespace upsweep::gpu {
 
 // What a warp folds in a step: a block of each of some lines, of so many rows of vectors.
-template <int Lines, int Rows, int Blocks = 2>
+template <int Lines, int Rows, int Blocks = 2, bool Shifts = false>
 struct warp_row_shape {
     static constexpr int threads = 256;
     static constexpr int blocks = Blocks; // of a multiprocessor, at least
     static constexpr int lines = Lines;
     static constexpr int rows = Rows;
     static constexpr int vectors = Lines * Rows; // of a lane
+    static constexpr bool shifts = Shifts;       // whether vectors that are no words are read as shifted rows
 };
 using long_warp_rows = warp_row_shape<1, 4>; // of which a line may have several blocks
 
 // What fits into fewer registers is reduced by more warps.
 template <class Acc, int Lines, int Rows>
 using reduced_row_shape = warp_row_shape<Lines, Rows, sizeof(Acc) <= 4 ? 3 : 2>;
+// Half floats that are shifted, and converted, take the registers of two blocks.
+template <class T>
+using shifted_row_shape = warp_row_shape<1, long_warp_rows::rows, std::integral<T> ? 3 : 2, true>;
 
 template <class T, class Out>
 inline constexpr int warp_row_elements = vector_elements<(sizeof(T) < sizeof(Out) ? sizeof(Out) : sizeof(T))>;
@@ -58,8 +64,8 @@ public:
         unsigned block;     // number of the block in it
     };
 
-    __device__ explicit warp_row_steps(const lines_on_device<T, Out, Rank>& of)
-        : of_(of), last_(static_cast<unsigned>((of.length - 1) / block)),
+    __device__ explicit warp_row_steps(const lines_on_device<T, Out, Rank>& of, const memory_range& around = {})
+        : of_(of), around_(around), last_(static_cast<unsigned>((of.length - 1) / block)),
           last_count_(static_cast<int>(of.length - std::uint64_t{last_} * block)),
           are_many_(of.length * of.count >= many_bytes / sizeof(T))
     {
@@ -93,6 +99,11 @@ public:
 #pragma unroll
             for (int v = 0; v < vectors; ++v)
                 loaded[v] = loaded_[v];
+            if constexpr (Shape::shifts)
+                if (shift_ != 0)
+#pragma unroll
+                    for (int v = 0; v < vectors; ++v)
+                        loaded[v] = shifted_row(loaded_, v, shift_);
             const step next = is_last(now) ? step{now.line + stride, 0} : step{now.line, now.block + 1};
             load(next);
             take(loaded, now);
@@ -176,6 +187,14 @@ private:
             else
                 from_[k] += block;
             const bool are_words = is_aligned<Elements>(from_[k]);
+            if constexpr (Shape::shifts) {
+                shift_ = are_words ? 0 : shift_of(from_[k] - lane_id() * Elements, count(next));
+                if (shift_ != 0) {
+                    load_shifted_rows(from_[k], count(next) - lane_id() * Elements, loaded_,
+                                      [](const T* from) { return load_vector<Elements>(from); });
+                    continue;
+                }
+            }
             if (is_whole(next)) {
                 if (are_words && are_many_)
                     load_block(k, [](const T* from) { return load_vector_of_many<Elements>(from); });
@@ -195,6 +214,17 @@ private:
             }
         }
     }
+    // The bytes of the first word before these elements, if all words that have any of them may be read, or else 0.
+    __device__ unsigned shift_of(const T* first, int count) const
+    {
+        const auto* const begin = reinterpret_cast<const std::byte*>(first);
+        const auto* const end = reinterpret_cast<const std::byte*>(first + count);
+        const auto place = [](const std::byte* at) {
+            return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(at) % sizeof(vector));
+        };
+        const unsigned behind = (sizeof(vector) - place(end)) % sizeof(vector);
+        return around_.has(begin - place(begin), end + behind) ? place(begin) : 0;
+    }
     template <class Load>
     __device__ void load_block(int k, Load load_from)
     {
@@ -204,11 +234,13 @@ private:
     }
 
     const lines_on_device<T, Out, Rank>& of_;
+    memory_range around_;
     unsigned last_;  // number of the last block of a line
     int last_count_; // how many elements it has
     bool are_many_;
     const T* from_[lines]; // where this lane's first vector of a line lies
-    vector loaded_[vectors];
+    vector loaded_[vectors + (Shape::shifts ? 1 : 0)];
+    unsigned shift_ = 0; // bytes before the vectors in the words that are loaded, or 0 where vectors are
 };
 
 // --- reduce -------------------------------------------------------------------------------------------------------------------
@@ -251,11 +283,12 @@ __device__ Acc fold_first_rows(const Acc& before, const Acc (*values)[Elements],
 // Of operators for which any order will do, lanes fold what they have of a line, and the warp folds the lanes when it ends.
 template <class Shape, int Elements, class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
-    reduce_warp_rows_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, Op op, Finish finish)
+    reduce_warp_rows_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of,
+                            const __grid_constant__ memory_range memory, Op op, Finish finish)
 {
     using row_steps = warp_row_steps<Shape, Elements, Acc, T, Out, Rank>;
     constexpr int rows = Shape::rows;
-    row_steps steps(of);
+    row_steps steps(of, memory);
     walked_blocks<false, Acc, Op> walked(op);
     steps.for_each([&](const typename row_steps::vector(&loaded)[rows], const typename row_steps::step& now) {
         Acc fold;
@@ -457,17 +490,20 @@ bool are_whole_warp_rows(const detail::lines<const T, Out, Rank>& all)
     return (all.length() == row || all.length() == 2 * row) && are_lines_of_words(all);
 }
 
-// Whether a step of a warp has much of a line, and so takes no longer than its elements need. Narrow elements that are not words go through shared
+// Whether a step of a warp has much of a line, and so takes no longer than its elements need. Shorter lines of narrow elements go through shared
 // memory, if there is such a kernel for them (IsStaged).
 template <bool IsStaged, class T, class Out, std::size_t Rank>
 bool fill_warp_rows(const detail::lines<const T, Out, Rank>& all)
 {
     constexpr std::uint64_t least_narrow = 512;
+    constexpr std::uint64_t least_shifted = 2000;
     constexpr std::uint64_t block = std::uint64_t{lanes} * vector_elements<sizeof(T)> * long_warp_rows::rows;
     if (are_whole_warp_rows(all))
         return true;
     const bool are_words = are_lines_of_words(all);
-    return IsStaged ? are_words && all.length() >= least_narrow : all.length() * 8 >= block * (are_words ? 6 : 7);
+    if (IsStaged)
+        return all.length() >= (are_words ? least_narrow : least_shifted);
+    return all.length() * 8 >= block * (are_words ? 6 : 7);
 }
 
 // Of large arrays whose shorter lines follow one another, the windows of segments are faster.
@@ -504,9 +540,14 @@ void reduce_warp_rows(const cuda& target, std::string_view call, const detail::l
         return with_whole(reduced_row_shape<Acc, 4, 1>{});
     if (all.length() == 2 * row)
         return with_whole(reduced_row_shape<Acc, 2, 2>{});
-    using shape = reduced_row_shape<Acc, 1, long_warp_rows::rows>;
-    constexpr auto kernel = reduce_warp_rows_kernel<shape, elements, Acc, T, Out, Rank, Op, Finish>;
-    launch_warp_rows<shape, kernel>(target, call, all, op, finish);
+    const auto with_blocks = [&]<class Shape>(Shape) {
+        constexpr auto kernel = reduce_warp_rows_kernel<Shape, elements, Acc, T, Out, Rank, Op, Finish>;
+        launch_warp_rows<Shape, kernel>(target, call, all, memory_range::of(all.in), op, finish);
+    };
+    if constexpr (may_be_shifted_rows<elements, const T*>)
+        if (!are_lines_of_words(all))
+            return with_blocks(shifted_row_shape<T>{});
+    with_blocks(reduced_row_shape<Acc, 1, long_warp_rows::rows>{});
 }
 
 template <class Acc, class T, class Out, std::size_t Rank, class Op>
