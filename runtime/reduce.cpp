@@ -188,13 +188,14 @@ upsweep_status upsweep_reduce(upsweep_context* context, upsweep_op op, const ups
         require(to.count == 1, "reduce", "the result has not one element", "pass an array of one element");
         const execution where = execution_of(context);
         const in_use taken(where);
-        const folded_input whole("reduce", where, from);
+        const bool is_on_gpu = where.lies_on_gpu("reduce", from);
         const bool is_result_on_gpu = where.lies_on_gpu("reduce", to);
         if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
             detail::check_fold_exists<minimum>(from.count);
         const gpu::reduce_request request{op, from.dtype, to.dtype, where.host, where.gpu, where.gpu_memory};
-        if (whole.is_on_gpu() && gpu::reduce_by_type(request, whole.get(), to.data, is_result_on_gpu))
+        if (is_on_gpu && gpu::reduce_by_type(request, from, to.data, is_result_on_gpu))
             return;
+        const folded_input whole("reduce", where, from);
         const auto reducer = make_reducer_for(where, op, from.dtype);
         whole.feed(*reducer);
         std::uint64_t value = 0;
@@ -217,10 +218,11 @@ upsweep_status upsweep_variance(upsweep_context* context, const upsweep_array* i
         require(to.count == 1, call, "the result has not one element", "pass an array of one element");
         const execution where = execution_of(context);
         const in_use taken(where);
-        const folded_input whole(call, where, from);
+        const bool is_on_gpu = where.lies_on_gpu(call, from);
         const bool is_result_on_gpu = where.lies_on_gpu(call, to);
-        if (whole.is_on_gpu())
-            return gpu::write_variance(*where.gpu, correction, whole.get(), to.data, is_result_on_gpu);
+        if (is_on_gpu)
+            return gpu::write_variance(*where.gpu, correction, from, to.data, is_result_on_gpu);
+        const folded_input whole(call, where, from);
         const auto reducer = variance_engine_for(from.dtype).reducer(correction, where.host);
         whole.feed(*reducer);
         double value = 0;

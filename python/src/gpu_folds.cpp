@@ -3,6 +3,8 @@
 // Folds of arrays in memory of a GPU, on the stream of their library. Results are arrays of the same kind.
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -119,6 +121,124 @@ struct gpu_lines {
     std::int32_t axis() const { return lines.rank() - 1; }
 };
 
+// Whether a fold has the same bits in any order of the elements.
+bool is_of_any_order(upsweep_op op, upsweep_dtype dtype)
+{
+    return dtype < UPSWEEP_F16 || (op != UPSWEEP_PLUS && op != UPSWEEP_MULTIPLIES && op != UPSWEEP_LOG_SUM_EXP);
+}
+
+// Blocks of elements that are folded first, of axes that do not lie as one: those of the last of these axes that do.
+struct first_blocks {
+    std::uint64_t axes = 0;  // none: nothing is folded first
+    std::int64_t blocks = 1; // along these axes
+    std::int64_t length = 1; // of a block, in elements
+    std::int64_t stride = 1; // of elements
+};
+
+// Blocks of a power of two of elements are folded alone in any case (docs/fold-order.md), so that their results can be folded like elements; where
+// any order will do, a block is a whole line. A fold of logarithms is more than its result tells.
+first_blocks blocks_to_fold_first(const layout& at, std::uint64_t axes, upsweep_op op)
+{
+    constexpr int most_rank = most_dimensions_of_library - 2; // for two more dimensions
+    constexpr std::int64_t least_block = 4;                   // shorter ones save little
+    first_blocks first;
+    if (op == UPSWEEP_LOG_SUM_EXP || at.rank() > most_rank || lie_as_one_axis(at, axes))
+        return first;
+    std::optional<std::int64_t> behind;
+    for (int k = at.rank(); k-- > 0;) {
+        if ((axes >> k & 1) == 0 || at.shape[k] == 1)
+            continue;
+        if (!behind)
+            first.stride = at.strides[k];
+        else if (at.strides[k] != *behind)
+            break;
+        behind = at.shape[k] * at.strides[k];
+        first.length *= at.shape[k];
+        first.axes |= std::uint64_t{1} << k;
+    }
+    if (is_of_any_order(op, at.array.dtype))
+        return first;
+    const std::int64_t block = first.length & -first.length;
+    if (block < least_block)
+        return {};
+    first.blocks = first.length / block;
+    first.length = block;
+    return first;
+}
+
+// Whether an array is folded whole faster by blocks: where neighbours in the order of the fold lie apart, as those of a transposed array do. If
+// any order will do and there are no gaps, libupsweep takes the order in which they lie.
+bool is_faster_by_blocks(const layout& at, bool is_of_any_order)
+{
+    constexpr std::int64_t small_array = 1 << 16;
+    if (at.count() < small_array)
+        return false;
+    std::int64_t reach = 1; // from the lowest element to behind the highest one
+    std::int64_t last = 0;  // distance of neighbours along the last dimension
+    bool is_turned = false;
+    for (int k = at.rank(); k-- > 0;) {
+        const std::int64_t distance = std::abs(at.strides[k]);
+        if (at.shape[k] == 1)
+            continue;
+        reach += (at.shape[k] - 1) * distance;
+        is_turned = is_turned || (last != 0 && distance != 0 && distance < last);
+        last = last == 0 ? distance : last;
+    }
+    return is_turned && !(is_of_any_order && reach == at.count());
+}
+
+void fold_along(const char* call, upsweep_op op, gpu_array& in, std::uint64_t axes, bool keeps_dimensions,
+                const layout& to);
+
+// Folds such blocks, and then their results.
+void fold_blocks_first(const char* call, upsweep_op op, gpu_array& in, std::uint64_t axes, bool keeps_dimensions,
+                       const first_blocks& first, const layout& to)
+{
+    const int rank = in.rank();
+    std::int64_t extents[most_dimensions + 1]{};
+    layout lines;
+    lines.begin(in.at().array.data, in.dtype());
+    lines.array.memory = in.at().array.memory;
+    lines.array.device = in.at().array.device;
+    for (int k = 0; k < rank; ++k) {
+        extents[k] = (first.axes >> k & 1) != 0 ? 1 : in.at().shape[k];
+        lines.append(extents[k], in.at().strides[k]);
+    }
+    extents[rank] = first.blocks;
+    lines.append(first.blocks, first.length * first.stride);
+    lines.append(first.length, first.stride);
+    new_gpu_array totals(in, rank + 1, extents, to.array.dtype);
+    on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
+        return library.reduce_axis(context, op, &lines.array, rank + 1, &totals.at().array);
+    });
+    gpu_array rest;
+    rest.open(call, totals.finish());
+    fold_along(call, op, rest, axes | std::uint64_t{1} << rank, keeps_dimensions, to);
+}
+
+// Writes folds along some of the axes.
+void fold_along(const char* call, upsweep_op op, gpu_array& in, std::uint64_t axes, bool keeps_dimensions,
+                const layout& to)
+{
+    const bool is_whole = std::popcount(axes) == in.rank();
+    if (to.count() == 0)
+        return;
+    if (in.count() != 0 && (!is_whole || is_faster_by_blocks(in.at(), is_of_any_order(op, in.dtype()))))
+        if (const first_blocks first = blocks_to_fold_first(in.at(), axes, op); first.axes != 0)
+            return fold_blocks_first(call, op, in, axes, keeps_dimensions, first, to);
+    if (is_whole) {
+        const upsweep_array result = value_at(to, to.array.dtype);
+        on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
+            return library.reduce(context, op, &in.at().array, &result);
+        });
+        return;
+    }
+    const gpu_lines all(call, in, axes, keeps_dimensions, to);
+    on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
+        return library.reduce_axis(context, op, &all.lines.array, all.axis(), &all.results.array);
+    });
+}
+
 } // namespace
 
 nb::object reduce_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handle axis,
@@ -139,17 +259,7 @@ nb::object reduce_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::han
     if ((op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES) && convert_single_halves(in, to.at()))
         return to.finish();
     const folded_output folded(call, in, types.folded, to.at());
-    if (std::popcount(axes) == in.rank()) {
-        const upsweep_array result = value_at(folded.at(), types.folded);
-        on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-            return library.reduce(context, op, &in.at().array, &result);
-        });
-    } else if (to.at().count() != 0) {
-        const gpu_lines all(call, in, axes, keeps_dimensions, folded.at());
-        on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-            return library.reduce_axis(context, op, &all.lines.array, all.axis(), &all.results.array);
-        });
-    }
+    fold_along(call, op, in, axes, keeps_dimensions, folded.at());
     folded.finish();
     return to.finish();
 }
@@ -181,14 +291,14 @@ nb::object mean_on_gpu(gpu_array& in, nb::handle axis, bool keeps_dimensions, nb
     const auto is_line = [&] {
         return in.count() > 0 && in.count() <= most_of_a_line && lie_as_one_axis(in.at(), axes);
     };
-    if (std::popcount(axes) == in.rank() && !is_line()) {
-        const new_gpu_array sum = new_gpu_value(in, reduce_dtype(UPSWEEP_PLUS, in.dtype()));
-        const upsweep_array result = value_at(sum.at(), sum.at().array.dtype);
-        on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-            return library.reduce(context, UPSWEEP_PLUS, &in.at().array, &result);
-        });
-        check_gpu(gpu_lib()->convert(in.device(), in.stream(), result.data, result.dtype, 1, true,
-                                     static_cast<std::uint64_t>(in.count()), to.at().array.data, types.result));
+    const bool is_large = std::popcount(axes) == in.rank() && !is_line();
+    if (is_large ||
+        (to.at().count() != 0 && has_no_gaps(to.at()) && blocks_to_fold_first(in.at(), axes, UPSWEEP_PLUS).axes != 0)) {
+        const auto lines = static_cast<std::uint64_t>(to.at().count());
+        const new_gpu_array sums(in, shape.rank, shape.extents, reduce_dtype(UPSWEEP_PLUS, in.dtype()));
+        fold_along(call, UPSWEEP_PLUS, in, axes, keeps_dimensions, sums.at());
+        check_gpu(gpu_lib()->convert(in.device(), in.stream(), sums.at().array.data, sums.at().array.dtype, lines, true,
+                                     static_cast<std::uint64_t>(in.count()) / lines, to.at().array.data, types.result));
         return to.finish();
     }
     if (convert_single_halves(in, to.at()))

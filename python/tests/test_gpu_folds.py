@@ -100,6 +100,59 @@ def test_views(kind):
             agree(kind, lambda x: us.cumulative_sum(x[begin:]), host, there, (dtype, begin))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_axes_that_do_not_lie_as_one(kind, dtype):
+    """Axes are folded one after the other where that has the bits of a fold in order, and in a copy elsewhere."""
+    for shape in ((6, 5, 64), (9, 3, 4, 8), (5, 2, 7, 7), (3, 4, 5, 8, 2)):
+        host = random(shape, dtype)
+        there = kind.put(host)
+        for axis in ((0, 2), (0, 2, 3), (1, 3), (0, 2, 4), (4, 1)):
+            if max(axis) < len(shape):
+                for fold in REDUCTIONS:
+                    for keepdims in (False, True):
+                        agree(kind, lambda x: fold(x, axis=axis, keepdims=keepdims), host, there, (fold, shape, axis))
+                agree(kind, lambda x: us.var(x, axis=axis), host, there, (shape, axis))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_views_of_every_type(kind, dtype):
+    if not kind.has_views:
+        pytest.skip("its arrays have no views")
+    host = random((67, 1031), dtype)
+    there = kind.put(host)
+    views = [lambda x: x.reshape(-1)[1:], lambda x: x.reshape(-1)[::2], lambda x: x[:, 1:], lambda x: x[::3, :5], lambda x: x.T, lambda x: x[:, 1:].T]
+    for view in views:
+        for fold in (us.sum, us.min, us.max, us.any, us.all, us.mean, us.var):
+            agree(kind, lambda x: fold(view(x)), host, there, (view, fold))
+
+
+def test_large_views_whose_neighbours_lie_apart(kind):
+    if not kind.has_views:
+        pytest.skip("its arrays have no views")
+    for dtype in ("float32", "float16", "int16", "uint8", "float64"):
+        host = random((1000, 1024), dtype)
+        there = kind.put(host)
+        views = [lambda x: x.T, lambda x: x[:999].T, lambda x: x[:, 3:].T, lambda x: x[:, ::2].T, lambda x: x.reshape(10, 100, 1024).swapaxes(0, 2),
+                 lambda x: x.reshape(100, 10, 32, 32).swapaxes(1, 3)]
+        for view in views:
+            for fold in (us.sum, us.prod, us.mean, us.max, us.any, us.all, us.var):
+                agree(kind, lambda x: fold(view(x)), host, there, (dtype, view, fold))
+
+
+def test_lines_of_one_element(kind):
+    """The fold of one element is that element, of whichever type its result is."""
+    for dtype in DTYPES:
+        host = random((1003, 1), dtype)
+        there = kind.put(host)
+        for fold in (us.sum, us.prod, us.mean, us.max, us.any, us.all, us.argmin, us.argmax):
+            agree(kind, lambda x: fold(x, axis=1), host, there, (dtype, fold))
+            agree(kind, lambda x: fold(x.reshape(1, -1), axis=0), host, there, (dtype, fold))
+        if kind.has_views:
+            for view in (lambda x: x[::2], lambda x: x[1:]):
+                for fold in (us.sum, us.mean, us.any, us.argmax):
+                    agree(kind, lambda x: fold(view(x), axis=1), host, there, (dtype, fold))
+
+
 def test_broadcast(torch):
     x = random(1000, "float32")
     there = torch.from_numpy(x).cuda().expand(5, 1000)

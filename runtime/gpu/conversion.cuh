@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 
 #include <upsweep/gpu/primitive/vector.cuh>
@@ -17,12 +18,14 @@
 // once, and not for each element.
 namespace upsweep::runtime::gpu {
 
-// to[i] = f(from[i]) for so many elements of arrays at any addresses, by vectors of which several are on their way.
+// to[i] = f(from[i]) for so many elements of sources at any place, by vectors of which several are on their way.
 template <class From, class To, class F>
-__device__ void convert_each(const From* from, std::uint64_t count, To* to, F f)
+__device__ void convert_each(const From& from, std::uint64_t count, const To& to, F f)
 {
     using namespace upsweep::gpu;
-    constexpr int each = vector_elements<(sizeof(From) < sizeof(To) ? sizeof(To) : sizeof(From))>;
+    using given = std::iter_value_t<From>;
+    using wanted = std::iter_value_t<To>;
+    constexpr int each = vector_elements<larger_element<From, To>>;
     constexpr int rows = 4;
     const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
     const std::uint64_t thread = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -30,7 +33,7 @@ __device__ void convert_each(const From* from, std::uint64_t count, To* to, F f)
     const bool reads_words = is_aligned<each>(from);
     const bool writes_words = is_aligned<each>(to);
     for (std::uint64_t first = thread; first < vectors; first += rows * threads) {
-        lane_vector<From, each> loaded[rows];
+        lane_vector<given, each> loaded[rows];
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             const std::uint64_t v = first + static_cast<unsigned>(r) * threads;
@@ -42,13 +45,13 @@ __device__ void convert_each(const From* from, std::uint64_t count, To* to, F f)
             const std::uint64_t v = first + static_cast<unsigned>(r) * threads;
             if (v >= vectors)
                 continue;
-            typename lane_vector<To, each>::elements all;
+            typename lane_vector<wanted, each>::elements all;
 #pragma unroll
             for (int j = 0; j < each; ++j)
                 all.element[j] = f(loaded[r][j]);
-            const auto converted = lane_vector<To, each>::of(all);
+            const auto converted = lane_vector<wanted, each>::of(all);
             if (writes_words)
-                store_vector<each>(to + v * each, converted);
+                store_vector<each>(address_of(to + v * each), converted);
             else
                 scatter_within<each>(to, count, v * each, converted);
         }

@@ -6,21 +6,25 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <cuda_runtime.h>
 
+#include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/streaming/chunk.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 
 #include "../call.hpp"
 #include "../variance.hpp"
+#include "conversion.cuh"
 #include "device.cuh"
 #include "elementwise.cuh"
 #include "fold.hpp"
 #include "shape_fold.hpp"
 #include "typed/kernels.hpp"
+#include "typed/view.hpp"
 
 namespace upsweep::runtime::gpu {
 
@@ -157,13 +161,44 @@ __global__ void gather_kernel(places elements, std::uint64_t count, Word* dense)
     });
 }
 
+template <class From, class To>
+__global__ void copy_kernel(const __grid_constant__ From from, std::uint64_t count, const __grid_constant__ To to)
+{
+    convert_each(from, count, to, [](const auto& element) { return element; });
+}
+
+// Whether the elements lie at strides that kernels know, in few dimensions.
+bool has_few_dimensions(const elements& of)
+{
+    return std::ranges::all_of(std::span(of.extents).first(most_dimensions - few_dimensions),
+                               [](std::size_t extent) { return extent == 1; });
+}
+
+// Whether a fold has the same bits in any order of the elements.
+bool is_of_any_order(upsweep_op op, upsweep_dtype dtype)
+{
+    return dtype < UPSWEEP_F16 || (op != UPSWEEP_PLUS && op != UPSWEEP_MULTIPLIES && op != UPSWEEP_LOG_SUM_EXP);
+}
+
 template <bool Back>
 void gather(const device& gpu, const elements& elements, std::byte* dense)
 {
     const upsweep::gpu::current_device current(gpu.target.device());
     const auto with = [&]<class Word>(Word) {
-        upsweep::gpu::launch(gpu.target, "upsweep", gather_kernel<Word, Back>, grid_of_elements(elements.count),
-                             places(elements), elements.count, reinterpret_cast<Word*>(dense));
+        auto* const words = reinterpret_cast<Word*>(dense);
+        if (!has_few_dimensions(elements))
+            return upsweep::gpu::launch(gpu.target, "upsweep", gather_kernel<Word, Back>,
+                                        grid_of_elements(elements.count), places(elements), elements.count, words);
+        const auto copy = [&]<class From, class To>(const From& from, const To& to) {
+            upsweep::gpu::launch(gpu.target, "upsweep", copy_kernel<From, To>, grid_of_conversion(elements.count), from,
+                                 elements.count, to);
+        };
+        const upsweep::gpu::strided_source apart(view<Word, few_dimensions>(
+            reinterpret_cast<Word*>(elements.data), last_of(elements.extents), last_of(elements.strides)));
+        if constexpr (Back)
+            copy(static_cast<const Word*>(words), apart);
+        else
+            copy(apart, words);
     };
     switch (elements.bytes()) {
     case 1: return with(std::uint8_t{});
@@ -310,16 +345,24 @@ bool reduce_by_type(const reduce_request& request, const elements& in, void* res
     if (reduce == nullptr)
         return false;
     const cuda& target = request.gpu->target;
+    std::optional<without_gaps> copy;
+    elements all = in;
+    if (is_of_any_order(request.op, request.in))
+        all = in_order_of_memory(in).value_or(in);
+    if (!all.is_contiguous() && (request.op == UPSWEEP_MULTIPLIES || !has_few_dimensions(all)))
+        all = copy.emplace(*request.gpu, in).get();
     write_value(target, "reduce", result, upsweep_dtype_size(request.out), is_on_gpu,
-                [&](void* to) { reduce(target, request.op, in.data, in.count, to); });
+                [&](void* to) { reduce(target, request.op, all, to); });
     return true;
 }
 
 void write_variance(const device& gpu, double correction, const elements& in, void* result, bool is_on_gpu)
 {
     const variance_kernel kernel = typed_kernels_of(in.dtype)->variance;
+    std::optional<without_gaps> copy;
+    const elements all = has_few_dimensions(in) ? in : copy.emplace(gpu, in).get();
     write_value(gpu.target, "variance", result, upsweep_dtype_size(quotient_dtype_of(in.dtype)), is_on_gpu,
-                [&](void* to) { kernel(gpu.target, correction, in.data, in.count, to); });
+                [&](void* to) { kernel(gpu.target, correction, all, to); });
 }
 
 bool scan_by_type(const scan_request& request, const elements& in, const elements& out)

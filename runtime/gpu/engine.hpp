@@ -35,7 +35,7 @@ void copy_and_wait(const device& gpu, void* to, const void* from, std::size_t by
 
 // Elements in memory of the GPU as an array without gaps: where they lie if they have none, and a copy is not asked for, or
 // else copied, in order of the stream, to memory that is free again when this is destroyed. All functions below take such
-// elements alone.
+// elements alone, but for those that say otherwise.
 class without_gaps {
 public:
     without_gaps(const device& gpu, const elements& of, bool wants_copy = false);
@@ -90,7 +90,7 @@ std::unique_ptr<any_counter> make_counter(const counter_request& request, const 
 // Makes a counter of bytes whose bins are their 256 values.
 std::unique_ptr<any_counter> make_byte_counter(const counter_request& request);
 
-// Writes the fold of elements in memory of the GPU, by a kernel of their own type, to memory of the GPU, in order of the
+// Writes the fold of elements in memory of the GPU, with gaps between them or without, by a kernel of their own type, to memory of the GPU, in order of the
 // stream, or to memory of the host, for which the call waits. Returns false, and does nothing, where there is no such
 // kernel: make_reducer's can do all.
 bool reduce_by_type(const reduce_request& request, const elements& in, void* result, bool is_on_gpu);
@@ -102,7 +102,7 @@ bool count_by_type(const counter_request& request, const even_bins& bins, const 
 bool count_by_type(const counter_request& request, const edges& bins, const elements& in,
                    std::span<std::uint64_t> counts, outside* out_of_range, bool are_on_gpu);
 
-// Writes the variance of elements in memory of the GPU, of the type that quotient_dtype_of tells, to memory of the GPU, in order of the
+// Writes the variance of elements in memory of the GPU, with gaps between them or without, of the type that quotient_dtype_of tells, to memory of the GPU, in order of the
 // stream, or to memory of the host, for which the call waits.
 void write_variance(const device& gpu, double correction, const elements& in, void* result, bool is_on_gpu);
 

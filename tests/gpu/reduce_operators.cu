@@ -37,6 +37,13 @@ void expect_shifted_folds(const Op& op)
     }
 }
 
+// Elements of two bytes that lie at any address are read one by one.
+struct byte_pair {
+    std::uint8_t first;
+    std::uint8_t second;
+};
+static_assert(gpu::may_be_shifted_rows<8, const std::uint16_t*> && !gpu::may_be_shifted_rows<8, const byte_pair*>);
+
 TEST(gpu_reduce, of_narrow_elements_from_every_place)
 {
     expect_shifted_folds<std::uint8_t>(plus{});

@@ -11,20 +11,23 @@
 #include <upsweep/outside.hpp>
 #include <upsweep/runtime.h>
 
-// Folds and histograms of arrays in memory of the GPU, without gaps, by kernels of their own type. Scans by other operators, other
-// types of results and strides have kernels that convert each element (../elements.cuh).
+#include "../../array.hpp"
+
+// Folds and histograms of arrays in memory of the GPU by kernels of their own type, of arrays without gaps but for reductions. Scans by other operators
+// and other types of results have kernels that convert each element (../elements.cuh).
 namespace upsweep::runtime::gpu {
 
-// Writes the fold of `count` elements, of the type that upsweep_reduce_dtype tells, to memory that the GPU reaches.
-using reduce_kernel = void (*)(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
+// Writes the fold of elements, of the type that upsweep_reduce_dtype tells, to memory that the GPU reaches. They lie at strides that take few dimensions
+// to tell; products are of elements without gaps alone.
+using reduce_kernel = void (*)(const cuda& target, upsweep_op op, const elements& in, void* result);
+inline constexpr std::size_t few_dimensions = 4;
 // Writes the results of a scan to elements of the same type. `init` is null or a value of it in memory of the host, and null for inclusive
 // scans.
 using scan_kernel = void (*)(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out,
                              std::size_t count, const void* init);
 
-// Writes the variance of `count` elements, f32 or f64 as quotient_dtype_of tells, to memory that the GPU reaches.
-using variance_kernel = void (*)(const cuda& target, double correction, const void* in, std::size_t count,
-                                 void* result);
+// Writes the variance of elements at such strides, f32 or f64 as quotient_dtype_of tells, to memory that the GPU reaches.
+using variance_kernel = void (*)(const cuda& target, double correction, const elements& in, void* result);
 
 struct typed_kernels {
     reduce_kernel reduce;       // by plus, multiplies, minimum and maximum
@@ -70,15 +73,15 @@ inline scan_kernel scan_kernel_of(const typed_kernels& kernels, upsweep_op op)
 }
 
 template <class T>
-void reduce_typed(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
+void reduce_typed(const cuda& target, upsweep_op op, const elements& in, void* result);
 // Of elements as unsigned words, whatever their type.
 template <class Word>
-void reduce_bits(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
+void reduce_bits(const cuda& target, upsweep_op op, const elements& in, void* result);
 // Of integers as unsigned words, too.
 template <class T>
-void reduce_truth(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result);
+void reduce_truth(const cuda& target, upsweep_op op, const elements& in, void* result);
 template <class T>
-void variance_typed(const cuda& target, double correction, const void* in, std::size_t count, void* result);
+void variance_typed(const cuda& target, double correction, const elements& in, void* result);
 template <class T>
 void scan_typed(const cuda& target, upsweep_op op, scan_kind kind, const void* in, void* out, std::size_t count,
                 const void* init);

@@ -9,28 +9,29 @@
 #include <upsweep/gpu/reduce.cuh>
 
 #include "kernels.hpp"
+#include "view.hpp"
 
 namespace upsweep::runtime::gpu {
 
 template <class T>
-void reduce_typed(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result)
+void reduce_typed(const cuda& target, upsweep_op op, const elements& in, void* result)
 {
-    const auto with = [&]<class Op>(Op f) {
-        upsweep::reduce(target, std::span(static_cast<const T*>(in), count), static_cast<result_t<Op, T>*>(result), f);
+    const auto with = [&]<class Op>(const auto& all, Op f) {
+        upsweep::reduce(target, all, static_cast<result_t<Op, T>*>(result), f);
     };
     switch (op) {
-    case UPSWEEP_MULTIPLIES: return with(multiplies{});
-    case UPSWEEP_MINIMUM: return with(minimum{});
-    case UPSWEEP_MAXIMUM: return with(maximum{});
-    default: return with(plus{});
+    case UPSWEEP_MULTIPLIES: return with(std::span(reinterpret_cast<const T*>(in.data), in.count), multiplies{});
+    case UPSWEEP_MINIMUM: return with(view_of<T>(in), minimum{});
+    case UPSWEEP_MAXIMUM: return with(view_of<T>(in), maximum{});
+    default: return with(view_of<T>(in), plus{});
     }
 }
 
 template <class Word>
-void reduce_bits(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result)
+void reduce_bits(const cuda& target, upsweep_op op, const elements& in, void* result)
 {
     const auto with = [&]<class Op>(Op f) {
-        upsweep::reduce(target, std::span(static_cast<const Word*>(in), count), static_cast<Word*>(result), f);
+        upsweep::reduce(target, view_of<Word>(in), static_cast<Word*>(result), f);
     };
     switch (op) {
     case UPSWEEP_BIT_AND: return with(bit_and{});
@@ -41,13 +42,13 @@ void reduce_bits(const cuda& target, upsweep_op op, const void* in, std::size_t 
 
 // Some integer is true if one of them has a bit, and all are if the least, as an unsigned one, is not zero.
 template <class T>
-void reduce_truth(const cuda& target, upsweep_op op, const void* in, std::size_t count, void* result)
+void reduce_truth(const cuda& target, upsweep_op op, const elements& in, void* result)
 {
     using accumulator = std::conditional_t<std::integral<T>, T, bool>;
     using any = std::conditional_t<std::integral<T>, bit_or, logical_or>;
     using all = std::conditional_t<std::integral<T>, minimum, logical_and>;
     const auto with = [&]<class Op>(Op f) {
-        detail::engine<cuda, detail::verb::reduce>::fold<accumulator>(target, static_cast<const T*>(in), count, f,
+        detail::engine<cuda, detail::verb::reduce>::fold<accumulator>(target, view_of<T>(in).begin(), in.count, f,
                                                                       static_cast<bool*>(result));
     };
     if (op == UPSWEEP_LOGICAL_OR)
@@ -59,11 +60,11 @@ void reduce_truth(const cuda& target, upsweep_op op, const void* in, std::size_t
 } // namespace upsweep::runtime::gpu
 
 #define UPSWEEP_REDUCE_TYPED(T)                                                                                        \
-    template void upsweep::runtime::gpu::reduce_typed<T>(const upsweep::cuda&, upsweep_op, const void*, std::size_t,   \
-                                                         void*)
+    template void upsweep::runtime::gpu::reduce_typed<T>(const upsweep::cuda&, upsweep_op,                             \
+                                                         const upsweep::runtime::elements&, void*)
 #define UPSWEEP_REDUCE_BITS(Word)                                                                                      \
-    template void upsweep::runtime::gpu::reduce_bits<Word>(const upsweep::cuda&, upsweep_op, const void*, std::size_t, \
-                                                           void*)
+    template void upsweep::runtime::gpu::reduce_bits<Word>(const upsweep::cuda&, upsweep_op,                           \
+                                                           const upsweep::runtime::elements&, void*)
 #define UPSWEEP_REDUCE_TRUTH(T)                                                                                        \
-    template void upsweep::runtime::gpu::reduce_truth<T>(const upsweep::cuda&, upsweep_op, const void*, std::size_t,   \
-                                                         void*)
+    template void upsweep::runtime::gpu::reduce_truth<T>(const upsweep::cuda&, upsweep_op,                             \
+                                                         const upsweep::runtime::elements&, void*)

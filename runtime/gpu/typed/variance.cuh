@@ -7,19 +7,19 @@
 
 #include "../../variance.hpp"
 #include "kernels.hpp"
+#include "view.hpp"
 
 namespace upsweep::runtime::gpu {
 
 template <class T>
-void variance_typed(const cuda& target, double correction, const void* in, std::size_t count, void* result)
+void variance_typed(const cuda& target, double correction, const elements& in, void* result)
 {
-    using element = const T*;
     detail::engine<cuda, detail::verb::reduce>::fold<moments<double>>(
-        target, static_cast<element>(in), count, variance(correction), static_cast<quotient_t<T>*>(result));
+        target, view_of<T>(in).begin(), in.count, variance(correction), static_cast<quotient_t<T>*>(result));
 }
 
 } // namespace upsweep::runtime::gpu
 
 #define UPSWEEP_VARIANCE_TYPED(T)                                                                                      \
-    template void upsweep::runtime::gpu::variance_typed<T>(const upsweep::cuda&, double, const void*, std::size_t,     \
-                                                           void*)
+    template void upsweep::runtime::gpu::variance_typed<T>(const upsweep::cuda&, double,                               \
+                                                           const upsweep::runtime::elements&, void*)

@@ -36,7 +36,8 @@ struct reduce_shape {
     static constexpr bool is_large =
         sizeof(Acc) > 16 && std::is_same_v<vector_element_t<Op, Acc, std::iter_value_t<Source>>, Acc>;
     static constexpr int blocks = is_large ? 2 : 4;
-    static constexpr int rows = is_large ? 4 : 8;
+    static constexpr int rows =
+        is_large || !std::is_pointer_v<Source> ? 4 : 8; // places of elements take registers, too
     static constexpr int elements = vector_elements<sizeof(std::iter_value_t<Source>)>; // of a lane, in a row
     static constexpr int row = elements * lanes;
     static constexpr int warp_tile = row * rows;

@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
-#include <type_traits>
 
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/primitive/warp.cuh>
@@ -21,10 +19,13 @@
 // A vector is the end of the word of its own lane and the beginning of that of the next one.
 namespace upsweep::gpu {
 
+// Elements that may lie at other places than multiples of their size could be cut by words.
 template <int Elements, class Source>
-inline constexpr bool may_be_shifted_rows = has_words<Elements, Source> &&
-                                            sizeof(std::iter_value_t<Source>) < sizeof(unsigned) &&
-                                            Elements * sizeof(std::iter_value_t<Source>) == sizeof(uint4);
+inline constexpr bool may_be_shifted_rows = false;
+template <int Elements, class T>
+inline constexpr bool
+    may_be_shifted_rows<Elements, T*> = has_words<Elements, T*> && sizeof(T) < sizeof(unsigned) &&
+                                        alignof(T) == sizeof(T) && Elements * sizeof(T) == sizeof(uint4);
 
 // Loads the words of rows of which this lane's first vector begins at `mine`, which is not aligned, as far as they have any of the `left` elements from
 // there on. What lies up to 15 bytes before and behind these is read with them, and must be memory that may be read. Load is how a word is loaded.

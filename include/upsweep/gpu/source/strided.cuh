@@ -121,6 +121,15 @@ public:
     }
 
     __device__ T& operator*() const { return *place_; }
+    // Whether so many elements from here on are in one row of the innermost dimension, where the j-th one is at [j].
+    __device__ bool are_in_row(int count) const
+    {
+        if constexpr (strided_source<T, Rank>::most_dimensions == 1)
+            return true;
+        else
+            return source_.dimensions == 1 || index_[0] + static_cast<unsigned>(count) <= source_.extents[0].divisor;
+    }
+    __device__ T& operator[](int j) const { return place_[j * source_.strides[0]]; }
     __device__ void advance()
     {
         place_ += source_.strides[0];
@@ -166,20 +175,28 @@ __device__ auto load_vector(const strided_source<T, Rank>& source)
     return load_vector<Count>(static_cast<const std::remove_cv_t<T>*>(address_of(source)));
 }
 
+// Elements of a row are loaded together; those of a vector that goes on in another row are, one after the other.
 template <int Count, class T, std::size_t Rank>
 __device__ auto gather_vector(const strided_source<T, Rank>& source, int end = Count)
 {
     using vector_t = lane_vector<std::remove_cv_t<T>, Count>;
     typename vector_t::elements all{};
-    if (end > 0) {
-        strided_cursor<T, Rank> cursor(source, 0);
+    if (end <= 0)
+        return vector_t::of(all);
+    strided_cursor<T, Rank> cursor(source, 0);
+    if (cursor.are_in_row(end)) {
 #pragma unroll
-        for (int j = 0; j < Count; ++j) {
+        for (int j = 0; j < Count; ++j)
             if (j < end)
-                all.element[j] = *cursor;
-            if (j + 1 < end)
-                cursor.advance();
-        }
+                all.element[j] = cursor[j];
+        return vector_t::of(all);
+    }
+#pragma unroll
+    for (int j = 0; j < Count; ++j) {
+        if (j < end)
+            all.element[j] = *cursor;
+        if (j + 1 < end)
+            cursor.advance();
     }
     return vector_t::of(all);
 }
