@@ -372,7 +372,8 @@ void arguments_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, c
                       const std::vector<std::ptrdiff_t>& out_strides)
 {
     if (of.in_dimensions.extents[axis] == 1)
-        return fill_on_gpu(gpu, gpu::reduction_of(UPSWEEP_PLUS, of.out.dtype), of.out, false); // all are at position 0
+        return fill_on_gpu(gpu, gpu::reduction_of(UPSWEEP_PLUS, of.out.dtype), of.out,
+                           false); // a sum of nothing is 0, the position of the only one
     const upsweep_dtype searched = searched_dtype(of.in.dtype);
     const auto find = [&](upsweep_dtype dtype, const place& from, const dimensions& of_from) {
         return from.bytes == upsweep_dtype_size(dtype) &&

@@ -35,6 +35,8 @@ public:
     const dlpack::exchange* exchange() const { return exchange_; }
     const nb::object& library() const { return library_; }
     const nb::object& array() const { return array_; }
+    // Whether new arrays of its kind can be made.
+    bool can_be_made() const { return exchange_ != nullptr || nb::cast<bool>(library_.attr("makes_arrays")); }
 
     // Where calls that fold it are carried out.
     upsweep_context* context() const;

@@ -10,10 +10,13 @@
 #include <optional>
 #include <utility>
 
+#include "any_order.hpp"
 #include "fold.hpp"
 #include "gpu_output.hpp"
 
 namespace upsweep::python {
+
+using runtime::is_of_any_order;
 
 namespace {
 
@@ -59,10 +62,12 @@ private:
     std::optional<new_gpu_array> aside_;
 };
 
-// Converts halves, if each is a line of its own: the fold of one is that one, and needs no results of float32 beside it. Returns whether they are.
-bool convert_single_halves(const gpu_array& in, const layout& to)
+// Converts halves to a new array, if each is a line of its own: the fold of one is that one, and needs no results of float32 beside it. Returns whether
+// it has.
+bool convert_single_halves(const gpu_array& in, const layout& to, nb::handle out)
 {
-    const bool are_single = is_half(in.dtype()) && in.count() == to.count() && has_no_gaps(in.at()) && has_no_gaps(to);
+    const bool are_single = out.is_none() && is_half(in.dtype()) && in.count() == to.count() && has_no_gaps(in.at()) &&
+                            reinterpret_cast<std::uintptr_t>(in.at().array.data) % lib().dtype_size(in.dtype()) == 0;
     if (are_single)
         convert(in, in.at().array, to);
     return are_single;
@@ -121,12 +126,6 @@ struct gpu_lines {
     std::int32_t axis() const { return lines.rank() - 1; }
 };
 
-// Whether a fold has the same bits in any order of the elements.
-bool is_of_any_order(upsweep_op op, upsweep_dtype dtype)
-{
-    return dtype < UPSWEEP_F16 || (op != UPSWEEP_PLUS && op != UPSWEEP_MULTIPLIES && op != UPSWEEP_LOG_SUM_EXP);
-}
-
 // Blocks of elements that are folded first, of axes that do not lie as one: those of the last of these axes that do.
 struct first_blocks {
     std::uint64_t axes = 0;  // none: nothing is folded first
@@ -135,15 +134,15 @@ struct first_blocks {
     std::int64_t stride = 1; // of elements
 };
 
-// Blocks of a power of two of elements are folded alone in any case (docs/fold-order.md), so that their results can be folded like elements; where
-// any order will do, a block is a whole line. A fold of logarithms is more than its result tells.
-first_blocks blocks_to_fold_first(const layout& at, std::uint64_t axes, upsweep_op op)
+// Blocks of a power of two of elements are folded alone in any case (docs/fold-order.md), so that their results, of type `folded`, can be folded like
+// elements; where any order will do, a block is a whole line. A fold of logarithms is more than its result tells.
+first_blocks blocks_to_fold_first(const gpu_array& in, std::uint64_t axes, upsweep_op op, upsweep_dtype folded)
 {
     constexpr int most_rank = most_dimensions_of_library - 2; // for two more dimensions
-    constexpr std::int64_t least_block = 4;                   // shorter ones save little
+    const layout& at = in.at();
+    if (op == UPSWEEP_LOG_SUM_EXP || at.rank() > most_rank || lie_as_one_axis(at, axes) || !in.can_be_made())
+        return {};
     first_blocks first;
-    if (op == UPSWEEP_LOG_SUM_EXP || at.rank() > most_rank || lie_as_one_axis(at, axes))
-        return first;
     std::optional<std::int64_t> behind;
     for (int k = at.rank(); k-- > 0;) {
         if ((axes >> k & 1) == 0 || at.shape[k] == 1)
@@ -156,14 +155,15 @@ first_blocks blocks_to_fold_first(const layout& at, std::uint64_t axes, upsweep_
         first.length *= at.shape[k];
         first.axes |= std::uint64_t{1} << k;
     }
-    if (is_of_any_order(op, at.array.dtype))
-        return first;
-    const std::int64_t block = first.length & -first.length;
-    if (block < least_block)
-        return {};
-    first.blocks = first.length / block;
-    first.length = block;
-    return first;
+    if (!is_of_any_order(op, in.dtype())) {
+        const std::int64_t block = first.length & -first.length;
+        first.blocks = first.length / block;
+        first.length = block;
+    }
+    // Results that take more than half of the memory of the elements save little.
+    const bool are_worth_it = static_cast<std::size_t>(first.length) * lib().dtype_size(in.dtype()) >=
+                              2 * static_cast<std::size_t>(lib().dtype_size(folded));
+    return are_worth_it ? first : first_blocks{};
 }
 
 // Whether an array is folded whole faster by blocks: where neighbours in the order of the fold lie apart, as those of a transposed array do. If
@@ -187,33 +187,66 @@ bool is_faster_by_blocks(const layout& at, bool is_of_any_order)
     return is_turned && !(is_of_any_order && reach == at.count());
 }
 
-void fold_along(const char* call, upsweep_op op, gpu_array& in, std::uint64_t axes, bool keeps_dimensions,
-                const layout& to);
-
-// Folds such blocks, and then their results.
-void fold_blocks_first(const char* call, upsweep_op op, gpu_array& in, std::uint64_t axes, bool keeps_dimensions,
+// Folds such blocks, and then their results, which are written where those of a line lie side by side.
+void fold_blocks_first(upsweep_op op, const gpu_array& in, std::uint64_t axes, bool keeps_dimensions,
                        const first_blocks& first, const layout& to)
 {
-    const int rank = in.rank();
-    std::int64_t extents[most_dimensions + 1]{};
-    layout lines;
-    lines.begin(in.at().array.data, in.dtype());
-    lines.array.memory = in.at().array.memory;
-    lines.array.device = in.at().array.device;
-    for (int k = 0; k < rank; ++k) {
-        extents[k] = (first.axes >> k & 1) != 0 ? 1 : in.at().shape[k];
-        lines.append(extents[k], in.at().strides[k]);
+    const layout& at = in.at();
+    const auto is_folded = [&](int k) { return (axes >> k & 1) != 0; };
+    const auto extent = [&](int k) { return (first.axes >> k & 1) != 0 ? 1 : at.shape[k]; };
+    std::int64_t count = first.blocks; // of results
+    std::int64_t length = first.blocks;
+    for (int k = 0; k < at.rank(); ++k) {
+        count *= extent(k);
+        length *= is_folded(k) ? extent(k) : 1;
     }
-    extents[rank] = first.blocks;
-    lines.append(first.blocks, first.length * first.stride);
-    lines.append(first.length, first.stride);
-    new_gpu_array totals(in, rank + 1, extents, to.array.dtype);
+    const new_gpu_array totals(in, 1, &count, to.array.dtype);
+
+    std::int64_t strides[most_dimensions_of_library]{}; // of the results
+    std::int64_t behind = first.blocks;
+    for (const bool are_folded : {true, false})
+        for (int k = at.rank(); k-- > 0;)
+            if (is_folded(k) == are_folded) {
+                strides[k] = behind;
+                behind *= extent(k);
+            }
+    layout blocks;
+    layout results;
+    layout lines;
+    layout ends;
+    const auto begin = [&](layout& of, void* data, upsweep_dtype dtype) {
+        of.begin(data, dtype);
+        of.array.memory = at.array.memory;
+        of.array.device = at.array.device;
+    };
+    begin(blocks, at.array.data, in.dtype());
+    begin(results, totals.at().array.data, to.array.dtype);
+    begin(lines, totals.at().array.data, to.array.dtype);
+    begin(ends, to.array.data, to.array.dtype);
+    int of_end = 0;
+    for (int k = 0; k < at.rank(); ++k) {
+        blocks.append(extent(k), at.strides[k]);
+        results.append(extent(k), strides[k]);
+        if (!is_folded(k)) {
+            lines.append(extent(k), strides[k]);
+            ends.append(to.shape[of_end], to.strides[of_end]);
+        }
+        of_end += !is_folded(k) || keeps_dimensions ? 1 : 0;
+    }
+    if (first.blocks != 1) {
+        blocks.append(first.blocks, first.length * first.stride);
+        results.append(first.blocks, 1);
+    }
+    blocks.append(first.length, first.stride);
+    lines.append(length, 1);
     on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-        return library.reduce_axis(context, op, &lines.array, rank + 1, &totals.at().array);
+        const upsweep_status status =
+            library.reduce_axis(context, op, &blocks.array, blocks.rank() - 1, &results.array);
+        if (status != UPSWEEP_OK)
+            return status;
+        return ends.rank() == 0 ? library.reduce(context, op, &lines.array, &ends.array)
+                                : library.reduce_axis(context, op, &lines.array, lines.rank() - 1, &ends.array);
     });
-    gpu_array rest;
-    rest.open(call, totals.finish());
-    fold_along(call, op, rest, axes | std::uint64_t{1} << rank, keeps_dimensions, to);
 }
 
 // Writes folds along some of the axes.
@@ -224,8 +257,8 @@ void fold_along(const char* call, upsweep_op op, gpu_array& in, std::uint64_t ax
     if (to.count() == 0)
         return;
     if (in.count() != 0 && (!is_whole || is_faster_by_blocks(in.at(), is_of_any_order(op, in.dtype()))))
-        if (const first_blocks first = blocks_to_fold_first(in.at(), axes, op); first.axes != 0)
-            return fold_blocks_first(call, op, in, axes, keeps_dimensions, first, to);
+        if (const first_blocks first = blocks_to_fold_first(in, axes, op, to.array.dtype); first.axes != 0)
+            return fold_blocks_first(op, in, axes, keeps_dimensions, first, to);
     if (is_whole) {
         const upsweep_array result = value_at(to, to.array.dtype);
         on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
@@ -256,7 +289,7 @@ nb::object reduce_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::han
         fill(in, op, to.at(), &neutral);
         return to.finish();
     }
-    if ((op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES) && convert_single_halves(in, to.at()))
+    if ((op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES) && convert_single_halves(in, to.at(), out))
         return to.finish();
     const folded_output folded(call, in, types.folded, to.at());
     fold_along(call, op, in, axes, keeps_dimensions, folded.at());
@@ -291,17 +324,18 @@ nb::object mean_on_gpu(gpu_array& in, nb::handle axis, bool keeps_dimensions, nb
     const auto is_line = [&] {
         return in.count() > 0 && in.count() <= most_of_a_line && lie_as_one_axis(in.at(), axes);
     };
+    const upsweep_dtype summed = reduce_dtype(UPSWEEP_PLUS, in.dtype());
     const bool is_large = std::popcount(axes) == in.rank() && !is_line();
-    if (is_large ||
-        (to.at().count() != 0 && has_no_gaps(to.at()) && blocks_to_fold_first(in.at(), axes, UPSWEEP_PLUS).axes != 0)) {
+    if (is_large || (to.at().count() != 0 && has_no_gaps(to.at()) &&
+                     blocks_to_fold_first(in, axes, UPSWEEP_PLUS, summed).axes != 0)) {
         const auto lines = static_cast<std::uint64_t>(to.at().count());
-        const new_gpu_array sums(in, shape.rank, shape.extents, reduce_dtype(UPSWEEP_PLUS, in.dtype()));
+        const new_gpu_array sums(in, shape.rank, shape.extents, summed);
         fold_along(call, UPSWEEP_PLUS, in, axes, keeps_dimensions, sums.at());
         check_gpu(gpu_lib()->convert(in.device(), in.stream(), sums.at().array.data, sums.at().array.dtype, lines, true,
                                      static_cast<std::uint64_t>(in.count()) / lines, to.at().array.data, types.result));
         return to.finish();
     }
-    if (convert_single_halves(in, to.at()))
+    if (convert_single_halves(in, to.at(), out))
         return to.finish();
     const folded_output folded(call, in, types.folded, to.at());
     if (to.at().count() != 0) {

@@ -130,10 +130,10 @@ def test_large_views_whose_neighbours_lie_apart(kind):
     if not kind.has_views:
         pytest.skip("its arrays have no views")
     for dtype in ("float32", "float16", "int16", "uint8", "float64"):
-        host = random((1000, 1024), dtype)
+        host = random((5000, 1024), dtype)  # too many for the kernel of few elements
         there = kind.put(host)
-        views = [lambda x: x.T, lambda x: x[:999].T, lambda x: x[:, 3:].T, lambda x: x[:, ::2].T, lambda x: x.reshape(10, 100, 1024).swapaxes(0, 2),
-                 lambda x: x.reshape(100, 10, 32, 32).swapaxes(1, 3)]
+        views = [lambda x: x.T, lambda x: x[:4999].T, lambda x: x[:, 3:].T, lambda x: x[:, ::2].T, lambda x: x[:, 1:], lambda x: x.reshape(-1)[1:],
+                 lambda x: x.reshape(50, 100, 1024).swapaxes(0, 2), lambda x: x.reshape(500, 10, 32, 32).swapaxes(1, 3)]
         for view in views:
             for fold in (us.sum, us.prod, us.mean, us.max, us.any, us.all, us.var):
                 agree(kind, lambda x: fold(view(x)), host, there, (dtype, view, fold))
@@ -151,6 +151,27 @@ def test_lines_of_one_element(kind):
             for view in (lambda x: x[::2], lambda x: x[1:]):
                 for fold in (us.sum, us.mean, us.any, us.argmax):
                     agree(kind, lambda x: fold(view(x), axis=1), host, there, (dtype, fold))
+
+
+def test_means_of_integers_that_jax_keeps_in_32_bits():
+    """What lies between the sums of blocks and the mean has 64 bits, whatever the library allows."""
+    jax = pytest.importorskip("jax")
+    if not any(device.platform == "gpu" for device in jax.devices()):
+        pytest.skip("there is no GPU")
+    host = np.full((4, 3, 1 << 12), 2**31 - 1, "int32")
+    enabled = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", False)
+    try:
+        mean = np.asarray(us.mean(jax.numpy.asarray(host), axis=(0, 2)))
+    finally:
+        jax.config.update("jax_enable_x64", enabled)
+    assert np.allclose(mean, 2.0**31 - 1, rtol=1e-6)
+
+
+def test_out_that_overlaps(torch):
+    x = torch.from_numpy(random(4097, "float16")).cuda()
+    expected = us.sum(x[:-1].reshape(-1, 1), axis=1)
+    assert torch.equal(us.sum(x[:-1].reshape(-1, 1), axis=1, out=x[1:]), expected)
 
 
 def test_broadcast(torch):

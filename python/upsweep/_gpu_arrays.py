@@ -21,6 +21,7 @@ class _Torch:
     """A PyTorch before 2.9."""
 
     is_read_only = False
+    makes_arrays = True
 
     def stream(self, x: Any) -> tuple[int, Any]:
         return sys.modules["torch"].cuda.current_stream(x.device).cuda_stream, None
@@ -39,6 +40,7 @@ class _Torch:
 
 class _CuPy:
     is_read_only = False
+    makes_arrays = True
 
     def stream(self, x: Any) -> tuple[int, Any]:
         stream = sys.modules["cupy"].cuda.get_current_stream(x.device.id)
@@ -62,6 +64,8 @@ class _CuPy:
 
 class _Importing:
     """Any other library with ``from_dlpack``, JAX among them, which has no current stream: the memory is ours, and is handed over."""
+
+    makes_arrays = True
 
     def __init__(self, namespace: Any, is_read_only: bool):
         self.namespace = namespace
@@ -87,6 +91,7 @@ class _Unknown:
     """A library that shows elements, and nothing by which an array of its could be made."""
 
     is_read_only = False
+    makes_arrays = False
 
     def __init__(self, name: str):
         self.name = name

@@ -16,7 +16,7 @@ inline upsweep::gpu::grid_shape grid_of_elements(std::uint64_t count)
     return {static_cast<unsigned>(blocks < most ? blocks : most), threads, 0};
 }
 
-// Of threads that convert several elements each.
+// The grid for kernels whose threads convert several elements each.
 inline upsweep::gpu::grid_shape grid_of_conversion(std::uint64_t count) { return grid_of_elements(count / 8 + 1); }
 
 // Calls f(number) for so many elements, each by one thread of the grid.

@@ -16,6 +16,7 @@
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/gpu/target/launch.cuh>
 
+#include "../any_order.hpp"
 #include "../call.hpp"
 #include "../variance.hpp"
 #include "conversion.cuh"
@@ -172,12 +173,6 @@ bool has_few_dimensions(const elements& of)
 {
     return std::ranges::all_of(std::span(of.extents).first(most_dimensions - few_dimensions),
                                [](std::size_t extent) { return extent == 1; });
-}
-
-// Whether a fold has the same bits in any order of the elements.
-bool is_of_any_order(upsweep_op op, upsweep_dtype dtype)
-{
-    return dtype < UPSWEEP_F16 || (op != UPSWEEP_PLUS && op != UPSWEEP_MULTIPLIES && op != UPSWEEP_LOG_SUM_EXP);
 }
 
 template <bool Back>
@@ -349,6 +344,7 @@ bool reduce_by_type(const reduce_request& request, const elements& in, void* res
     elements all = in;
     if (is_of_any_order(request.op, request.in))
         all = in_order_of_memory(in).value_or(in);
+    // Products of arrays with gaps are too rare for kernels of their own.
     if (!all.is_contiguous() && (request.op == UPSWEEP_MULTIPLIES || !has_few_dimensions(all)))
         all = copy.emplace(*request.gpu, in).get();
     write_value(target, "reduce", result, upsweep_dtype_size(request.out), is_on_gpu,

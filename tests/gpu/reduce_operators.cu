@@ -25,8 +25,10 @@ void expect_shifted_folds(const Op& op)
     using sum = accumulator_t<Op, T>;
     using shape = gpu::reduce_shape<sum, const T*, Op>;
     auto random = generator();
+    using few = gpu::small_reduce_shape<const T*>;
+    const std::size_t by_few = few::tile * gpu::most_tiles_of_few<sum, const T*, Op, result_t<Op, T>>(cuda{});
     for (std::size_t place = 1; place < shape::elements; ++place) {
-        const std::size_t n = 3 * shape::tile + (place % 2 != 0 ? 0 : 7 * place);
+        const std::size_t n = (by_few / shape::tile + 2) * shape::tile + (place % 2 != 0 ? 0 : 7 * place);
         const host_array<T> values = random_array<T>(random, place + n);
         const target_array<cuda, T> in(values.span());
         const auto of = values.span().subspan(place);

@@ -39,7 +39,7 @@ upsweep_status on(int device, const char* call, F f)
     });
 }
 
-// Numbers of other types, once they have been divided if they are means.
+// Converts numbers to another type, and divides sums by `divisor` first where means are asked for.
 template <class From>
 __global__ void convert_values(const From* from, std::uint64_t count, bool divides, std::uint64_t divisor, void* to,
                                upsweep_dtype to_dtype)

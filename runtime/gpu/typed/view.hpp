@@ -13,7 +13,7 @@
 
 namespace upsweep::runtime::gpu {
 
-// Of all extents or strides those of the last few dimensions.
+// Returns the extents, or strides, of the last few dimensions.
 template <class Number>
 std::array<Number, few_dimensions> last_of(const std::array<Number, most_dimensions>& all)
 {
@@ -22,7 +22,7 @@ std::array<Number, few_dimensions> last_of(const std::array<Number, most_dimensi
     return last;
 }
 
-// Elements that lie at strides in few dimensions, which are the last ones.
+// Returns the elements as a view. They lie at strides in few dimensions, which are the last ones.
 template <class T>
 view<const T, few_dimensions> view_of(const elements& of)
 {

@@ -36,8 +36,8 @@ struct reduce_shape {
     static constexpr bool is_large =
         sizeof(Acc) > 16 && std::is_same_v<vector_element_t<Op, Acc, std::iter_value_t<Source>>, Acc>;
     static constexpr int blocks = is_large ? 2 : 4;
-    static constexpr int rows =
-        is_large || !std::is_pointer_v<Source> ? 4 : 8; // places of elements take registers, too
+    // A strided source keeps indices and strides in registers, of which eight rows would leave too few.
+    static constexpr int rows = is_large || is_strided_source<Source> ? 4 : 8;
     static constexpr int elements = vector_elements<sizeof(std::iter_value_t<Source>)>; // of a lane, in a row
     static constexpr int row = elements * lanes;
     static constexpr int warp_tile = row * rows;
@@ -59,7 +59,7 @@ struct tile_place {
     bool has_neighbours; // whether there are elements of a vector before it and behind it
     bool is_of_many;     // of so many elements that they are loaded by load_vector_of_many
 
-    // Of the tile from element number `first` on.
+    // The place of a tile that begins with element number `first` of `count`.
     template <int Elements>
     __device__ static tile_place of(bool is_aligned, std::uint64_t first, int tile, std::uint64_t count,
                                     bool is_of_many)
@@ -97,13 +97,13 @@ __device__ Acc warp_tile_total(Source in, const tile_place& place, const Op& op)
     const Source mine = in + lane_id() * count;
     if constexpr (may_be_shifted_rows<count, Source>) {
         if (!place.is_aligned && place.has_neighbours) {
+            const int left = Shape::row * Shape::rows - lane_id() * count;
             lane_vector<element, count> words[Shape::rows + 1];
             if (place.is_of_many)
-                load_shifted_rows(mine, Shape::row * Shape::rows, words,
+                load_shifted_rows(mine, left, words,
                                   [](const element* from) { return load_vector_of_many<count>(from); });
             else
-                load_shifted_rows(mine, Shape::row * Shape::rows, words,
-                                  [](const element* from) { return load_vector<count>(from); });
+                load_shifted_rows(mine, left, words, [](const element* from) { return load_vector<count>(from); });
             const auto before = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(mine) % sizeof(uint4));
             return total_of_vectors<Shape, Acc>([&](int r) { return shifted_row(words, r, before); }, op);
         }
@@ -386,18 +386,27 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         self.fold_totals(result, nothing);
 }
 
+// The kernel for few elements, and how many tiles it takes at most.
+template <class Acc, class Source, class Op, class Result>
+inline constexpr auto kernel_of_few = small_reduce_kernel<small_reduce_shape<Source>, Acc, Source, Op, Result>;
+template <class Acc, class Source, class Op, class Result>
+std::uint64_t most_tiles_of_few(const cuda& target)
+{
+    using few = small_reduce_shape<Source>;
+    const unsigned resident = resident_blocks<kernel_of_few<Acc, Source, Op, Result>>(target, few::threads, 0);
+    return resident < few::most_tiles ? resident : few::most_tiles;
+}
+
 // Writes the fold of `count` elements to *result, in order of the stream. Elements are read once.
 template <class Acc, class Source, class Op, class Result>
 void reduce(const cuda& target, Source in, std::uint64_t count, const Op& op, Result* result)
 {
     using few = small_reduce_shape<Source>;
-    constexpr auto kernel_of_few = small_reduce_kernel<few, Acc, Source, Op, Result>;
-    const unsigned resident = resident_blocks<kernel_of_few>(target, few::threads, 0);
-    const std::uint64_t most = resident < few::most_tiles ? resident : few::most_tiles;
+    const std::uint64_t most = most_tiles_of_few<Acc, Source, Op, Result>(target);
     if (count != 0 && count <= few::tile * most) {
         const auto tiles = static_cast<unsigned>((count + few::tile - 1) / few::tile);
-        launch(target, "reduce", kernel_of_few, tiles, few::threads, 0, in, static_cast<unsigned>(count), op, result,
-               tile_states_of(target, tiles, sizeof(Acc)));
+        launch(target, "reduce", kernel_of_few<Acc, Source, Op, Result>, tiles, few::threads, 0, in,
+               static_cast<unsigned>(count), op, result, tile_states_of(target, tiles, sizeof(Acc)));
         return;
     }
     using shape = reduce_shape<Acc, Source, Op>;

@@ -36,7 +36,7 @@ inline constexpr bool folds_blocks = !std::is_same_v<vector_element_t<Op, Acc, T
 // Rows of fewer pieces than this have a warp each, and so do longer ones of which there are many.
 inline constexpr std::uint64_t short_row_pieces = 4;
 inline constexpr std::uint64_t many_block_rows = 512;
-inline constexpr int log_long_row_pieces = 4;
+inline constexpr int log_long_row_pieces = 4; // these have fewer pieces than 2^log_long_row_pieces, which a warp counts
 
 // --- rows -------------------------------------------------------------------------------------------------------------------------
 

@@ -67,6 +67,10 @@ public:
                 }
             }
             const int before = static_cast<int>(shift_);
+            if (begin == 0 && end == Shape::vector && before == 0) {
+                vectors_[r] = gather_vector<Shape::vector>(from);
+                return;
+            }
             vectors_[r] = gather(from, begin, end, -before);
             if constexpr (may_shift)
                 if (before != 0)

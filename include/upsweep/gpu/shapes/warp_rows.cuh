@@ -41,7 +41,7 @@ using long_warp_rows = warp_row_shape<1, 4>; // of which a line may have several
 // What fits into fewer registers is reduced by more warps.
 template <class Acc, int Lines, int Rows>
 using reduced_row_shape = warp_row_shape<Lines, Rows, sizeof(Acc) <= 4 ? 3 : 2>;
-// Half floats that are shifted, and converted, take the registers of two blocks.
+// Half floats that are shifted, and converted, leave registers for two blocks only.
 template <class T>
 using shifted_row_shape = warp_row_shape<1, long_warp_rows::rows, std::integral<T> ? 3 : 2, true>;
 

@@ -110,6 +110,11 @@ private:
     }
 };
 
+template <class Source>
+inline constexpr bool is_strided_source = false;
+template <class T, std::size_t Rank>
+inline constexpr bool is_strided_source<strided_source<T, Rank>> = true;
+
 // One element after the other from number n on, without a division after the first.
 template <class T, std::size_t Rank>
 class strided_cursor {
