@@ -187,31 +187,61 @@ bool is_faster_by_blocks(const layout& at, bool is_of_any_order)
     return is_turned && !(is_of_any_order && reach == at.count());
 }
 
-// Folds such blocks, and then their results, which are written where those of a line lie side by side.
+// Where the results of such blocks lie: a dimension for each of the elements, of extent 1 where blocks are whole lines, and one for the blocks behind them.
+// They lie in order, if those of a line lie as along one axis then, or else with those of a line side by side.
+struct block_results {
+    std::int64_t extents[most_dimensions_of_library]{};
+    std::int64_t strides[most_dimensions_of_library]{};
+    std::int64_t count = 1;  // of all
+    std::int64_t length = 1; // of a line
+    std::int64_t stride = 1; // of a line
+
+    block_results(const layout& at, std::uint64_t axes, const first_blocks& first)
+    {
+        const int rank = at.rank();
+        const auto is_folded = [&](int k) { return k == rank || (axes >> k & 1) != 0; };
+        for (int k = 0; k < rank; ++k)
+            extents[k] = (first.axes >> k & 1) != 0 ? 1 : at.shape[k];
+        extents[rank] = first.blocks;
+        for (int k = 0; k <= rank; ++k)
+            length *= is_folded(k) ? extents[k] : 1;
+        for (int k = rank; k >= 0; --k) {
+            strides[k] = count;
+            count *= extents[k];
+        }
+        bool lie_as_one = true;
+        std::optional<std::int64_t> behind;
+        for (int k = rank; k >= 0; --k) {
+            if (!is_folded(k) || extents[k] == 1)
+                continue;
+            if (!behind)
+                stride = strides[k];
+            else
+                lie_as_one = lie_as_one && strides[k] == *behind;
+            behind = extents[k] * strides[k];
+        }
+        if (lie_as_one)
+            return;
+        stride = 1;
+        count = 1;
+        for (const bool are_folded : {true, false})
+            for (int k = rank; k >= 0; --k)
+                if (is_folded(k) == are_folded) {
+                    strides[k] = count;
+                    count *= extents[k];
+                }
+    }
+};
+
+// Folds such blocks, and then their results.
 void fold_blocks_first(upsweep_op op, const gpu_array& in, std::uint64_t axes, bool keeps_dimensions,
                        const first_blocks& first, const layout& to)
 {
     const layout& at = in.at();
-    const auto is_folded = [&](int k) { return (axes >> k & 1) != 0; };
-    const auto extent = [&](int k) { return (first.axes >> k & 1) != 0 ? 1 : at.shape[k]; };
-    std::int64_t count = first.blocks; // of results
-    std::int64_t length = first.blocks;
-    for (int k = 0; k < at.rank(); ++k) {
-        count *= extent(k);
-        length *= is_folded(k) ? extent(k) : 1;
-    }
-    const new_gpu_array totals(in, 1, &count, to.array.dtype);
-
-    std::int64_t strides[most_dimensions_of_library]{}; // of the results
-    std::int64_t behind = first.blocks;
-    for (const bool are_folded : {true, false})
-        for (int k = at.rank(); k-- > 0;)
-            if (is_folded(k) == are_folded) {
-                strides[k] = behind;
-                behind *= extent(k);
-            }
+    const block_results results(at, axes, first);
+    const new_gpu_array totals(in, 1, &results.count, to.array.dtype);
     layout blocks;
-    layout results;
+    layout totals_of_blocks;
     layout lines;
     layout ends;
     const auto begin = [&](layout& of, void* data, upsweep_dtype dtype) {
@@ -220,28 +250,29 @@ void fold_blocks_first(upsweep_op op, const gpu_array& in, std::uint64_t axes, b
         of.array.device = at.array.device;
     };
     begin(blocks, at.array.data, in.dtype());
-    begin(results, totals.at().array.data, to.array.dtype);
+    begin(totals_of_blocks, totals.at().array.data, to.array.dtype);
     begin(lines, totals.at().array.data, to.array.dtype);
     begin(ends, to.array.data, to.array.dtype);
     int of_end = 0;
     for (int k = 0; k < at.rank(); ++k) {
-        blocks.append(extent(k), at.strides[k]);
-        results.append(extent(k), strides[k]);
-        if (!is_folded(k)) {
-            lines.append(extent(k), strides[k]);
+        const bool is_folded = (axes >> k & 1) != 0;
+        blocks.append(results.extents[k], at.strides[k]);
+        totals_of_blocks.append(results.extents[k], results.strides[k]);
+        if (!is_folded) {
+            lines.append(results.extents[k], results.strides[k]);
             ends.append(to.shape[of_end], to.strides[of_end]);
         }
-        of_end += !is_folded(k) || keeps_dimensions ? 1 : 0;
+        of_end += !is_folded || keeps_dimensions ? 1 : 0;
     }
     if (first.blocks != 1) {
         blocks.append(first.blocks, first.length * first.stride);
-        results.append(first.blocks, 1);
+        totals_of_blocks.append(first.blocks, results.strides[at.rank()]);
     }
     blocks.append(first.length, first.stride);
-    lines.append(length, 1);
+    lines.append(results.length, results.stride);
     on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
         const upsweep_status status =
-            library.reduce_axis(context, op, &blocks.array, blocks.rank() - 1, &results.array);
+            library.reduce_axis(context, op, &blocks.array, blocks.rank() - 1, &totals_of_blocks.array);
         if (status != UPSWEEP_OK)
             return status;
         return ends.rank() == 0 ? library.reduce(context, op, &lines.array, &ends.array)
