@@ -97,13 +97,11 @@ __device__ Acc warp_tile_total(Source in, const tile_place& place, const Op& op)
     const Source mine = in + lane_id() * count;
     if constexpr (may_be_shifted_rows<count, Source>) {
         if (!place.is_aligned && place.has_neighbours) {
-            const int left = Shape::row * Shape::rows - lane_id() * count;
             lane_vector<element, count> words[Shape::rows + 1];
             if (place.is_of_many)
-                load_shifted_rows(mine, left, words,
-                                  [](const element* from) { return load_vector_of_many<count>(from); });
+                load_shifted_rows(mine, words, [](const element* from) { return load_vector_of_many<count>(from); });
             else
-                load_shifted_rows(mine, left, words, [](const element* from) { return load_vector<count>(from); });
+                load_shifted_rows(mine, words, [](const element* from) { return load_vector<count>(from); });
             const auto before = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(mine) % sizeof(uint4));
             return total_of_vectors<Shape, Acc>([&](int r) { return shifted_row(words, r, before); }, op);
         }

@@ -27,18 +27,33 @@ inline constexpr bool
     may_be_shifted_rows<Elements, T*> = has_words<Elements, T*> && sizeof(T) < sizeof(unsigned) &&
                                         alignof(T) == sizeof(T) && Elements * sizeof(T) == sizeof(uint4);
 
-// Loads the words of rows of which this lane's first vector begins at `mine`, which is not aligned, as far as they have any of the `left` elements from
-// there on. What lies up to 15 bytes before and behind these is read with them, and must be memory that may be read. Load is how a word is loaded.
-template <int Elements, int Words, class T, class Load>
-__device__ void load_shifted_rows(const T* mine, int left, lane_vector<T, Elements> (&words)[Words], Load load)
+// Calls take(r, where the word lies) for this lane's words of rows of which its first vector begins at `mine`, which is not aligned.
+template <int Elements, int Words, class T, class Take>
+__device__ void for_each_shifted_word(const T* mine, Take take)
 {
     const auto before = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(mine) % sizeof(uint4) / sizeof(T));
     const T* const first = mine - before;
-    const int in_words = left + static_cast<int>(before);
 #pragma unroll
     for (int r = 0; r < Words; ++r)
-        if (in_words > r * lanes * Elements && (r + 1 < Words || lane_id() == 0))
-            words[r] = load(first + r * lanes * Elements);
+        if (r + 1 < Words || lane_id() == 0)
+            take(r, first + r * lanes * Elements);
+}
+
+// Loads the words of whole rows. What lies up to 15 bytes before and behind the rows is read with them, and must be memory that may be read. Load is how
+// a word is loaded.
+template <int Elements, int Words, class T, class Load>
+__device__ void load_shifted_rows(const T* mine, lane_vector<T, Elements> (&words)[Words], Load load)
+{
+    for_each_shifted_word<Elements, Words>(mine, [&](int r, const T* from) { words[r] = load(from); });
+}
+// The same of rows of which there are `left` elements from `mine` on: of words that have none of these, none is loaded.
+template <int Elements, int Words, class T, class Load>
+__device__ void load_shifted_rows(const T* mine, int left, lane_vector<T, Elements> (&words)[Words], Load load)
+{
+    for_each_shifted_word<Elements, Words>(mine, [&](int r, const T* from) {
+        if (from - mine < left)
+            words[r] = load(from);
+    });
 }
 
 // The vector that begins so many bytes behind the beginning of a word, of that word and the one behind it. All lanes of a warp take a branch for
