@@ -99,11 +99,13 @@ public:
 #pragma unroll
             for (int v = 0; v < vectors; ++v)
                 loaded[v] = loaded_[v];
-            if constexpr (Shape::shifts)
-                if (shift_ != 0)
+            if constexpr (Shape::shifts) {
+                if (shift_ != 0) {
 #pragma unroll
                     for (int v = 0; v < vectors; ++v)
                         loaded[v] = shifted_row(loaded_, v, shift_);
+                }
+            }
             const step next = is_last(now) ? step{now.line + stride, 0} : step{now.line, now.block + 1};
             load(next);
             take(loaded, now);
