@@ -9,6 +9,7 @@ import argparse
 
 import torch
 import upsweep as us
+from python_axes import OF_FLOATS, microseconds
 
 TYPES = ("bool", "uint8", "int16", "int32", "float16", "bfloat16", "float32", "float64")
 WHOLE = {
@@ -18,7 +19,6 @@ WHOLE = {
 }
 ALONG = {"sum": (us.sum, torch.sum), "max": (us.max, torch.amax), "mean": (us.mean, torch.mean)}
 OF_ONE = {"sum": (us.sum, torch.sum), "max": (us.max, torch.amax), "any": (us.any, torch.any), "argmax": (us.argmax, torch.argmax)}
-OF_FLOATS = ("mean", "var")
 SEVERAL_AXES = (
     ((64, 64, 256, 256), (0, 2, 3)), ((256, 256, 56, 56), (0, 2, 3)), ((64, 1024, 4096), (0, 2)), ((4096, 64, 1024), (0, 2)),
     ((128, 128, 128, 128), (1, 3)),
@@ -30,25 +30,17 @@ def elements(count, dtype):
     return numbers > 0.5 if dtype == torch.bool else (200 * numbers).to(dtype)
 
 
-def microseconds(call):
-    times = []
+def of_seven(call):
     call()
-    for _ in range(7):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        call()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) * 1e3)
-    return sorted(times)[2]
+    return sorted(microseconds(call) for _ in range(7))[2]
 
 
 def show(dtype, what, name, ours, peer):
     try:
-        of_peer = microseconds(peer)
+        of_peer = of_seven(peer)
     except (RuntimeError, NotImplementedError):  # of types for which PyTorch has no kernel
         return
-    of_ours = microseconds(ours)
+    of_ours = of_seven(ours)
     print(f"{str(dtype).removeprefix('torch.'):9} {what:36} {name:15} {of_ours:9.1f} {of_peer:9.1f} {of_peer / of_ours:6.2f}", flush=True)
 
 

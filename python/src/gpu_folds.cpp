@@ -87,6 +87,26 @@ bool lie_as_one_axis(const layout& at, std::uint64_t axes)
     return true;
 }
 
+// Begins a layout of elements in the memory in which those of another one lie.
+void begin_beside(layout& of, const layout& other, void* data, upsweep_dtype dtype)
+{
+    of.begin(data, dtype);
+    of.array.memory = other.array.memory;
+    of.array.device = other.array.device;
+}
+
+// Appends, of results along some axes, the dimensions of the others.
+void append_kept(layout& results, std::uint64_t axes, int rank, bool keeps_dimensions, const layout& to)
+{
+    int of_result = 0;
+    for (int k = 0; k < rank; ++k) {
+        const bool is_folded = (axes >> k & 1) != 0;
+        if (!is_folded)
+            results.append(to.shape[of_result], to.strides[of_result]);
+        of_result += !is_folded || keeps_dimensions ? 1 : 0;
+    }
+}
+
 // The lines along some of the axes of an array, and where their results go. Elements that do not lie as those of one axis are copied.
 struct gpu_lines {
     layout lines;
@@ -94,22 +114,13 @@ struct gpu_lines {
 
     gpu_lines(const char* call, gpu_array& in, std::uint64_t axes, bool keeps_dimensions, const layout& to)
     {
-        results.begin(to.array.data, to.array.dtype);
-        results.array.memory = in.at().array.memory;
-        results.array.device = in.at().array.device;
-        int of_result = 0;
-        for (int k = 0; k < in.rank(); ++k) {
-            if ((axes >> k & 1) == 0)
-                results.append(to.shape[of_result], to.strides[of_result]);
-            of_result += (axes >> k & 1) == 0 || keeps_dimensions ? 1 : 0;
-        }
+        begin_beside(results, in.at(), to.array.data, to.array.dtype);
+        append_kept(results, axes, in.rank(), keeps_dimensions, to);
         if (!lie_as_one_axis(in.at(), axes)) {
             in.bring_behind(call, axes);
             axes = ~std::uint64_t{0} << (in.rank() - std::popcount(axes));
         }
-        lines.begin(in.at().array.data, in.dtype());
-        lines.array.memory = in.at().array.memory;
-        lines.array.device = in.at().array.device;
+        begin_beside(lines, in.at(), in.at().array.data, in.dtype());
         std::int64_t extent = 1;
         std::int64_t stride = 1;
         for (int k = 0; k < in.rank(); ++k) {
@@ -244,25 +255,16 @@ void fold_blocks_first(upsweep_op op, const gpu_array& in, std::uint64_t axes, b
     layout totals_of_blocks;
     layout lines;
     layout ends;
-    const auto begin = [&](layout& of, void* data, upsweep_dtype dtype) {
-        of.begin(data, dtype);
-        of.array.memory = at.array.memory;
-        of.array.device = at.array.device;
-    };
-    begin(blocks, at.array.data, in.dtype());
-    begin(totals_of_blocks, totals.at().array.data, to.array.dtype);
-    begin(lines, totals.at().array.data, to.array.dtype);
-    begin(ends, to.array.data, to.array.dtype);
-    int of_end = 0;
+    begin_beside(blocks, at, at.array.data, in.dtype());
+    begin_beside(totals_of_blocks, at, totals.at().array.data, to.array.dtype);
+    begin_beside(lines, at, totals.at().array.data, to.array.dtype);
+    begin_beside(ends, at, to.array.data, to.array.dtype);
+    append_kept(ends, axes, at.rank(), keeps_dimensions, to);
     for (int k = 0; k < at.rank(); ++k) {
-        const bool is_folded = (axes >> k & 1) != 0;
         blocks.append(results.extents[k], at.strides[k]);
         totals_of_blocks.append(results.extents[k], results.strides[k]);
-        if (!is_folded) {
+        if ((axes >> k & 1) == 0)
             lines.append(results.extents[k], results.strides[k]);
-            ends.append(to.shape[of_end], to.strides[of_end]);
-        }
-        of_end += !is_folded || keeps_dimensions ? 1 : 0;
     }
     if (first.blocks != 1) {
         blocks.append(first.blocks, first.length * first.stride);

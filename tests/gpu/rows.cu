@@ -12,15 +12,18 @@ namespace upsweep::test {
 
 // Each warp folds a row of its own.
 template <class T, class Op>
+void expect_warp_totals(const rows_of_elements<T>& of, const Op& op)
+{
+    of.expect_totals(op, [](const auto& lines, const auto& by, const auto& finish) {
+        gpu::reduce_warp_rows<accumulator_t<Op, T>>(cuda{}, "reduce", lines, by, finish);
+    });
+}
+template <class T, class Op>
 void expect_warp_rows(std::size_t rows, std::size_t length, std::size_t pitch, std::size_t offset, const Op& op)
 {
-    using sum = accumulator_t<Op, T>;
     using scanned = scan_accumulator_t<Op, T>;
     const rows_of_elements<T> of{rows, length, pitch, offset};
-    of.expect_totals(op, [](const auto& lines, const auto& by, const auto& finish) {
-        gpu::reduce_warp_rows<sum>(cuda{}, "reduce", lines, by, finish);
-    });
-
+    expect_warp_totals(of, op);
     of.expect_scans(op, pitch, offset, [](const auto& lines, const auto& by) {
         gpu::scan_warp_rows(cuda{}, "scan", lines, by, inclusive<scanned>(by));
     });
@@ -49,18 +52,11 @@ void expect_shifted_rows(const Op& op)
                                      block + 1, 2 * block - vector, 2 * block + vector + 3, 3 * block}) {
         for (const std::size_t pitch : {length, length + 3}) {
             offset = (offset + 3) % vector;
-            const rows_of_elements<T> of{5, length, pitch, offset};
-            of.expect_totals(op, [](const auto& lines, const auto& by, const auto& finish) {
-                gpu::reduce_warp_rows<accumulator_t<Op, T>>(cuda{}, "reduce", lines, by, finish);
-            });
+            expect_warp_totals(rows_of_elements<T>{5, length, pitch, offset}, op);
         }
     }
-    for (std::size_t place = 0; place < vector; ++place) {
-        const rows_of_elements<T> of{3, block + 3, block + 3, place};
-        of.expect_totals(op, [](const auto& lines, const auto& by, const auto& finish) {
-            gpu::reduce_warp_rows<accumulator_t<Op, T>>(cuda{}, "reduce", lines, by, finish);
-        });
-    }
+    for (std::size_t place = 0; place < vector; ++place)
+        expect_warp_totals(rows_of_elements<T>{3, block + 3, block + 3, place}, op);
 }
 
 TEST(gpu_rows, shifted)
