@@ -2,6 +2,8 @@
 #include "array.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -39,13 +41,31 @@ view_iterator<Word, most_dimensions> words_of(const elements& of)
     return view<Word, most_dimensions>(reinterpret_cast<Word*>(of.data), of.extents, of.strides).begin();
 }
 
-// Calls f(first, count) for parts of `count` elements, which the threads take.
-template <class F>
-void for_each_part(const cpu& host, std::uint64_t count, F f)
+// Elements that a thread copies at a time. Of an array whose neighbours in memory are those of a column, as those of a transposed one, they are several
+// whole rows, so that lines of the cache are read once, unless rows are long.
+std::uint64_t copied_at_once(const elements& of)
 {
-    constexpr std::uint64_t part = 1 << 14;
-    cpu_engine::for_each_index(host, (count + part - 1) / part,
-                               [&](std::size_t k) { f(k * part, std::min<std::uint64_t>(part, count - k * part)); });
+    constexpr std::uint64_t part = std::uint64_t{1} << 14;
+    constexpr std::uint64_t most = std::uint64_t{1} << 17;
+    constexpr std::uint64_t bytes_of_column = 128;
+    const std::uint64_t columns = of.extents[most_dimensions - 1];
+    const bool is_by_columns =
+        std::abs(of.strides[most_dimensions - 2]) < std::abs(of.strides[most_dimensions - 1]) && of.count != columns;
+    const std::uint64_t rows = std::min(std::max(part / columns, bytes_of_column / of.bytes()), most / columns);
+    return is_by_columns && rows > 1 ? rows * columns : part;
+}
+
+// Calls f(first, count) for parts of elements `first` to `first + count`, which the threads take.
+template <class F>
+void for_each_part(const cpu& host, const elements& of, std::uint64_t first, std::uint64_t count, F f)
+{
+    const std::uint64_t part = copied_at_once(of);
+    const std::uint64_t end = first + count;
+    const std::uint64_t first_part = first / part;
+    cpu_engine::for_each_index(host, (end + part - 1) / part - first_part, [&](std::size_t k) {
+        const std::uint64_t begin = std::max(first, (first_part + k) * part);
+        f(begin, std::min(end, (first_part + k + 1) * part) - begin);
+    });
 }
 
 [[noreturn]] void refuse(const char* call, const char* name, const std::string& reason, const char* remedy)
@@ -125,6 +145,53 @@ std::optional<elements> in_order_of_memory(const elements& of)
     return side_by_side;
 }
 
+void put_before(elements& of, std::size_t extent, std::ptrdiff_t stride)
+{
+    if (extent == 1)
+        return;
+    const auto is_longer = [](std::size_t of_dimension) { return of_dimension != 1; };
+    const auto first = static_cast<std::size_t>(std::ranges::find_if(of.extents, is_longer) - of.extents.begin());
+    if (first < most_dimensions && static_cast<std::ptrdiff_t>(of.extents[first]) * of.strides[first] == stride) {
+        of.extents[first] *= extent;
+        return;
+    }
+    of.extents[first - 1] = extent;
+    of.strides[first - 1] = stride;
+}
+
+std::pair<elements, elements> in_order_of_output(const elements& in, const elements& out)
+{
+    if (in.extents != out.extents || out.is_contiguous())
+        return {in, out};
+    std::array<std::size_t, most_dimensions> order{};
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t k) {
+        return out.extents[k] == 1 ? std::numeric_limits<std::ptrdiff_t>::max() : std::abs(out.strides[k]);
+    });
+    elements from = in;
+    elements to = out;
+    from.extents.fill(1);
+    from.strides.fill(1);
+    to.strides.fill(1);
+    std::size_t last = most_dimensions; // the first dimension of the results so far
+    for (std::size_t n = most_dimensions; n-- > 0 && in.extents[order[n]] != 1;) {
+        const std::size_t k = order[n];
+        const auto reach = [&](const elements& of) {
+            return static_cast<std::ptrdiff_t>(from.extents[last]) * of.strides[last];
+        };
+        if (last < most_dimensions && in.strides[k] == reach(from) && out.strides[k] == reach(to)) {
+            from.extents[last] *= in.extents[k];
+            continue;
+        }
+        --last;
+        from.extents[last] = in.extents[k];
+        from.strides[last] = in.strides[k];
+        to.strides[last] = out.strides[k];
+    }
+    to.extents = from.extents;
+    return {from, to};
+}
+
 elements checked_elements(const char* call, const char* name, const upsweep_array* array)
 {
     if (array == nullptr)
@@ -198,17 +265,19 @@ void check_apart(const char* call, const elements& in, const elements& out)
         throw refusal(UPSWEEP_OVERLAP, call, "input and output overlap", "write to an array of its own");
 }
 
-std::uint64_t gathered_at_once(const cpu& host)
+std::uint64_t gathered_at_once(const cpu& host, const elements& of)
 {
-    return (std::uint64_t{1} << 17) * static_cast<std::uint64_t>(cpu_engine::thread_count(host));
+    const std::uint64_t part = copied_at_once(of);
+    const std::uint64_t many = (std::uint64_t{1} << 17) * static_cast<std::uint64_t>(cpu_engine::thread_count(host));
+    return std::max(part * static_cast<std::uint64_t>(cpu_engine::thread_count(host)), many / part * part);
 }
 
 void gather(const cpu& host, const elements& from, std::uint64_t first, std::uint64_t count, std::byte* to)
 {
     with_word(from.bytes(), [&]<class Word>(Word) {
-        const auto words = words_of<Word>(from) + static_cast<std::ptrdiff_t>(first);
-        for_each_part(host, count, [&](std::uint64_t begin, std::uint64_t size) {
-            (words + static_cast<std::ptrdiff_t>(begin)).read(size, reinterpret_cast<Word*>(to) + begin);
+        const auto words = words_of<Word>(from);
+        for_each_part(host, from, first, count, [&](std::uint64_t begin, std::uint64_t size) {
+            (words + static_cast<std::ptrdiff_t>(begin)).read(size, reinterpret_cast<Word*>(to) + (begin - first));
         });
     });
 }
@@ -216,9 +285,10 @@ void gather(const cpu& host, const elements& from, std::uint64_t first, std::uin
 void scatter(const cpu& host, const std::byte* from, std::uint64_t first, std::uint64_t count, const elements& to)
 {
     with_word(to.bytes(), [&]<class Word>(Word) {
-        const auto words = words_of<Word>(to) + static_cast<std::ptrdiff_t>(first);
-        for_each_part(host, count, [&](std::uint64_t begin, std::uint64_t size) {
-            (words + static_cast<std::ptrdiff_t>(begin)).write(size, reinterpret_cast<const Word*>(from) + begin);
+        const auto words = words_of<Word>(to);
+        for_each_part(host, to, first, count, [&](std::uint64_t begin, std::uint64_t size) {
+            (words + static_cast<std::ptrdiff_t>(begin))
+                .write(size, reinterpret_cast<const Word*>(from) + (begin - first));
         });
     });
 }

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <upsweep/runtime.h>
@@ -49,27 +51,41 @@ void check_apart(const char* call, const elements& in, const elements& out);
 // The elements in the order in which they lie in memory, side by side, if there are no gaps between them: those of a transposed array, say.
 std::optional<elements> in_order_of_memory(const elements& of);
 
+// Makes elements those of an array that has as many as `extent` of them, which lie `stride` apart: with one more dimension before the others, unless they lie as
+// along the first of these.
+void put_before(elements& of, std::size_t extent, std::ptrdiff_t stride);
+
+// Two arrays of the same extents with their elements in another order, that in which the output lies in memory, if they are told by the same
+// dimensions.
+std::pair<elements, elements> in_order_of_output(const elements& in, const elements& out);
+
 // Copies elements `first` to `first + count` to an array without gaps, or from there, by the threads of `host`. They lie in
 // memory that the host reaches.
 void gather(const cpu& host, const elements& from, std::uint64_t first, std::uint64_t count, std::byte* to);
 void scatter(const cpu& host, const std::byte* from, std::uint64_t first, std::uint64_t count, const elements& to);
 
 // How many elements that are not in one piece are gathered at a time: so many stay in the caches of the threads.
-std::uint64_t gathered_at_once(const cpu& host);
+std::uint64_t gathered_at_once(const cpu& host, const elements& of);
 
 // Calls f(data, count) for all elements, which lie in memory that the host reaches: where they lie if they are in one piece,
-// or else gathered piece by piece.
+// or else gathered piece by piece, as long as f needs more, if it returns whether it does.
 template <class F>
 void for_each_piece(const cpu& host, const elements& in, F f)
 {
-    if (in.count == 0 || in.is_contiguous())
-        return f(static_cast<const std::byte*>(in.data), in.count);
-    const std::uint64_t most = std::min(gathered_at_once(host), in.count);
+    if (in.count == 0 || in.is_contiguous()) {
+        f(static_cast<const std::byte*>(in.data), in.count);
+        return;
+    }
+    const std::uint64_t most = std::min(gathered_at_once(host, in), in.count);
     std::vector<std::byte> piece(most * in.bytes());
     for (std::uint64_t first = 0; first < in.count; first += most) {
         const std::uint64_t count = std::min(most, in.count - first);
         gather(host, in, first, count, piece.data());
-        f(static_cast<const std::byte*>(piece.data()), count);
+        const auto* const data = static_cast<const std::byte*>(piece.data());
+        if constexpr (std::is_void_v<std::invoke_result_t<F, const std::byte*, std::uint64_t>>)
+            f(data, count);
+        else if (!f(data, count))
+            return;
     }
 }
 

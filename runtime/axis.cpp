@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -367,6 +368,18 @@ upsweep_dtype unsigned_word(std::size_t bytes)
     return static_cast<upsweep_dtype>(UPSWEEP_U8 + std::countr_zero(bytes));
 }
 
+// The type in which a GPU searches elements.
+upsweep_dtype searched_on_gpu(upsweep_dtype dtype)
+{
+    switch (dtype) {
+    case UPSWEEP_I8:
+    case UPSWEEP_I16:
+    case UPSWEEP_U16: return UPSWEEP_I32;
+    case UPSWEEP_U32: return UPSWEEP_I64;
+    default: return searched_dtype(dtype);
+    }
+}
+
 // Finds positions where the elements lie, if there are kernels for that, or else in a copy.
 void arguments_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis,
                       const std::vector<std::ptrdiff_t>& out_strides)
@@ -374,7 +387,7 @@ void arguments_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, c
     if (of.in_dimensions.extents[axis] == 1)
         return fill_on_gpu(gpu, gpu::reduction_of(UPSWEEP_PLUS, of.out.dtype), of.out,
                            false); // a sum of nothing is 0, the position of the only one
-    const upsweep_dtype searched = searched_dtype(of.in.dtype);
+    const upsweep_dtype searched = searched_on_gpu(of.in.dtype);
     const auto find = [&](upsweep_dtype dtype, const place& from, const dimensions& of_from) {
         return from.bytes == upsweep_dtype_size(dtype) &&
                gpu::find_arguments(gpu, op, dtype, lines_of(call, of_from, axis, from, out_strides, of.to(), 1));
@@ -386,6 +399,35 @@ void arguments_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, c
     const gpu::converted copy(gpu, in.value_or(of.in), searched);
     must_be_done(call, find(searched, place_of(copy.get()), in ? of.in_dimensions : without_gaps(of.in_dimensions)),
                  "a GPU writes positions to arrays that take 3 dimensions at most to tell");
+}
+
+// Reduces on the CPU. The operator is defined for the elements, and there is a fold of as many as a line has.
+void reduce_on_host(const char* call, const cpu& host, upsweep_op op, const arrays& of, std::size_t axis,
+                    const std::vector<std::ptrdiff_t>& out_strides)
+{
+    const std::size_t length = of.in_dimensions.extents[axis];
+    if (length == 1 && op != UPSWEEP_LOG_SUM_EXP) // whose fold of one element may have another zero
+        return convert_for_scan(host, op, of.in, 0, of.in.count, of.out);
+    const bool is_logical = op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
+    const bool is_extremum = op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM;
+    // Truths of integers are folded as extrema of their bytes, by vectors: some element is true if the greatest is, all are if the least is.
+    const bool by_extrema =
+        length != 0 && ((is_logical && of.in.dtype < UPSWEEP_F16) || (is_extremum && of.in.dtype == UPSWEEP_BOOL));
+    const bool is_greatest = op == UPSWEEP_LOGICAL_OR || op == UPSWEEP_MAXIMUM;
+    const auto reducer =
+        by_extrema ? make_shape_reducer(is_greatest ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM, unsigned_word(of.in.bytes()))
+                   : make_shape_reducer(op, of.in.dtype);
+    const bool is_aside =
+        is_logical && (of.out.bytes() != of.in.bytes() || (by_extrema && of.in.dtype != UPSWEEP_BOOL));
+    if (!is_aside)
+        return reducer->reduce_lines(host, lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1));
+    unwritten_memory memory;
+    const elements truths = words_without_gaps(memory, of.in.bytes(), of.out.count);
+    const dimensions of_truths = without_axis(of.in_dimensions, axis);
+    reducer->reduce_lines(host, lines_of(call, of.in_dimensions, axis, of.from(),
+                                         strides_of_reduction(call, of.in_dimensions, axis, of_truths),
+                                         {truths.data, truths.bytes()}, 1));
+    convert_for_scan(host, op, truths, 0, truths.count, of.out);
 }
 
 // Which elements a reduction folds, where its results go, and who folds them. The types have been checked before.
@@ -404,6 +446,18 @@ struct reduction_along {
     bool is_on_gpu;
 };
 
+// Where the first truth is, or the first that is none, if it is among the first elements: that of a mask is asked for in this way.
+std::optional<std::int64_t> place_of_early_truth(upsweep_op op, const elements& in)
+{
+    constexpr std::uint64_t early = std::uint64_t{1} << 16;
+    if (in.dtype != UPSWEEP_BOOL || !in.is_contiguous())
+        return std::nullopt;
+    const void* const first = std::memchr(in.data, op == UPSWEEP_MAXIMUM ? 1 : 0, std::min(early, in.count));
+    if (first == nullptr)
+        return std::nullopt;
+    return static_cast<const std::byte*>(first) - in.data;
+}
+
 upsweep_status argument_axis(const char* call, upsweep_context* context, upsweep_op op, const upsweep_array* in,
                              std::int32_t axis, const upsweep_array* out)
 {
@@ -419,6 +473,11 @@ upsweep_status argument_axis(const char* call, upsweep_context* context, upsweep
         if (of.is_on_gpu)
             return arguments_on_gpu(call, *of.where.gpu, op, all, of.axis, of.strides);
         const cpu& host = of.where.host;
+        if (all.out.count == 1)
+            if (const auto first = place_of_early_truth(op, all.in)) {
+                std::memcpy(all.out.data, &*first, sizeof *first);
+                return;
+            }
         const upsweep_dtype searched = searched_dtype(all.in.dtype);
         const std::size_t bytes = upsweep_dtype_size(searched);
         if (bytes == all.in.bytes() || all.in.count == 0)
@@ -453,6 +512,13 @@ upsweep_status quotients_axis(const char* call, upsweep_context* context, const 
 } // namespace
 
 namespace upsweep::runtime {
+
+void reduce_along(const char* call, const cpu& host, upsweep_op op, const upsweep_array& in, std::size_t axis,
+                  const upsweep_array& out)
+{
+    const arrays all(call, &in, &out);
+    reduce_on_host(call, host, op, all, axis, strides_of_reduction(call, all.in_dimensions, axis, all.out_dimensions));
+}
 
 bool scan_as_line(const execution& where, upsweep_op op, const elements& in, const elements& out,
                   const scan_start& start)
@@ -492,7 +558,6 @@ upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, cons
         check_defined(op, all.in.dtype);
         check_same_dtype(call, all.out, result_dtype_of(op, all.in.dtype));
         const reduction_along of(call, context, all, axis);
-        const cpu& host = of.where.host;
         if (all.out.count == 0)
             return;
         if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
@@ -500,25 +565,7 @@ upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, cons
         check_results(call, all.in, all.out);
         if (of.is_on_gpu)
             return reduce_on_gpu(call, *of.where.gpu, op, all, of.axis, of.strides, false);
-        const bool is_logical = op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
-        // Truths of integers are folded as extrema, by vectors: some element is true if the greatest is, all are if the least is.
-        const bool by_extrema = is_logical && all.in.dtype < UPSWEEP_F16 && all.in_dimensions.extents[of.axis] != 0;
-        const auto reducer = by_extrema
-                                 ? make_shape_reducer(op == UPSWEEP_LOGICAL_OR ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM,
-                                                      unsigned_word(all.in.bytes()))
-                                 : make_shape_reducer(op, all.in.dtype);
-        const bool is_aside =
-            is_logical && (all.out.bytes() != all.in.bytes() || (by_extrema && all.in.dtype != UPSWEEP_BOOL));
-        if (!is_aside)
-            return reducer->reduce_lines(
-                host, lines_of(call, all.in_dimensions, of.axis, all.from(), of.strides, all.to(), 1));
-        unwritten_memory memory;
-        const elements truths = words_without_gaps(memory, all.in.bytes(), all.out.count);
-        const dimensions of_truths = without_axis(all.in_dimensions, of.axis);
-        reducer->reduce_lines(host, lines_of(call, all.in_dimensions, of.axis, all.from(),
-                                             strides_of_reduction(call, all.in_dimensions, of.axis, of_truths),
-                                             {truths.data, truths.bytes()}, 1));
-        convert_for_scan(host, op, truths, 0, truths.count, all.out);
+        reduce_on_host(call, of.where.host, op, all, of.axis, of.strides);
     });
 }
 

@@ -34,6 +34,8 @@ public:
     // Elements that the GPU reads where they lie. Only of what folds there.
     virtual void feed_on_gpu(const elements& in);
     virtual void result(void* to) = 0;
+    // Whether no other elements change the result.
+    virtual bool is_decided() const { return false; }
 };
 
 class any_scanner {

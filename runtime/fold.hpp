@@ -56,7 +56,11 @@ public:
         if (is_on_gpu_)
             to.feed_on_gpu(elements_);
         else
-            for_each_piece(host_, elements_, [&](const std::byte* data, std::uint64_t count) { to.feed(data, count); });
+            for_each_piece(host_, elements_, [&](const std::byte* data, std::uint64_t count) {
+                to.feed(data, count);
+                if constexpr (requires { to.is_decided(); })
+                    return !to.is_decided();
+            });
     }
 
 private:

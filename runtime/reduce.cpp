@@ -1,5 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -15,6 +16,7 @@
 
 #include "call.hpp"
 #include "fold.hpp"
+#include "lines_first.hpp"
 #include "variance.hpp"
 
 using namespace upsweep;
@@ -40,18 +42,30 @@ bool is_float(upsweep_dtype dtype) { return dtype >= UPSWEEP_F16; }
                                 : "log_sum_exp is for floating-point numbers");
 }
 
+// Whether an operator on elements of a type gives the truth of some or of all.
+bool is_of_truths(upsweep_op op, upsweep_dtype dtype)
+{
+    if (op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR)
+        return true;
+    const bool selects =
+        op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM || op == UPSWEEP_BIT_AND || op == UPSWEEP_BIT_OR;
+    return dtype == UPSWEEP_BOOL && selects;
+}
+
 upsweep_dtype unsigned_word_of(upsweep_dtype dtype)
 {
     return static_cast<upsweep_dtype>(UPSWEEP_U8 + std::countr_zero(upsweep_dtype_size(dtype)));
 }
 
-// Logical operators by operators on the bytes of elements, which vectors fold at the speed of memory: some element is true if one of
-// them has a bit, and all are if the least, as an unsigned word, is not zero. Floating-point numbers have two zeros: the one with a sign is
-// the least as a signed word.
+// Logical operators, and those on truths that are the same, by operators on the bytes of elements, which vectors fold at the speed of
+// memory: some element is true if one of them has a bit, and all are if the least, as an unsigned word, is not zero. Floating-point numbers
+// have two zeros: the one with a sign is the least as a signed word.
 class truth_reducer final : public any_reducer {
 public:
     truth_reducer(upsweep_op op, upsweep_dtype dtype, cpu target)
-        : bytes_(upsweep_dtype_size(dtype)), is_any_(op == UPSWEEP_LOGICAL_OR),
+        : bytes_(upsweep_dtype_size(dtype)),
+          is_any_(op == UPSWEEP_LOGICAL_OR || op == UPSWEEP_MAXIMUM || op == UPSWEEP_BIT_OR),
+          needs_elements_(op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM),
           sign_(is_float(dtype) ? std::uint64_t{1} << (8 * bytes_ - 1) : 0)
     {
         const upsweep_dtype word = unsigned_word_of(dtype);
@@ -83,9 +97,13 @@ public:
 
     void result(void* to) override
     {
+        if (needs_elements_ && !has_elements_)
+            detail::check_fold_exists<minimum>(0);
         const bool answer = truth();
         std::memcpy(to, &answer, sizeof answer);
     }
+
+    bool is_decided() const override { return has_elements_ && truth() == is_any_; }
 
 private:
     // Of what has been fed.
@@ -107,6 +125,7 @@ private:
 
     std::size_t bytes_;
     bool is_any_;
+    bool needs_elements_;
     std::uint64_t sign_;
     std::unique_ptr<any_reducer> words_;
     std::unique_ptr<any_reducer> signed_words_;
@@ -160,7 +179,7 @@ std::unique_ptr<any_reducer> make_reducer_for(const execution& where, upsweep_op
     check_defined(op, dtype);
     if (where.gpu != nullptr)
         return gpu::make_reducer({op, dtype, result_dtype_of(op, dtype), where.host, where.gpu, where.gpu_memory});
-    if (op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR)
+    if (is_of_truths(op, dtype))
         return std::make_unique<truth_reducer>(op, dtype, where.host);
     if (op == UPSWEEP_PLUS && dtype == UPSWEEP_BOOL) // Sums of bytes have the bits of sums of truths.
         return engine(UPSWEEP_U8).reducer(op, where.host);
@@ -168,6 +187,26 @@ std::unique_ptr<any_reducer> make_reducer_for(const execution& where, upsweep_op
 }
 
 } // namespace upsweep::runtime
+
+namespace {
+
+// Writes a truth that the first elements of an array with gaps decide. Returns whether they do.
+bool write_early_truth(const cpu& host, upsweep_op op, const elements& in, const elements& result)
+{
+    constexpr std::uint64_t early = 4096;
+    if (!is_of_truths(op, in.dtype) || in.is_contiguous() || in.count <= early)
+        return false;
+    std::array<std::uint64_t, early> first; // room for elements of any type
+    gather(host, in, 0, early, reinterpret_cast<std::byte*>(first.data()));
+    truth_reducer fold(op, in.dtype, host);
+    fold.feed(first.data(), early);
+    if (!fold.is_decided())
+        return false;
+    fold.result(result.data);
+    return true;
+}
+
+} // namespace
 
 struct upsweep_reducer {
     execution where;
@@ -195,8 +234,12 @@ upsweep_status upsweep_reduce(upsweep_context* context, upsweep_op op, const ups
         const gpu::reduce_request request{op, from.dtype, to.dtype, where.host, where.gpu, where.gpu_memory};
         if (is_on_gpu && gpu::reduce_by_type(request, from, to.data, is_result_on_gpu))
             return;
-        const folded_input whole("reduce", where, from);
-        const auto reducer = make_reducer_for(where, op, from.dtype);
+        const bool is_on_host = where.gpu == nullptr;
+        if (is_on_host && write_early_truth(where.host, op, from, to))
+            return;
+        const auto equal = !is_on_host ? std::nullopt : fold_lines_first("reduce", where.host, op, from);
+        const folded_input whole("reduce", where, equal ? equal->of : from);
+        const auto reducer = make_reducer_for(where, op, whole.get().dtype);
         whole.feed(*reducer);
         std::uint64_t value = 0;
         reducer->result(&value);

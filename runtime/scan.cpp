@@ -170,7 +170,7 @@ void scan_on_host(const cpu& host, any_scanner& scan, const elements& in, const 
 {
     if (in.is_contiguous() && out.is_contiguous())
         return scan.feed(in.data, out.data, in.count);
-    const std::uint64_t most = std::min(gathered_at_once(host), in.count);
+    const std::uint64_t most = std::min(gathered_at_once(host, in), in.count);
     std::vector<std::byte> results(most * out.bytes());
     std::uint64_t first = 0;
     for_each_piece(host, in, [&](const std::byte* data, std::uint64_t count) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -70,6 +71,10 @@ struct on_bits {
             using elements = cpu_engine::vector_t<T>;
             const auto folds = cpu_engine::apply<Op, T>((elements)a, (elements)b);
             return (vector)cpu_engine::with_named_nan<Op, T>(folds);
+        } else if constexpr (detail::is_logical<Op> && !std::same_as<T, bool>) {
+            const auto truths = [](vector v) { return (vector)((v & number_bits) != 0); };
+            const vector both = std::same_as<Op, logical_and> ? truths(a) & truths(b) : truths((a | b) & number_bits);
+            return both & bits(accumulator{true});
         } else {
             constexpr std::size_t lanes = sizeof(vector) / sizeof(word);
             std::array<word, lanes> left, right, folds;
@@ -103,11 +108,9 @@ struct on_bits {
             return a & b;
     }
     // A number that is not 0, of either sign.
-    static bool is_true(word a)
-    {
-        constexpr auto sign = static_cast<word>(word{1} << (8 * sizeof(word) - 1));
-        return (std::integral<T> ? a : static_cast<word>(a & ~sign)) != 0;
-    }
+    static bool is_true(word a) { return (a & number_bits) != 0; }
+    // All but the sign of a floating-point number.
+    static constexpr word number_bits = std::numeric_limits<word>::max() >> (std::integral<T> ? 0 : 1);
     static constexpr word all_bits_if(bool condition) { return static_cast<word>(-static_cast<int>(condition)); }
     static word named(word a) { return bits(value(a)); }
     static word truth(word a) { return is_true(a) ? 1 : 0; }
@@ -217,7 +220,11 @@ public:
 
     void reduce_lines(const cpu& host, const line_layout& lines) const override
     {
+        constexpr std::size_t many_lines = 16;
         const std::ptrdiff_t stride = lines.in_strides[0];
+        const bool are_columns = std::abs(lines.in_strides[most_dimensions - 1]) < std::abs(stride);
+        if (op_ == UPSWEEP_MULTIPLIES && dtype_ < UPSWEEP_F16 && are_columns && lines.lines() >= many_lines)
+            return multiply_rows(host, lines);
         for_each_line(host, lines.lines(), [&](const cpu& threads, std::size_t k) {
             const auto fold = engine(dtype_).reducer(op_, threads);
             const std::byte* const line = lines.in + offset_of_line(lines, lines.in_strides, k) * signed_bytes();
@@ -247,6 +254,80 @@ public:
     }
 
 private:
+    // Products of integers, which any order gives: of some rows at a time, which are converted to integers of 64 bits in the caches, and of the products
+    // so far, which are the first row. Of many lines so many are taken at a time that rows are few, but several.
+    void multiply_rows(const cpu& host, const line_layout& lines) const
+    {
+        constexpr std::size_t most_lines = std::size_t{1} << 15;
+        constexpr std::size_t elements_of_rows = 4 * most_lines;
+        const std::size_t count = lines.lines();
+        const std::size_t length = lines.length();
+        if (count > most_lines) {
+            const auto longest = std::max_element(lines.extents.begin() + 1, lines.extents.end());
+            const auto k = static_cast<std::size_t>(longest - lines.extents.begin());
+            const auto half = static_cast<std::ptrdiff_t>(*longest / 2);
+            line_layout part = lines;
+            part.extents[k] = *longest / 2;
+            multiply_rows(host, part);
+            part.extents[k] = *longest - *longest / 2;
+            part.in += half * lines.in_strides[k] * signed_bytes();
+            part.out += half * lines.out_strides[k] * static_cast<std::ptrdiff_t>(result_bytes_);
+            return multiply_rows(host, part);
+        }
+        const std::size_t most_rows = std::min(elements_of_rows / count, length);
+        unwritten_memory memory_of_rows;
+        unwritten_memory memory_of_products;
+        const elements wide = words_without_gaps(memory_of_rows, result_bytes_, (most_rows + 1) * count);
+        const elements products = words_without_gaps(memory_of_products, result_bytes_, count);
+        const upsweep_dtype dtype = result_dtype_of(op_, dtype_);
+        const auto multiply = make_shape_reducer(op_, dtype);
+        for (std::size_t first = 0; first < length; first += most_rows) {
+            const std::size_t rows = std::min(most_rows, length - first);
+            const std::size_t before = first != 0 ? 1 : 0;
+            elements some;
+            some.dtype = dtype_;
+            some.data = const_cast<std::byte*>(lines.in) +
+                        static_cast<std::ptrdiff_t>(first) * lines.in_strides[0] * signed_bytes();
+            some.extents.fill(1);
+            some.strides.fill(1);
+            for (std::size_t k = most_dimensions; k-- > 1;)
+                put_before(some, lines.extents[k], lines.in_strides[k]);
+            put_before(some, rows, lines.in_strides[0]);
+            some.count = rows * count;
+            elements converted_rows = wide;
+            converted_rows.dtype = dtype;
+            converted_rows.data += before * count * result_bytes_;
+            converted_rows.count = converted_rows.extents.back() = some.count;
+            convert_for_scan(host, op_, some, 0, some.count, converted_rows);
+            if (before != 0)
+                std::memcpy(wide.data, products.data, count * result_bytes_);
+            line_layout columns = columns_of(wide.data, rows + before, count, products.data);
+            if (first + rows == length) { // with the extents of the lines, to their places
+                columns.out = lines.out;
+                columns.out_strides = lines.out_strides;
+                std::size_t behind = 1;
+                for (std::size_t k = most_dimensions; k-- > 1; behind *= lines.extents[k]) {
+                    columns.extents[k] = lines.extents[k];
+                    columns.in_strides[k] = static_cast<std::ptrdiff_t>(behind);
+                }
+            }
+            multiply->reduce_lines(host, columns);
+        }
+    }
+    // Columns of rows without gaps, to results without gaps.
+    static line_layout columns_of(const std::byte* in, std::size_t rows, std::size_t columns, std::byte* out)
+    {
+        line_layout all;
+        all.in = in;
+        all.out = out;
+        all.extents.fill(1);
+        all.in_strides.fill(1);
+        all.out_strides.fill(1);
+        all.extents[0] = rows;
+        all.extents[most_dimensions - 1] = columns;
+        all.in_strides[0] = static_cast<std::ptrdiff_t>(columns);
+        return all;
+    }
     std::ptrdiff_t signed_bytes() const { return static_cast<std::ptrdiff_t>(bytes_); }
 
     upsweep_op op_;
@@ -403,14 +484,20 @@ shape_scan make_shape_scanner(upsweep_op op, upsweep_dtype in, upsweep_dtype out
     return {std::move(scanner), takes_elements && out < UPSWEEP_F16};
 }
 
-void convert_for_scan(const cpu& host, upsweep_op op, const elements& in, std::uint64_t first, std::uint64_t count,
-                      const elements& out)
+void convert_for_scan(const cpu& host, upsweep_op op, const elements& all_in, std::uint64_t first, std::uint64_t count,
+                      const elements& all_out)
 {
     constexpr std::size_t part = std::size_t{1} << 14;
+    const bool are_all = count == all_in.count && count == all_out.count;
+    const auto ordered = are_all ? in_order_of_output(all_in, all_out) : std::pair(all_in, all_out);
+    const elements& in = ordered.first;
+    const elements& out = ordered.second;
+    const bool are_copied = in.dtype == out.dtype && (!is_logical(op) || in.dtype == UPSWEEP_BOOL);
     const bool reads_in_place = in.is_contiguous();
     const bool writes_in_place = out.is_contiguous();
-    const std::uint64_t at_once =
-        reads_in_place && writes_in_place ? std::max<std::uint64_t>(count, 1) : std::min(gathered_at_once(host), count);
+    const std::uint64_t at_once = reads_in_place && writes_in_place
+                                      ? std::max<std::uint64_t>(count, 1)
+                                      : std::min(gathered_at_once(host, reads_in_place ? out : in), count);
     std::vector<std::byte> from(reads_in_place ? 0 : at_once * in.bytes());
     std::vector<std::byte> to(writes_in_place ? 0 : at_once * out.bytes());
     for (const std::uint64_t end = first + count; first < end; first += at_once) {
@@ -424,7 +511,11 @@ void convert_for_scan(const cpu& host, upsweep_op op, const elements& in, std::u
             const std::size_t size = std::min<std::size_t>(part, some - begin);
             const std::byte* const elements = all_elements + begin * in.bytes();
             std::byte* const results = all_results + begin * out.bytes();
-            if (is_logical(op)) {
+            if (are_copied) {
+                if (results != elements) // of a scan in place
+                    std::memcpy(results, elements, size * in.bytes());
+                name_nans(out.dtype, results, size);
+            } else if (is_logical(op)) {
                 std::array<std::byte, part> truths;
                 convert_elements(in.dtype, elements, UPSWEEP_BOOL, truths.data(), size);
                 convert_elements(UPSWEEP_BOOL, truths.data(), out.dtype, results, size);

@@ -127,6 +127,10 @@ upsweep_dtype searched_dtype(upsweep_dtype dtype);
 // searched.
 void find_arguments(const cpu& host, upsweep_op op, upsweep_dtype dtype, const line_layout& lines);
 
+// Reduces along an axis on the CPU. The operator is defined for the elements, the axis has some, and the arrays are those of such a call.
+void reduce_along(const char* call, const cpu& host, upsweep_op op, const upsweep_array& in, std::size_t axis,
+                  const upsweep_array& out);
+
 // Scans elements without gaps in memory of a GPU as the only line of an array, where that takes less time than a scan by an operator and types that kernels
 // ask for. Returns whether it does.
 bool scan_as_line(const execution& where, upsweep_op op, const elements& in, const elements& out,

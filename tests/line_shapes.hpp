@@ -52,10 +52,10 @@ void on_every_axis(F f)
     };
     on_every_shape(sampled<Target>(many_elements<cpu> / 8), each_axis);
     constexpr std::size_t many = sampled<Target>(many_elements<cpu> / 10);
-    const std::vector<shape<2>> all{{{many, 5}, {5, 1}},    {{many, 5}, {1, many}},  {{many, 16}, {16, 1}, 1},
-                                    {{513, 70}, {80, 1}},   {{1025, 30}, {30, 1}},   {{3, many + 1}, {many + 1, 1}},
-                                    {{9, 2049}, {2049, 1}}, {{1111, 17}, {-17, -1}}, {{130, 128}, {128, 1}, 4},
-                                    {{130, 128}, {1, 130}}};
+    const std::vector<shape<2>> all{{{7, 9001}, {9011, 1}},  {{14, 3001}, {-3001, 1}},       {{many, 5}, {5, 1}},
+                                    {{many, 5}, {1, many}},  {{many, 16}, {16, 1}, 1},       {{513, 70}, {80, 1}},
+                                    {{1025, 30}, {30, 1}},   {{3, many + 1}, {many + 1, 1}}, {{9, 2049}, {2049, 1}},
+                                    {{1111, 17}, {-17, -1}}, {{130, 128}, {128, 1}, 4},      {{130, 128}, {1, 130}}};
     for (const auto& s : all) {
         SCOPED_TRACE(::testing::PrintToString(s));
         each_axis(s);

@@ -273,14 +273,16 @@ public:
     void read(std::size_t count, value_type* __restrict to) const
     {
         for_each_patch(count, [&](const patch& from) {
-            from.for_each([&](const T& element, std::size_t i) { to[i] = element; });
+            from.for_each([&](const T& element, std::size_t i) { to[i] = element; },
+                          [&](const T* row, std::size_t i, std::size_t size) { std::copy_n(row, size, to + i); });
             to += from.rows * from.columns;
         });
     }
     void write(std::size_t count, const value_type* __restrict from) const
     {
         for_each_patch(count, [&](const patch& to) {
-            to.for_each([&](T& element, std::size_t i) { element = from[i]; });
+            to.for_each([&](T& element, std::size_t i) { element = from[i]; },
+                        [&](T* row, std::size_t i, std::size_t size) { std::copy_n(from + i, size, row); });
             from += to.rows * to.columns;
         });
     }
@@ -294,18 +296,30 @@ private:
         std::ptrdiff_t row_stride;
         std::ptrdiff_t stride;
 
-        // Calls visit(element, which of them it is). The long side is the inner loop.
-        template <class Visit>
-        void for_each(Visit visit) const
+        // Calls visit(element, which of them it is), or visit_row(first element, which of them it is, how many lie side by side). The long side is the
+        // inner loop; where neighbours in memory are those of a column, so few columns are taken at a time that the first-level cache holds
+        // their lines, even if all of them belong in one of its sets.
+        template <class Visit, class VisitRow>
+        void for_each(Visit visit, VisitRow visit_row) const
         {
-            if (columns < 16 && rows > 1)
+            constexpr std::size_t few_columns = 8;
+            const auto distance = [](std::ptrdiff_t of) { return of < 0 ? -of : of; };
+            if (columns >= 16 && rows > 1 && distance(row_stride) < distance(stride))
+                for (std::size_t first_column = 0; first_column < columns; first_column += few_columns)
+                    for (std::size_t r = 0; r < rows; ++r)
+                        for (std::size_t c = first_column; c < std::min(columns, first_column + few_columns); ++c)
+                            visit(at(r, c), r * columns + c);
+            else if (columns < 16 && rows > 1)
                 for (std::size_t c = 0; c < columns; ++c)
                     for (std::size_t r = 0; r < rows; ++r)
                         visit(at(r, c), r * columns + c);
             else if (stride == 1)
                 for (std::size_t r = 0; r < rows; ++r)
+                    visit_row(row(r), r * columns, columns);
+            else if (stride == -1) // which compilers turn into vector code
+                for (std::size_t r = 0; r < rows; ++r)
                     for (std::size_t c = 0; c < columns; ++c)
-                        visit(row(r)[c], r * columns + c);
+                        visit(*(row(r) - c), r * columns + c);
             else
                 for (std::size_t r = 0; r < rows; ++r)
                     for (std::size_t c = 0; c < columns; ++c)

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "array.hpp"
+#include "blocks.hpp"
 #include "docs.hpp"
 #include "fold.hpp"
 #include "gpu_operators.hpp"
@@ -215,10 +216,57 @@ void describe_results(PyArrayObject* array, upsweep_dtype dtype, std::uint64_t a
             to.append(all.shape[k], all.strides[k]);
 }
 
-// Calls fold(lines, axis of the lines, results) for a fold along axes.
-template <class Fold>
+// Folds along axes that do not lie as one by blocks, to results of the type in which they are folded, if that takes less time than a copy. Returns whether
+// it has.
+bool fold_blocks_first(upsweep_op op, const operand& in, std::uint64_t axes, const layout& to)
+{
+    const first_blocks first =
+        in.count() != 0 ? blocks_to_fold_first(in.at(), axes, op, to.array.dtype) : first_blocks{};
+    if (first.axes == 0)
+        return false;
+    fold_by_blocks by(in.at(), axes, first, to.array.dtype);
+    const std::int64_t room = by.room();
+    const nb::object totals = new_array(1, &room, to.array.dtype);
+    by.set_room(in.at(), PyArray_DATA(as_array(totals)));
+    const auto fold = [&] {
+        const gil_released others(in.count());
+        const auto reduce = [op](const layout& lines, const layout& results) {
+            return lib().reduce_axis(nullptr, op, &lines.array, lines.rank() - 1, &results.array);
+        };
+        const upsweep_status status = by.fold_blocks(reduce);
+        return status == UPSWEEP_OK ? reduce(by.lines(), to) : status;
+    };
+    check(fold());
+    return true;
+}
+
+// Divides sums, of f32 or f64, by how many elements each is of.
+template <class T>
+void divide_as(const layout& sums, std::int64_t elements)
+{
+    const auto divisor = static_cast<T>(elements);
+    std::int64_t index[most_dimensions + 1]{};
+    auto* at = static_cast<T*>(sums.array.data);
+    for (std::int64_t left = sums.count(); left != 0; --left) {
+        *at /= divisor;
+        for (int k = sums.rank(); k-- > 0;) {
+            at += sums.strides[k];
+            if (++index[k] < sums.shape[k])
+                break;
+            at -= sums.strides[k] * sums.shape[k];
+            index[k] = 0;
+        }
+    }
+}
+void divide(const layout& sums, std::int64_t elements)
+{
+    sums.array.dtype == UPSWEEP_F32 ? divide_as<float>(sums, elements) : divide_as<double>(sums, elements);
+}
+
+// Calls fold(lines, axis of the lines, results) for a fold along axes, unless fold_blocks(results) has folded them.
+template <class FoldBlocks, class Fold>
 nb::object fold_axes(const char* call, const operand& in, const fold_types& types, std::uint64_t axes,
-                     bool keeps_dimensions, nb::handle out, nb::handle identity, Fold fold)
+                     bool keeps_dimensions, nb::handle out, nb::handle identity, FoldBlocks fold_blocks, Fold fold)
 {
     const reduced_shape shape(in.at(), axes, keeps_dimensions);
     const results to(call, shape.rank, shape.extents, types, out);
@@ -228,9 +276,11 @@ nb::object fold_axes(const char* call, const operand& in, const fold_types& type
         check(filled.ptr());
         return to.finish(in);
     }
-    const lines from(in, axes);
     layout at;
     describe_results(to.array(), types.folded, axes, keeps_dimensions, at);
+    if (fold_blocks(at))
+        return to.finish(in);
+    const lines from(in, axes);
     const auto fold_all = [&] {
         const gil_released others(in.count());
         return fold(&from.at().array, from.axis(), &at.array);
@@ -257,10 +307,12 @@ nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis
     in.convert(types.elements);
     const std::uint64_t axes = axes_argument(call, axis, in.rank());
     if (std::popcount(axes) != in.rank())
-        return fold_axes(call, in, types, axes, keeps_dimensions, out, identity,
-                         [op](const upsweep_array* lines, int along, const upsweep_array* results) {
-                             return lib().reduce_axis(nullptr, op, lines, along, results);
-                         });
+        return fold_axes(
+            call, in, types, axes, keeps_dimensions, out, identity,
+            [&](const layout& to) { return fold_blocks_first(op, in, axes, to); },
+            [op](const upsweep_array* lines, int along, const upsweep_array* results) {
+                return lib().reduce_axis(nullptr, op, lines, along, results);
+            });
 
     value total;
     if (in.count() == 0 && !identity.is_none()) {
@@ -290,10 +342,17 @@ nb::object mean(nb::handle x, nb::handle axis, bool keeps_dimensions, nb::handle
     const fold_types types = types_of_mean(in.dtype());
     const std::uint64_t axes = axes_argument("mean", axis, in.rank());
     if (std::popcount(axes) != in.rank())
-        return fold_axes("mean", in, types, axes, keeps_dimensions, out, nb::none(),
-                         [](const upsweep_array* lines, int along, const upsweep_array* results) {
-                             return lib().mean_axis(nullptr, lines, along, results);
-                         });
+        return fold_axes(
+            "mean", in, types, axes, keeps_dimensions, out, nb::none(),
+            [&](const layout& to) {
+                if (!is_float(in.dtype()) || !fold_blocks_first(UPSWEEP_PLUS, in, axes, to))
+                    return false;
+                divide(to, in.count() / to.count());
+                return true;
+            },
+            [](const upsweep_array* lines, int along, const upsweep_array* results) {
+                return lib().mean_axis(nullptr, lines, along, results);
+            });
 
     value total;
     const upsweep_dtype sum = reduce_dtype(UPSWEEP_PLUS, in.dtype());
@@ -325,10 +384,11 @@ nb::object var(nb::handle x, nb::handle axis, double correction, bool keeps_dime
     const fold_types types = types_of_mean(in.dtype());
     const std::uint64_t axes = axes_argument("var", axis, in.rank());
     if (std::popcount(axes) != in.rank())
-        return fold_axes("var", in, types, axes, keeps_dimensions, nb::none(), nb::none(),
-                         [correction](const upsweep_array* lines, int along, const upsweep_array* results) {
-                             return lib().variance_axis(nullptr, lines, along, correction, results);
-                         });
+        return fold_axes(
+            "var", in, types, axes, keeps_dimensions, nb::none(), nb::none(), [](const layout&) { return false; },
+            [correction](const upsweep_array* lines, int along, const upsweep_array* results) {
+                return lib().variance_axis(nullptr, lines, along, correction, results);
+            });
     value variance;
     const upsweep_array result = variance.array(types.folded);
     const auto fold = [&] {

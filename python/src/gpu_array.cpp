@@ -406,9 +406,48 @@ void gpu_array::bring_behind(const char* call, std::uint64_t axes)
     open(call, copy);
 }
 
+// PyTorch's tensors have a method for this, and the support of other libraries may have a function.
+bool gpu_array::is_permutable() const
+{
+    return nb::hasattr(array_, "permute") || (library_.is_valid() && nb::hasattr(library_, "permuted"));
+}
+
+nb::object gpu_array::permuted(const nb::object& array, const nb::object& axes) const
+{
+    return nb::hasattr(array, "permute") ? nb::object(array.attr("permute")(axes))
+                                         : nb::object(library_.attr("permuted")(array, axes));
+}
+
 // --- results --------------------------------------------------------------------------------------------------------------------
 
-new_gpu_array::new_gpu_array(const gpu_array& like, int rank, const std::int64_t* shape, upsweep_dtype dtype)
+namespace {
+
+// Writes to `order` the dimensions of a layout from the one whose elements lie furthest apart on. Returns whether that is another order than C's.
+bool order_in_memory(const layout& of, int* order)
+{
+    int* end = order;
+    for (int k = 0; k < of.rank(); ++k) {
+        order[k] = k;
+        if (of.shape[k] == 1)
+            continue;
+        if (of.strides[k] == 0) // of an array that is none of its own
+            return false;
+        *end++ = k;
+    }
+    const auto is_further = [&](int a, int b) { return std::abs(of.strides[a]) > std::abs(of.strides[b]); };
+    if (std::is_sorted(order, end, is_further))
+        return false;
+    std::stable_sort(order, end, is_further);
+    for (int k = 0; k < of.rank(); ++k)
+        if (of.shape[k] == 1)
+            *end++ = k;
+    return true;
+}
+
+} // namespace
+
+new_gpu_array::new_gpu_array(const gpu_array& like, int rank, const std::int64_t* shape, upsweep_dtype dtype,
+                             const layout* in_order_of)
     : like_(like)
 {
     at_.begin(nullptr, dtype);
@@ -417,9 +456,39 @@ new_gpu_array::new_gpu_array(const gpu_array& like, int rank, const std::int64_t
     for (int k = 0; k < rank; ++k)
         at_.append(shape[k], 1);
     at_.close_gaps();
-    if (const dlpack::exchange* table = like.exchange()) {
-        dlpack::tensor prototype{
-            nullptr, {dlpack::cuda, like.device()}, rank, dlpack_type_of(dtype), at_.shape, nullptr, 0};
+    int order[most_dimensions];
+    if (in_order_of == nullptr || !order_in_memory(*in_order_of, order) || !like.is_permutable()) {
+        allocate(at_);
+        return;
+    }
+    layout in_memory;
+    in_memory.begin(nullptr, dtype);
+    for (int k = 0; k < rank; ++k)
+        in_memory.append(shape[order[k]], 1);
+    in_memory.close_gaps();
+    allocate(in_memory);
+    nb::list places;
+    for (int k = 0; k < rank; ++k) {
+        const auto place = std::find(order, order + rank, k) - order;
+        at_.strides[k] = in_memory.strides[place];
+        places.append(place);
+    }
+    places_ = nb::tuple(places);
+}
+
+// Of memory with this layout, which lies where at_ does then.
+void new_gpu_array::allocate(const layout& in_memory)
+{
+    const upsweep_dtype dtype = at_.array.dtype;
+    const int rank = in_memory.rank();
+    if (const dlpack::exchange* table = like_.exchange()) {
+        dlpack::tensor prototype{nullptr,
+                                 {dlpack::cuda, like_.device()},
+                                 rank,
+                                 dlpack_type_of(dtype),
+                                 const_cast<std::int64_t*>(in_memory.shape),
+                                 nullptr,
+                                 0};
         const auto set_error = [](void*, const char* kind, const char* message) {
             PyErr_SetString(std::string_view(kind) == "MemoryError" ? PyExc_MemoryError : PyExc_RuntimeError, message);
         };
@@ -430,10 +499,10 @@ new_gpu_array::new_gpu_array(const gpu_array& like, int rank, const std::int64_t
     }
     nb::list extents;
     for (int k = 0; k < rank; ++k)
-        extents.append(shape[k]);
-    nb::object made = like.library().attr("empty")(nb::tuple(extents), lib().dtype_name(dtype), like.device());
+        extents.append(in_memory.shape[k]);
+    nb::object made = like_.library().attr("empty")(nb::tuple(extents), lib().dtype_name(dtype), like_.device());
     if (made.is_none()) {
-        auto memory = std::make_shared<gpu_memory>(like.device(), like.stream(), at_);
+        auto memory = std::make_shared<gpu_memory>(like_.device(), like_.stream(), in_memory);
         at_.array.data = memory->data;
         array_ = nb::cast(exported_memory{std::move(memory)});
     } else {
@@ -454,11 +523,11 @@ nb::object new_gpu_array::finish()
         void* array = nullptr;
         if (like_.exchange()->array_of(std::exchange(held_, nullptr), &array) != 0)
             throw nb::python_error();
-        return nb::steal(static_cast<PyObject*>(array));
+        array_ = nb::steal(static_cast<PyObject*>(array));
+    } else if (nb::isinstance<exported_memory>(array_)) {
+        array_ = like_.library().attr("take")(array_);
     }
-    if (nb::isinstance<exported_memory>(array_))
-        return like_.library().attr("take")(array_);
-    return array_;
+    return places_.is_valid() ? like_.permuted(array_, places_) : array_;
 }
 
 void bind_gpu_arrays(nb::module_& m)

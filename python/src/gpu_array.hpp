@@ -38,6 +38,10 @@ public:
     // Whether new arrays of its kind can be made.
     bool can_be_made() const { return exchange_ != nullptr || nb::cast<bool>(library_.attr("makes_arrays")); }
 
+    // Whether its library has arrays that are transposed, and one of its arrays in that way.
+    bool is_permutable() const;
+    nb::object permuted(const nb::object& array, const nb::object& axes) const;
+
     // Where calls that fold it are carried out.
     upsweep_context* context() const;
 
@@ -66,10 +70,12 @@ private:
     dlpack::managed_before_1* held_before_1_ = nullptr;
 };
 
-// A new array of the kind of another one, without gaps, on its device.
+// A new array of the kind of another one, without gaps, on its device. With `in_order_of`, a layout of the same rank, its dimensions are in memory as there,
+// if the library has arrays that are transposed, as results of NumPy are: in C's order otherwise.
 class new_gpu_array {
 public:
-    new_gpu_array(const gpu_array& like, int rank, const std::int64_t* shape, upsweep_dtype dtype);
+    new_gpu_array(const gpu_array& like, int rank, const std::int64_t* shape, upsweep_dtype dtype,
+                  const layout* in_order_of = nullptr);
     new_gpu_array(const new_gpu_array&) = delete;
     new_gpu_array& operator=(const new_gpu_array&) = delete;
     ~new_gpu_array();
@@ -79,10 +85,13 @@ public:
     nb::object finish();
 
 private:
+    void allocate(const layout& in_memory);
+
     const gpu_array& like_;
     layout at_;
     dlpack::managed* held_ = nullptr;
     nb::object array_;
+    nb::object places_; // which dimension in memory each is; null where they are in C's order
 };
 
 // A value in memory of the GPU, in the array's own memory pool.

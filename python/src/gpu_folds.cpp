@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "any_order.hpp"
+#include "blocks.hpp"
 #include "fold.hpp"
 #include "gpu_output.hpp"
 
@@ -73,28 +74,6 @@ bool convert_single_halves(const gpu_array& in, const layout& to, nb::handle out
     return are_single;
 }
 
-// Whether the elements along some axes lie as those of one.
-bool lie_as_one_axis(const layout& at, std::uint64_t axes)
-{
-    std::optional<std::int64_t> behind; // how far apart elements of the axis before would have to lie
-    for (int k = at.rank(); k-- > 0;) {
-        if ((axes >> k & 1) == 0 || at.shape[k] == 1)
-            continue;
-        if (behind && at.strides[k] != *behind)
-            return false;
-        behind = at.shape[k] * at.strides[k];
-    }
-    return true;
-}
-
-// Begins a layout of elements in the memory in which those of another one lie.
-void begin_beside(layout& of, const layout& other, void* data, upsweep_dtype dtype)
-{
-    of.begin(data, dtype);
-    of.array.memory = other.array.memory;
-    of.array.device = other.array.device;
-}
-
 // Appends, of results along some axes, the dimensions of the others.
 void append_kept(layout& results, std::uint64_t axes, int rank, bool keeps_dimensions, const layout& to)
 {
@@ -137,44 +116,10 @@ struct gpu_lines {
     std::int32_t axis() const { return lines.rank() - 1; }
 };
 
-// Blocks of elements that are folded first, of axes that do not lie as one: those of the last of these axes that do.
-struct first_blocks {
-    std::uint64_t axes = 0;  // none: nothing is folded first
-    std::int64_t blocks = 1; // along these axes
-    std::int64_t length = 1; // of a block, in elements
-    std::int64_t stride = 1; // of elements
-};
-
-// Blocks of a power of two of elements are folded alone in any case (docs/fold-order.md), so that their results, of type `folded`, can be folded like
-// elements; where any order will do, a block is a whole line. A fold of logarithms is more than its result tells.
-first_blocks blocks_to_fold_first(const gpu_array& in, std::uint64_t axes, upsweep_op op, upsweep_dtype folded)
+// None where there is nothing by which room for their totals can be made.
+first_blocks blocks_to_fold_first_on_gpu(const gpu_array& in, std::uint64_t axes, upsweep_op op, upsweep_dtype folded)
 {
-    constexpr int most_rank = most_dimensions_of_library - 2; // for two more dimensions
-    const layout& at = in.at();
-    if (op == UPSWEEP_LOG_SUM_EXP || at.rank() > most_rank || lie_as_one_axis(at, axes) || !in.can_be_made())
-        return {};
-    first_blocks first;
-    std::optional<std::int64_t> behind;
-    for (int k = at.rank(); k-- > 0;) {
-        if ((axes >> k & 1) == 0 || at.shape[k] == 1)
-            continue;
-        if (!behind)
-            first.stride = at.strides[k];
-        else if (at.strides[k] != *behind)
-            break;
-        behind = at.shape[k] * at.strides[k];
-        first.length *= at.shape[k];
-        first.axes |= std::uint64_t{1} << k;
-    }
-    if (!is_of_any_order(op, in.dtype())) {
-        const std::int64_t block = first.length & -first.length;
-        first.blocks = first.length / block;
-        first.length = block;
-    }
-    // Results that take more than half of the memory of the elements save little.
-    const bool are_worth_it = static_cast<std::size_t>(first.length) * lib().dtype_size(in.dtype()) >=
-                              2 * static_cast<std::size_t>(lib().dtype_size(folded));
-    return are_worth_it ? first : first_blocks{};
+    return in.can_be_made() ? blocks_to_fold_first(in.at(), axes, op, folded) : first_blocks{};
 }
 
 // Whether an array is folded whole faster by blocks: where neighbours in the order of the fold lie apart, as those of a transposed array do. If
@@ -198,87 +143,25 @@ bool is_faster_by_blocks(const layout& at, bool is_of_any_order)
     return is_turned && !(is_of_any_order && reach == at.count());
 }
 
-// Where the results of such blocks lie: a dimension for each of the elements, of extent 1 where blocks are whole lines, and one for the blocks behind them.
-// They lie in order, if those of a line lie as along one axis then, or else with those of a line side by side.
-struct block_results {
-    std::int64_t extents[most_dimensions_of_library]{};
-    std::int64_t strides[most_dimensions_of_library]{};
-    std::int64_t count = 1;  // of all
-    std::int64_t length = 1; // of a line
-    std::int64_t stride = 1; // of a line
-
-    block_results(const layout& at, std::uint64_t axes, const first_blocks& first)
-    {
-        const int rank = at.rank();
-        const auto is_folded = [&](int k) { return k == rank || (axes >> k & 1) != 0; };
-        for (int k = 0; k < rank; ++k)
-            extents[k] = (first.axes >> k & 1) != 0 ? 1 : at.shape[k];
-        extents[rank] = first.blocks;
-        for (int k = 0; k <= rank; ++k)
-            length *= is_folded(k) ? extents[k] : 1;
-        for (int k = rank; k >= 0; --k) {
-            strides[k] = count;
-            count *= extents[k];
-        }
-        bool lie_as_one = true;
-        std::optional<std::int64_t> behind;
-        for (int k = rank; k >= 0; --k) {
-            if (!is_folded(k) || extents[k] == 1)
-                continue;
-            if (!behind)
-                stride = strides[k];
-            else
-                lie_as_one = lie_as_one && strides[k] == *behind;
-            behind = extents[k] * strides[k];
-        }
-        if (lie_as_one)
-            return;
-        stride = 1;
-        count = 1;
-        for (const bool are_folded : {true, false})
-            for (int k = rank; k >= 0; --k)
-                if (is_folded(k) == are_folded) {
-                    strides[k] = count;
-                    count *= extents[k];
-                }
-    }
-};
-
-// Folds such blocks, and then their results.
+// Folds blocks first, and then their results.
 void fold_blocks_first(upsweep_op op, const gpu_array& in, std::uint64_t axes, bool keeps_dimensions,
                        const first_blocks& first, const layout& to)
 {
-    const layout& at = in.at();
-    const block_results results(at, axes, first);
-    const new_gpu_array totals(in, 1, &results.count, to.array.dtype);
-    layout blocks;
-    layout totals_of_blocks;
-    layout lines;
+    fold_by_blocks by(in.at(), axes, first, to.array.dtype);
+    const std::int64_t room = by.room();
+    const new_gpu_array totals(in, 1, &room, to.array.dtype);
+    by.set_room(in.at(), totals.at().array.data);
     layout ends;
-    begin_beside(blocks, at, at.array.data, in.dtype());
-    begin_beside(totals_of_blocks, at, totals.at().array.data, to.array.dtype);
-    begin_beside(lines, at, totals.at().array.data, to.array.dtype);
-    begin_beside(ends, at, to.array.data, to.array.dtype);
-    append_kept(ends, axes, at.rank(), keeps_dimensions, to);
-    for (int k = 0; k < at.rank(); ++k) {
-        blocks.append(results.extents[k], at.strides[k]);
-        totals_of_blocks.append(results.extents[k], results.strides[k]);
-        if ((axes >> k & 1) == 0)
-            lines.append(results.extents[k], results.strides[k]);
-    }
-    if (first.blocks != 1) {
-        blocks.append(first.blocks, first.length * first.stride);
-        totals_of_blocks.append(first.blocks, results.strides[at.rank()]);
-    }
-    blocks.append(first.length, first.stride);
-    lines.append(results.length, results.stride);
+    begin_beside(ends, in.at(), to.array.data, to.array.dtype);
+    append_kept(ends, axes, in.rank(), keeps_dimensions, to);
     on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-        const upsweep_status status =
-            library.reduce_axis(context, op, &blocks.array, blocks.rank() - 1, &totals_of_blocks.array);
-        if (status != UPSWEEP_OK)
+        const auto reduce = [&](const layout& lines, const layout& results) {
+            return library.reduce_axis(context, op, &lines.array, lines.rank() - 1, &results.array);
+        };
+        if (const upsweep_status status = by.fold_blocks(reduce); status != UPSWEEP_OK)
             return status;
-        return ends.rank() == 0 ? library.reduce(context, op, &lines.array, &ends.array)
-                                : library.reduce_axis(context, op, &lines.array, lines.rank() - 1, &ends.array);
+        return ends.rank() == 0 ? library.reduce(context, op, &by.lines().array, &ends.array)
+                                : reduce(by.lines(), ends);
     });
 }
 
@@ -290,7 +173,7 @@ void fold_along(const char* call, upsweep_op op, gpu_array& in, std::uint64_t ax
     if (to.count() == 0)
         return;
     if (in.count() != 0 && (!is_whole || is_faster_by_blocks(in.at(), is_of_any_order(op, in.dtype()))))
-        if (const first_blocks first = blocks_to_fold_first(in, axes, op, to.array.dtype); first.axes != 0)
+        if (const first_blocks first = blocks_to_fold_first_on_gpu(in, axes, op, to.array.dtype); first.axes != 0)
             return fold_blocks_first(op, in, axes, keeps_dimensions, first, to);
     if (is_whole) {
         const upsweep_array result = value_at(to, to.array.dtype);
@@ -360,7 +243,7 @@ nb::object mean_on_gpu(gpu_array& in, nb::handle axis, bool keeps_dimensions, nb
     const upsweep_dtype summed = reduce_dtype(UPSWEEP_PLUS, in.dtype());
     const bool is_large = std::popcount(axes) == in.rank() && !is_line();
     if (is_large || (to.at().count() != 0 && has_no_gaps(to.at()) &&
-                     blocks_to_fold_first(in, axes, UPSWEEP_PLUS, summed).axes != 0)) {
+                     blocks_to_fold_first_on_gpu(in, axes, UPSWEEP_PLUS, summed).axes != 0)) {
         const auto lines = static_cast<std::uint64_t>(to.at().count());
         const new_gpu_array sums(in, shape.rank, shape.extents, summed);
         fold_along(call, UPSWEEP_PLUS, in, axes, keeps_dimensions, sums.at());
@@ -414,7 +297,7 @@ nb::object scan_on_gpu(const char* call, upsweep_op op, gpu_array& in, nb::handl
     std::int64_t extents[most_dimensions]{};
     std::copy_n(in.at().shape, in.rank(), extents);
     extents[axis] += how.includes_initial ? 1 : 0;
-    gpu_output to_all(call, in, in.rank(), extents, type, out);
+    gpu_output to_all(call, in, in.rank(), extents, type, out, how.includes_initial ? nullptr : &in.at());
 
     scan_arguments of(call, in.at(), to_all.at(), axis, how);
     layout& to = of.to;

@@ -8,11 +8,11 @@
 namespace upsweep::python {
 
 gpu_output::gpu_output(const char* call, const gpu_array& in, int rank, const std::int64_t* shape, upsweep_dtype dtype,
-                       nb::handle out)
+                       nb::handle out, const layout* in_order_of)
     : in_(in), out_(out)
 {
     if (out.is_none()) {
-        made_.emplace(in, rank, shape, dtype);
+        made_.emplace(in, rank, shape, dtype, in_order_of);
         return;
     }
     if (!given_.open(call, out))

@@ -10,11 +10,11 @@
 // Where results in memory of a GPU are written, and what goes there from the host.
 namespace upsweep::python {
 
-// An argument `out`, or a new array of this shape and type.
+// An argument `out`, or a new array of this shape and type (new_gpu_array).
 class gpu_output {
 public:
     gpu_output(const char* call, const gpu_array& in, int rank, const std::int64_t* shape, upsweep_dtype dtype,
-               nb::handle out);
+               nb::handle out, const layout* in_order_of = nullptr);
 
     const layout& at() const { return made_ ? made_->at() : given_.at(); }
     nb::object finish();

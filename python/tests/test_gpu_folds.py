@@ -139,6 +139,27 @@ def test_large_views_whose_neighbours_lie_apart(kind):
                 agree(kind, lambda x: fold(view(x)), host, there, (dtype, view, fold))
 
 
+def test_results_of_scans_lie_in_memory_as_elements_do(kind):
+    if not kind.has_views:
+        pytest.skip("its arrays have no views")
+    strides = lambda x: [abs(s) // (x.itemsize if kind.name == "cupy" else 1) for s in (x.strides if kind.name == "cupy" else x.stride())]
+    for dtype in ("float32", "float16", "int8", "float64"):
+        host = random((48, 5, 130), dtype)
+        there = kind.put(host)
+        views = [lambda x: x.T, lambda x: x.swapaxes(0, 1), lambda x: x.swapaxes(1, 2),
+                 lambda x: x[:, :, 1:].T, lambda x: x[:, :1].T, lambda x: x.T[::2], lambda x: x[:1, :1, :1].T]
+        for view in views:
+            for axis in range(3):
+                for fold in (us.cumulative_sum, us.cummax, us.cumulative_prod):
+                    agree(kind, lambda x: fold(view(x), axis=axis), host, there, (dtype, view, axis, fold))
+                agree(kind, lambda x: us.scan(view(x), "plus", axis=axis, exclusive=True, reverse=True), host, there, (dtype, view, axis))
+                agree(kind, lambda x: us.cumulative_sum(view(x), axis=axis, include_initial=True), host, there, (dtype, view, axis))
+        assert strides(us.cumulative_sum(there.T, axis=0)) == [1, 130, 650]
+        assert strides(us.cumulative_sum(there.swapaxes(0, 1), axis=0)) == [130, 650, 1]
+        assert strides(us.cumulative_sum(there[:, :, 1:].T, axis=2)) == [1, 129, 645]
+        assert strides(us.cumulative_sum(there, axis=1)) == [650, 130, 1]
+
+
 def test_lines_of_one_element(kind):
     """The fold of one element is that element, of whichever type its result is."""
     for dtype in DTYPES:

@@ -32,6 +32,16 @@ def test_segments(x, cuts, op, exclusive, kind):
     assert not scans[:offsets[0]].any() and not scans[offsets[-1]:].any()
 
 
+def test_segments_of_truths_that_have_no_elements():
+    """A truth is the byte 0 or 1, those of nothing, too."""
+    x = random(100, bool)
+    offsets = [0, 0, 40, 40, 41, 100, 100]
+    for op, of_nothing in (("minimum", True), ("maximum", False), ("logical_and", True), ("logical_or", False), ("bit_and", True), ("bit_or", False)):
+        fold = {True: np.all, False: np.any}[of_nothing]
+        want = [of_nothing if first == end else fold(x[first:end]) for first, end in zip(offsets, offsets[1:])]
+        assert same_bits(us.segment_reduce(x, offsets, op), np.array(want)), op
+
+
 def test_wrong_offsets_are_refused():
     x = np.arange(5.0)
     for wrong in ([0, 6], [3, 2], [-1, 2], [0, 5, 4, 5], [], [[0, 1]]):

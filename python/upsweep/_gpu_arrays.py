@@ -61,6 +61,9 @@ class _CuPy:
                 array = cupy.empty(shape, _dtype(dtype))
         return array, array.data.ptr
 
+    def permuted(self, array: Any, axes: Sequence[int]) -> Any:
+        return array.transpose(axes)
+
 
 class _Importing:
     """Any other library with ``from_dlpack``, JAX among them, which has no current stream: the memory is ours, and is handed over."""

@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Where minima and maxima of lines are. Numbers of other types have been converted to one of these, which holds them all.
+// Where minima and maxima of lines are. Half floats have been converted to f32, which holds them all.
 #include <upsweep/argmin.hpp>
 
 #include "../call.hpp"
@@ -27,10 +27,6 @@ upsweep_dtype searched_dtype(upsweep_dtype dtype)
 {
     switch (dtype) {
     case UPSWEEP_BOOL: return UPSWEEP_U8;
-    case UPSWEEP_I8:
-    case UPSWEEP_I16:
-    case UPSWEEP_U16: return UPSWEEP_I32;
-    case UPSWEEP_U32: return UPSWEEP_I64;
     case UPSWEEP_F16:
     case UPSWEEP_BF16: return UPSWEEP_F32;
     default: return dtype;
@@ -40,9 +36,13 @@ upsweep_dtype searched_dtype(upsweep_dtype dtype)
 void find_arguments(const cpu& host, upsweep_op op, upsweep_dtype dtype, const line_layout& lines)
 {
     switch (dtype) {
-    case UPSWEEP_U8: return find_in<std::uint8_t>(host, op, lines);
+    case UPSWEEP_I8: return find_in<std::int8_t>(host, op, lines);
+    case UPSWEEP_I16: return find_in<std::int16_t>(host, op, lines);
     case UPSWEEP_I32: return find_in<std::int32_t>(host, op, lines);
     case UPSWEEP_I64: return find_in<std::int64_t>(host, op, lines);
+    case UPSWEEP_U8: return find_in<std::uint8_t>(host, op, lines);
+    case UPSWEEP_U16: return find_in<std::uint16_t>(host, op, lines);
+    case UPSWEEP_U32: return find_in<std::uint32_t>(host, op, lines);
     case UPSWEEP_U64: return find_in<std::uint64_t>(host, op, lines);
     case UPSWEEP_F32: return find_in<float>(host, op, lines);
     default: return find_in<double>(host, op, lines);

@@ -135,8 +135,8 @@ typedef enum upsweep_memory UPSWEEP_ENUM_TYPE {
 
 /* Where elements lie. They are taken in the order in which the last index runs fastest. An input may have any strides,
  * negative ones and zero, too; those of an output must put every element at a place of its own. The address is a multiple
- * of the element's size. Elements without gaps are read where they lie at the speed of the memory;
- * others are gathered piece by piece on a CPU, and on a GPU copied as a whole to memory that must be free there. More than
+ * of the element's size. Elements without gaps are read where they lie at the speed of the memory; others are, if a reduction's
+ * bits allow it, or else gathered piece by piece on a CPU, and on a GPU copied as a whole to memory that must be free there. More than
  * 8 dimensions that cannot be told as fewer give UPSWEEP_UNSUPPORTED. */
 typedef struct upsweep_array {
     void* data; /* of the element with all indices zero; is not written to where the array is an input */

@@ -123,6 +123,59 @@ void reduce_groups(const cpu& target, const line_call<Acc, T, Out, Rank, Op>& ca
     });
 }
 
+// Reduces lines of few elements in lockstep, unit by unit: the blocks of their elements are folded in registers or the first-level cache, and need no
+// stacks.
+inline constexpr std::size_t most_of_few_rows = 2 * rows_at_once - 1;
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+void reduce_few_rows(const cpu& target, const detail::lines<const T, Out, Rank>& of, const Op& op, const Finish& finish)
+{
+    using group = lane_group<Op, Acc>;
+    using reader = lane_reader<Acc, T, Rank>;
+    constexpr std::size_t units_a_task = 64;
+    const std::size_t length = of.length();
+    const reader rows(of.in, static_cast<const void*>(of.in.data()) != of.out.data());
+    for_each_stretch(target, of.count(), units_a_task * unit_lanes<Acc>, [&](std::size_t first, std::size_t count) {
+        typename reader::buffer buffer;
+        const auto results = std::make_unique_for_overwrite<Out[]>(count);
+        const auto fold_unit = [&](const line_unit<const T>& unit) {
+            const std::size_t lanes = (unit.lines + group::lanes - 1) / group::lanes * group::lanes;
+            lane_row<Acc> folds;
+            std::fill_n(folds.begin(), lanes, op.template identity<Acc>());
+            std::size_t row = 0;
+            const auto take_block = [&](auto size) {
+                lane_row<Acc> totals;
+                fold_rows<size>(rows.template read<size>(unit, lanes, row, buffer), lanes, totals, op);
+                for (std::size_t lane = 0; lane < lanes; lane += group::lanes)
+                    group::template store<store_kind::cached>(
+                        group::fold(op, group::load(folds.data() + lane), group::load(totals.data() + lane)),
+                        folds.data() + lane);
+                row += size;
+            };
+            if ((length & 8) != 0)
+                take_block(std::integral_constant<std::size_t, 8>{});
+            if ((length & 4) != 0)
+                take_block(std::integral_constant<std::size_t, 4>{});
+            if ((length & 2) != 0)
+                take_block(std::integral_constant<std::size_t, 2>{});
+            if ((length & 1) != 0)
+                take_block(std::integral_constant<std::size_t, 1>{});
+            std::array<Out, unit_lanes<Acc>> of_unit; // with which nothing else shares memory, as compilers know
+            for (std::size_t line = 0; line < unit.lines; ++line)
+                finish(folds[line], of_unit[line]);
+            std::copy_n(of_unit.begin(), unit.lines, results.get() + (unit.line - first));
+        };
+        for (std::size_t done = 0; done < count;) {
+            const auto run = unit_of_lines(of.in, first + done, count - done);
+            for (std::size_t part = 0; part < run.lines; part += unit_lanes<Acc>)
+                fold_unit({run.line + part, std::min(unit_lanes<Acc>, run.lines - part),
+                           run.first != nullptr ? run.first + static_cast<std::ptrdiff_t>(part) * run.stride : nullptr,
+                           run.stride});
+            done += run.lines;
+        }
+        write_row(of.out, first, count, results.get());
+    });
+}
+
 // One thread of a scan of a group of lines that is cut into pieces, as grain_scan is of an array: it takes the pieces in the order of
 // their numbers, folds each, and scans it from the cache when the folds before it are known.
 template <class Group, class Acc, class T, class Out, std::size_t Rank, class Op>
@@ -294,8 +347,12 @@ struct engine<cpu, verb::reduce_lines> {
         if constexpr (cpu_engine::reads_beyond<Acc, const T*, Op>)
             if (of.length() > 1 && of.length() <= cpu_engine::most_without_branches && cpu_engine::are_rows(of.in))
                 return cpu_engine::reduce_short_rows<Acc>(target, of, op, finish);
-        const cpu_engine::line_call<Acc, T, Out, Rank, Op> call{of, op, {}, Out{}};
         constexpr std::size_t few_elements = 64;
+        using groups = typename cpu_engine::groups_in_lanes<false, Acc, T, Out, Rank, Op>::type;
+        if constexpr (std::same_as<groups, cpu_engine::lines_in_lanes<Acc, T, Out, Rank, Op, false>>)
+            if (of.length() <= cpu_engine::most_of_few_rows && !cpu_engine::goes_line_by_line(of.in, 1, few_elements))
+                return cpu_engine::reduce_few_rows<Acc>(target, of, op, finish);
+        const cpu_engine::line_call<Acc, T, Out, Rank, Op> call{of, op, {}, Out{}};
         cpu_engine::with_groups<false>(target, call, few_elements,
                                        [&]<class Group>(std::type_identity<Group>, const auto& cuts) {
                                            cpu_engine::reduce_groups<Group>(target, call, cuts, finish);
