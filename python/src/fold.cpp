@@ -3,6 +3,7 @@
 // Reductions and scans, of a whole array and along its axes.
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -186,11 +187,10 @@ private:
         int back = kept;
         for (int k = 0; k < in.rank(); ++k)
             order[(axes >> k & 1) == 0 ? front++ : back++] = k;
-        PyArray_Dims permutation{order, in.rank()};
-        const nb::object turned = nb::steal(PyArray_Transpose(in.numpy(), &permutation));
-        check(turned.ptr());
-        copy_ = nb::steal(PyArray_NewCopy(as_array(turned), NPY_CORDER));
-        check(copy_.ptr());
+        if (in.rank() < most_dimensions_of_library)
+            copy_by_library(in, order);
+        else
+            copy_by_numpy(in, order);
         std::int64_t stride = extent;
         to_.array.data = PyArray_DATA(as_array(copy_));
         to_.strides[kept] = 1;
@@ -198,6 +198,35 @@ private:
             to_.strides[k] = stride;
             stride *= to_.shape[k];
         }
+    }
+    // By all threads, and in the order of memory: each element is the minimum of a line of its own.
+    void copy_by_library(const operand& in, const npy_intp* order)
+    {
+        const std::int64_t count = in.count();
+        copy_ = new_array(1, &count, in.dtype());
+        layout singles;
+        layout copies;
+        singles.begin(in.at().array.data, in.dtype());
+        copies.begin(PyArray_DATA(as_array(copy_)), in.dtype());
+        for (int k = 0; k < in.rank(); ++k) {
+            singles.append(in.at().shape[order[k]], in.at().strides[order[k]]);
+            copies.append(in.at().shape[order[k]], 1);
+        }
+        copies.close_gaps();
+        singles.append(1, 1);
+        const auto copy_all = [&] {
+            const gil_released others(count);
+            return lib().reduce_axis(nullptr, UPSWEEP_MINIMUM, &singles.array, in.rank(), &copies.array);
+        };
+        check(copy_all());
+    }
+    void copy_by_numpy(const operand& in, npy_intp* order)
+    {
+        PyArray_Dims permutation{order, in.rank()};
+        const nb::object turned = nb::steal(PyArray_Transpose(in.numpy(), &permutation));
+        check(turned.ptr());
+        copy_ = nb::steal(PyArray_NewCopy(as_array(turned), NPY_CORDER));
+        check(copy_.ptr());
     }
 
     nb::object copy_;
@@ -220,9 +249,12 @@ void describe_results(PyArrayObject* array, upsweep_dtype dtype, std::uint64_t a
 // it has.
 bool fold_blocks_first(upsweep_op op, const operand& in, std::uint64_t axes, const layout& to)
 {
+    constexpr std::size_t bytes_of_short_line = 128; // which sums alone fold at the speed of memory
     const first_blocks first =
         in.count() != 0 ? blocks_to_fold_first(in.at(), axes, op, to.array.dtype) : first_blocks{};
-    if (first.axes == 0)
+    const bool are_short = std::abs(first.stride) == 1 &&
+                           static_cast<std::size_t>(first.length) * lib().dtype_size(in.dtype()) <= bytes_of_short_line;
+    if (first.axes == 0 || (are_short && op != UPSWEEP_PLUS))
         return false;
     fold_by_blocks by(in.at(), axes, first, to.array.dtype);
     const std::int64_t room = by.room();
