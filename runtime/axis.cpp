@@ -401,6 +401,46 @@ void arguments_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, c
                  "a GPU writes positions to arrays that take 3 dimensions at most to tell");
 }
 
+// Reduces lines to words of the size of elements, and writes the truth of each, as a number of a type, to the results: of many lines some at a time, whose
+// words stay in the caches.
+void reduce_aside(const cpu& host, const shape_reducer& reducer, upsweep_op op, const arrays& of, line_layout lines,
+                  upsweep_dtype number)
+{
+    constexpr std::size_t most_lines = std::size_t{1} << 17;
+    const std::size_t count = lines.lines();
+    if (count > most_lines) {
+        const auto longest = std::max_element(lines.extents.begin() + 1, lines.extents.end());
+        const auto k = static_cast<std::size_t>(longest - lines.extents.begin());
+        const std::size_t half = *longest / 2;
+        line_layout rest = lines;
+        lines.extents[k] = half;
+        rest.extents[k] -= half;
+        const auto moved = [half](std::ptrdiff_t stride, std::size_t bytes) {
+            return static_cast<std::ptrdiff_t>(half) * stride * static_cast<std::ptrdiff_t>(bytes);
+        };
+        rest.in += moved(lines.in_strides[k], of.in.bytes());
+        rest.out += moved(lines.out_strides[k], of.out.bytes());
+        reduce_aside(host, reducer, op, of, lines, number);
+        return reduce_aside(host, reducer, op, of, rest, number);
+    }
+    unwritten_memory memory;
+    elements truths = words_without_gaps(memory, of.in.bytes(), count);
+    truths.dtype = number;
+    elements results = of.out;
+    results.data = lines.out;
+    results.count = count;
+    results.extents.fill(1);
+    results.strides.fill(1);
+    lines.out = truths.data;
+    std::size_t behind = 1;
+    for (std::size_t k = most_dimensions; k-- > 1; behind *= lines.extents[k]) {
+        put_before(results, lines.extents[k], lines.out_strides[k]);
+        lines.out_strides[k] = static_cast<std::ptrdiff_t>(behind);
+    }
+    reducer.reduce_lines(host, lines);
+    convert_for_scan(host, op, truths, 0, count, results);
+}
+
 // Reduces on the CPU. The operator is defined for the elements, and there is a fold of as many as a line has.
 void reduce_on_host(const char* call, const cpu& host, upsweep_op op, const arrays& of, std::size_t axis,
                     const std::vector<std::ptrdiff_t>& out_strides)
@@ -414,20 +454,19 @@ void reduce_on_host(const char* call, const cpu& host, upsweep_op op, const arra
     const bool by_extrema =
         length != 0 && ((is_logical && of.in.dtype < UPSWEEP_F16) || (is_extremum && of.in.dtype == UPSWEEP_BOOL));
     const bool is_greatest = op == UPSWEEP_LOGICAL_OR || op == UPSWEEP_MAXIMUM;
+    // Some floating-point number is true if the bits of any make one that is.
+    const bool by_bits = length != 0 && op == UPSWEEP_LOGICAL_OR && of.in.dtype >= UPSWEEP_F16;
     const auto reducer =
         by_extrema ? make_shape_reducer(is_greatest ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM, unsigned_word(of.in.bytes()))
+        : by_bits  ? make_shape_reducer(UPSWEEP_BIT_OR, unsigned_word(of.in.bytes()))
                    : make_shape_reducer(op, of.in.dtype);
     const bool is_aside =
         is_logical && (of.out.bytes() != of.in.bytes() || (by_extrema && of.in.dtype != UPSWEEP_BOOL));
-    if (!is_aside)
-        return reducer->reduce_lines(host, lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1));
-    unwritten_memory memory;
-    const elements truths = words_without_gaps(memory, of.in.bytes(), of.out.count);
-    const dimensions of_truths = without_axis(of.in_dimensions, axis);
-    reducer->reduce_lines(host, lines_of(call, of.in_dimensions, axis, of.from(),
-                                         strides_of_reduction(call, of.in_dimensions, axis, of_truths),
-                                         {truths.data, truths.bytes()}, 1));
-    convert_for_scan(host, op, truths, 0, truths.count, of.out);
+    const line_layout lines = lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1);
+    if (is_aside)
+        reduce_aside(host, *reducer, op, of, lines, by_bits ? of.in.dtype : unsigned_word(of.in.bytes()));
+    else
+        reducer->reduce_lines(host, lines);
 }
 
 // Which elements a reduction folds, where its results go, and who folds them. The types have been checked before.

@@ -223,7 +223,8 @@ public:
         constexpr std::size_t many_lines = 16;
         const std::ptrdiff_t stride = lines.in_strides[0];
         const bool are_columns = std::abs(lines.in_strides[most_dimensions - 1]) < std::abs(stride);
-        if (op_ == UPSWEEP_MULTIPLIES && dtype_ < UPSWEEP_F16 && are_columns && lines.lines() >= many_lines)
+        if (op_ == UPSWEEP_MULTIPLIES && dtype_ < UPSWEEP_F16 && are_columns && lines.lines() >= many_lines &&
+            lines.length() != 0)
             return multiply_rows(host, lines);
         for_each_line(host, lines.lines(), [&](const cpu& threads, std::size_t k) {
             const auto fold = engine(dtype_).reducer(op_, threads);

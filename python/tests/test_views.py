@@ -112,6 +112,26 @@ def test_means_of_tiny_numbers_ask_nothing_of_numpy():
         assert us.mean(x, axis=(0, 2), out=out) is out
 
 
+def test_folds_of_nothing():
+    for dtype in DTYPES:
+        for shape, axis in (((0, 100), 0), ((0, 70001), 0), ((50, 0, 20), 1), ((50, 0, 20), (0, 1)), ((4, 0, 3, 0, 70), (1, 3))):
+            x = np.zeros(shape, dtype)
+            for ours, peer in ((us.sum, np.sum), (us.prod, np.prod), (us.any, np.any), (us.all, np.all)):
+                assert np.array_equal(ours(x, axis=axis), peer(x, axis=axis)), (dtype, shape, ours)
+                assert np.array_equal(ours(np.asfortranarray(x), axis=axis), peer(x, axis=axis)), (dtype, shape, ours)
+
+
+def test_truths_of_many_lines():
+    for dtype in ("float32", "float64", "int16", "float16"):
+        x = (random((2, 3, 70003), "float32") > 2).astype(dtype)
+        for view in (x, x[:, ::-1, 1:], x.swapaxes(0, 1), x[..., ::2]):
+            for axis in range(3):
+                for ours, peer in ((us.any, np.any), (us.all, np.all)):
+                    want = peer(view, axis=axis)
+                    out = np.zeros((*want.shape, 2), bool)[..., 0]
+                    assert np.array_equal(ours(view, axis=axis), want) and np.array_equal(ours(view, axis=axis, out=out), want)
+
+
 def test_products_of_many_columns():
     for shape in ((9, 70001), (40, 3, 30011), (300, 2, 1, 17000)):
         x = random(shape, "int16") | np.int16(1)
