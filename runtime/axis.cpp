@@ -409,19 +409,9 @@ void reduce_aside(const cpu& host, const shape_reducer& reducer, upsweep_op op, 
     constexpr std::size_t most_lines = std::size_t{1} << 17;
     const std::size_t count = lines.lines();
     if (count > most_lines) {
-        const auto longest = std::max_element(lines.extents.begin() + 1, lines.extents.end());
-        const auto k = static_cast<std::size_t>(longest - lines.extents.begin());
-        const std::size_t half = *longest / 2;
-        line_layout rest = lines;
-        lines.extents[k] = half;
-        rest.extents[k] -= half;
-        const auto moved = [half](std::ptrdiff_t stride, std::size_t bytes) {
-            return static_cast<std::ptrdiff_t>(half) * stride * static_cast<std::ptrdiff_t>(bytes);
-        };
-        rest.in += moved(lines.in_strides[k], of.in.bytes());
-        rest.out += moved(lines.out_strides[k], of.out.bytes());
-        reduce_aside(host, reducer, op, of, lines, number);
-        return reduce_aside(host, reducer, op, of, rest, number);
+        const auto [first, second] = halves_of(lines, of.in.bytes(), of.out.bytes());
+        reduce_aside(host, reducer, op, of, first, number);
+        return reduce_aside(host, reducer, op, of, second, number);
     }
     unwritten_memory memory;
     elements truths = words_without_gaps(memory, of.in.bytes(), count);

@@ -264,16 +264,9 @@ private:
         const std::size_t count = lines.lines();
         const std::size_t length = lines.length();
         if (count > most_lines) {
-            const auto longest = std::max_element(lines.extents.begin() + 1, lines.extents.end());
-            const auto k = static_cast<std::size_t>(longest - lines.extents.begin());
-            const auto half = static_cast<std::ptrdiff_t>(*longest / 2);
-            line_layout part = lines;
-            part.extents[k] = *longest / 2;
-            multiply_rows(host, part);
-            part.extents[k] = *longest - *longest / 2;
-            part.in += half * lines.in_strides[k] * signed_bytes();
-            part.out += half * lines.out_strides[k] * static_cast<std::ptrdiff_t>(result_bytes_);
-            return multiply_rows(host, part);
+            const auto [first, second] = halves_of(lines, bytes_, result_bytes_);
+            multiply_rows(host, first);
+            return multiply_rows(host, second);
         }
         const std::size_t most_rows = std::min(elements_of_rows / count, length);
         unwritten_memory memory_of_rows;
@@ -443,6 +436,20 @@ void name_nans(upsweep_dtype dtype, void* elements, std::size_t count)
 std::size_t line_layout::lines() const
 {
     return std::accumulate(extents.begin() + 1, extents.end(), std::size_t{1}, std::multiplies<>{});
+}
+
+std::pair<line_layout, line_layout> halves_of(const line_layout& lines, std::size_t in_bytes, std::size_t out_bytes)
+{
+    const auto longest = std::max_element(lines.extents.begin() + 1, lines.extents.end());
+    const auto k = static_cast<std::size_t>(longest - lines.extents.begin());
+    const auto half = static_cast<std::ptrdiff_t>(*longest / 2);
+    line_layout first = lines;
+    line_layout second = lines;
+    first.extents[k] = *longest / 2;
+    second.extents[k] -= first.extents[k];
+    second.in += half * lines.in_strides[k] * static_cast<std::ptrdiff_t>(in_bytes);
+    second.out += half * lines.out_strides[k] * static_cast<std::ptrdiff_t>(out_bytes);
+    return {first, second};
 }
 
 void shape_reducer::mean_of_lines(const cpu&, const line_layout&) const

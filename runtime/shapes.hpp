@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <upsweep/fold_order.hpp>
@@ -36,6 +37,9 @@ struct line_layout {
     std::size_t length() const { return extents[0]; } // elements of a line
     std::size_t lines() const;
 };
+
+// The first and the second half of the lines, of which there are two or more. Elements and results have so many bytes each.
+std::pair<line_layout, line_layout> halves_of(const line_layout& lines, std::size_t in_bytes, std::size_t out_bytes);
 
 // Folds elements of one type by one operator. The results have the type that upsweep_reduce_dtype tells, but for logical
 // operators: theirs are 0 or 1 in an unsigned integer of the element's size.
