@@ -125,24 +125,23 @@ bool elements::is_contiguous() const
     return extents[most_dimensions - 2] == 1 && (strides[most_dimensions - 1] == 1 || count <= 1);
 }
 
-std::optional<elements> in_order_of_memory(const elements& of)
+elements in_order_of_strides(const elements& of)
 {
     std::array<std::size_t, most_dimensions> by_stride{};
     std::iota(by_stride.begin(), by_stride.end(), std::size_t{0});
-    std::ranges::sort(by_stride, {}, [&](std::size_t k) { return of.strides[k]; });
-    std::size_t behind = 1;
-    for (const std::size_t k : by_stride) {
-        if (of.extents[k] == 1)
-            continue;
-        if (of.strides[k] != static_cast<std::ptrdiff_t>(behind))
-            return std::nullopt;
-        behind *= of.extents[k];
-    }
-    elements side_by_side = of;
-    side_by_side.extents.fill(1);
-    side_by_side.extents.back() = of.count;
-    side_by_side.strides.fill(1);
-    return side_by_side;
+    std::ranges::stable_sort(by_stride, {}, [&](std::size_t k) { return of.strides[k]; });
+    elements sorted = of;
+    sorted.extents.fill(1);
+    sorted.strides.fill(1);
+    for (const std::size_t k : by_stride)
+        put_before(sorted, of.extents[k], of.strides[k]);
+    return sorted;
+}
+
+std::optional<elements> in_order_of_memory(const elements& of)
+{
+    const elements sorted = in_order_of_strides(of);
+    return sorted.is_contiguous() ? std::optional(sorted) : std::nullopt;
 }
 
 void put_before(elements& of, std::size_t extent, std::ptrdiff_t stride)
@@ -267,9 +266,10 @@ void check_apart(const char* call, const elements& in, const elements& out)
 
 std::uint64_t gathered_at_once(const cpu& host, const elements& of)
 {
+    constexpr std::uint64_t of_thread = std::uint64_t{1} << 17;
     const std::uint64_t part = copied_at_once(of);
-    const std::uint64_t many = (std::uint64_t{1} << 17) * static_cast<std::uint64_t>(cpu_engine::thread_count(host));
-    return std::max(part * static_cast<std::uint64_t>(cpu_engine::thread_count(host)), many / part * part);
+    const auto threads = static_cast<std::uint64_t>(cpu_engine::thread_count(host));
+    return std::max(part * threads, of_thread * threads / part * part);
 }
 
 void gather(const cpu& host, const elements& from, std::uint64_t first, std::uint64_t count, std::byte* to)

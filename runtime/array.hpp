@@ -48,6 +48,9 @@ void check_output(const char* call, const elements& in, const elements& out);
 // Refuses an output that shares memory with `in`, be it the same array.
 void check_apart(const char* call, const elements& in, const elements& out);
 
+// The elements in another order, those of the last dimension lying closest together, by as few dimensions as there can be.
+elements in_order_of_strides(const elements& of);
+
 // The elements in the order in which they lie in memory, side by side, if there are no gaps between them: those of a transposed array, say.
 std::optional<elements> in_order_of_memory(const elements& of);
 

@@ -16,6 +16,7 @@
 #include <upsweep/axis.hpp>
 #include <upsweep/runtime.h>
 
+#include "any_order.hpp"
 #include "call.hpp"
 #include "dimensions.hpp"
 #include "fold.hpp"
@@ -363,11 +364,6 @@ void variances_on_gpu(const char* call, const gpu::device& gpu, const arrays& of
     to.write_back();
 }
 
-upsweep_dtype unsigned_word(std::size_t bytes)
-{
-    return static_cast<upsweep_dtype>(UPSWEEP_U8 + std::countr_zero(bytes));
-}
-
 // The type in which a GPU searches elements.
 upsweep_dtype searched_on_gpu(upsweep_dtype dtype)
 {
@@ -414,19 +410,10 @@ void reduce_aside(const cpu& host, const shape_reducer& reducer, upsweep_op op, 
         return reduce_aside(host, reducer, op, of, second, number);
     }
     unwritten_memory memory;
-    elements truths = words_without_gaps(memory, of.in.bytes(), count);
-    truths.dtype = number;
-    elements results = of.out;
-    results.data = lines.out;
-    results.count = count;
-    results.extents.fill(1);
-    results.strides.fill(1);
+    const elements truths = elements_without_gaps(memory, number, count);
+    const elements results = one_of_each_line(lines.out, of.out.dtype, lines, lines.out_strides);
     lines.out = truths.data;
-    std::size_t behind = 1;
-    for (std::size_t k = most_dimensions; k-- > 1; behind *= lines.extents[k]) {
-        put_before(results, lines.extents[k], lines.out_strides[k]);
-        lines.out_strides[k] = static_cast<std::ptrdiff_t>(behind);
-    }
+    lines.out_strides = strides_without_gaps(lines);
     reducer.reduce_lines(host, lines);
     convert_for_scan(host, op, truths, 0, count, results);
 }
@@ -438,23 +425,21 @@ void reduce_on_host(const char* call, const cpu& host, upsweep_op op, const arra
     const std::size_t length = of.in_dimensions.extents[axis];
     if (length == 1 && op != UPSWEEP_LOG_SUM_EXP) // whose fold of one element may have another zero
         return convert_for_scan(host, op, of.in, 0, of.in.count, of.out);
-    const bool is_logical = op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
-    const bool is_extremum = op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM;
+    const upsweep_dtype word = unsigned_word(of.in.bytes());
     // Truths of integers are folded as extrema of their bytes, by vectors: some element is true if the greatest is, all are if the least is.
-    const bool by_extrema =
-        length != 0 && ((is_logical && of.in.dtype < UPSWEEP_F16) || (is_extremum && of.in.dtype == UPSWEEP_BOOL));
+    const bool by_extrema = length != 0 && ((is_logical(op) && of.in.dtype < UPSWEEP_F16) ||
+                                            (is_extremum(op) && of.in.dtype == UPSWEEP_BOOL));
     const bool is_greatest = op == UPSWEEP_LOGICAL_OR || op == UPSWEEP_MAXIMUM;
     // Some floating-point number is true if the bits of any make one that is.
     const bool by_bits = length != 0 && op == UPSWEEP_LOGICAL_OR && of.in.dtype >= UPSWEEP_F16;
-    const auto reducer =
-        by_extrema ? make_shape_reducer(is_greatest ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM, unsigned_word(of.in.bytes()))
-        : by_bits  ? make_shape_reducer(UPSWEEP_BIT_OR, unsigned_word(of.in.bytes()))
-                   : make_shape_reducer(op, of.in.dtype);
+    const auto reducer = by_extrema ? make_shape_reducer(is_greatest ? UPSWEEP_MAXIMUM : UPSWEEP_MINIMUM, word)
+                         : by_bits  ? make_shape_reducer(UPSWEEP_BIT_OR, word)
+                                    : make_shape_reducer(op, of.in.dtype);
     const bool is_aside =
-        is_logical && (of.out.bytes() != of.in.bytes() || (by_extrema && of.in.dtype != UPSWEEP_BOOL));
+        is_logical(op) && (of.out.bytes() != of.in.bytes() || (by_extrema && of.in.dtype != UPSWEEP_BOOL));
     const line_layout lines = lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1);
     if (is_aside)
-        reduce_aside(host, *reducer, op, of, lines, by_bits ? of.in.dtype : unsigned_word(of.in.bytes()));
+        reduce_aside(host, *reducer, op, of, lines, by_bits ? of.in.dtype : word);
     else
         reducer->reduce_lines(host, lines);
 }

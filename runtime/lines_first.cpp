@@ -2,11 +2,10 @@
 #include "lines_first.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <utility>
-#include <vector>
 
 #include "any_order.hpp"
 #include "engine.hpp"
@@ -15,71 +14,51 @@ namespace upsweep::runtime {
 
 namespace {
 
-struct dimension {
-    std::int64_t extent;
-    std::int64_t stride; // in elements
-};
-
-std::vector<dimension> dimensions_of(const elements& of)
+// The elements from the lowest one in memory on, in the order of memory. Those that stand for several are taken once where that does not matter.
+elements from_the_lowest_on(upsweep_op op, const elements& of)
 {
-    std::vector<dimension> all;
-    for (std::size_t k = 0; k < most_dimensions; ++k)
-        if (of.extents[k] != 1)
-            all.push_back({static_cast<std::int64_t>(of.extents[k]), of.strides[k]});
-    return all;
-}
-
-// Whether the same element may be folded any number of times.
-bool is_idempotent(upsweep_op op)
-{
-    return op != UPSWEEP_PLUS && op != UPSWEEP_MULTIPLIES && op != UPSWEEP_BIT_XOR && op != UPSWEEP_LOG_SUM_EXP;
-}
-
-// The elements from the lowest one in memory on, those of the last dimension being the closest. Neighbours that lie as one dimension would are made
-// one, and elements that stand for several are taken once where that does not matter.
-std::vector<dimension> in_order_of_memory(upsweep_op op, elements& of)
-{
-    std::vector<dimension> all = dimensions_of(of);
-    for (dimension& each : all)
-        if (each.stride < 0) {
-            of.data += (each.extent - 1) * each.stride * static_cast<std::int64_t>(of.bytes());
-            each.stride = -each.stride;
+    elements all = of;
+    for (std::size_t k = 0; k < most_dimensions; ++k) {
+        if (all.strides[k] == 0 && is_idempotent(op)) {
+            all.count /= all.extents[k];
+            all.extents[k] = 1;
         }
-    if (is_idempotent(op))
-        std::erase_if(all, [](const dimension& each) { return each.stride == 0; });
-    std::ranges::stable_sort(all, [](const dimension& a, const dimension& b) { return a.stride > b.stride; });
-    for (std::size_t k = all.size(); k-- > 1;)
-        if (all[k - 1].stride == all[k].extent * all[k].stride) {
-            all[k - 1] = {all[k - 1].extent * all[k].extent, all[k].stride};
-            all.erase(all.begin() + static_cast<std::ptrdiff_t>(k));
+        if (all.extents[k] != 1 && all.strides[k] < 0) {
+            const auto steps = static_cast<std::ptrdiff_t>(all.extents[k]) - 1;
+            all.data += steps * all.strides[k] * static_cast<std::ptrdiff_t>(all.bytes());
+            all.strides[k] = -all.strides[k];
         }
-    return all;
-}
-
-// Folds the lines along a dimension.
-equal_fold fold_lines(const char* call, const cpu& host, upsweep_op op, const elements& in,
-                      const std::vector<dimension>& dimensions, std::size_t axis)
-{
-    std::vector<std::int64_t> extents;
-    std::vector<std::int64_t> strides;
-    std::vector<std::int64_t> of_folds;
-    std::uint64_t count = 1;
-    for (std::size_t k = 0; k < dimensions.size(); ++k) {
-        extents.push_back(dimensions[k].extent);
-        strides.push_back(dimensions[k].stride);
-        if (k == axis)
-            continue;
-        of_folds.push_back(dimensions[k].extent);
-        count *= static_cast<std::uint64_t>(dimensions[k].extent);
     }
+    return in_order_of_strides(all);
+}
+
+// Folds the lines along a dimension, which is not of extent 1.
+equal_fold fold_lines(const char* call, const cpu& host, upsweep_op op, const elements& in, std::size_t axis)
+{
+    std::array<std::int64_t, most_dimensions> extents;
+    std::array<std::int64_t, most_dimensions> strides;
+    std::array<std::int64_t, most_dimensions> of_folds; // extents, without that of the axis
+    std::int32_t rank = 0;
+    std::size_t along = 0;
+    std::uint64_t folds = 1;
+    for (std::size_t k = 0; k < most_dimensions; ++k) {
+        if (in.extents[k] == 1)
+            continue;
+        extents[static_cast<std::size_t>(rank)] = static_cast<std::int64_t>(in.extents[k]);
+        strides[static_cast<std::size_t>(rank)] = in.strides[k];
+        if (k == axis)
+            along = static_cast<std::size_t>(rank);
+        else
+            folds *= in.extents[k];
+        ++rank;
+    }
+    const auto behind = std::copy_n(extents.begin(), along, of_folds.begin());
+    std::copy(extents.begin() + static_cast<std::ptrdiff_t>(along) + 1, extents.begin() + rank, behind);
     equal_fold result;
-    const upsweep_dtype dtype = result_dtype_of(op, in.dtype);
-    result.of = words_without_gaps(result.memory, upsweep_dtype_size(dtype), count);
-    result.of.dtype = dtype;
-    const auto rank = static_cast<std::int32_t>(dimensions.size());
+    result.of = elements_without_gaps(result.memory, result_dtype_of(op, in.dtype), folds);
     const upsweep_array lines{in.data, in.dtype, in.memory, in.device, rank, extents.data(), strides.data()};
-    const upsweep_array folds{result.of.data, result.of.dtype, UPSWEEP_HOST, 0, rank - 1, of_folds.data(), nullptr};
-    reduce_along(call, host, op, lines, axis, folds);
+    const upsweep_array to{result.of.data, result.of.dtype, UPSWEEP_HOST, 0, rank - 1, of_folds.data(), nullptr};
+    reduce_along(call, host, op, lines, along, to);
     return result;
 }
 
@@ -88,47 +67,41 @@ equal_fold fold_lines(const char* call, const cpu& host, upsweep_op op, const el
 std::optional<equal_fold> fold_lines_first(const char* call, const cpu& host, upsweep_op op, const elements& in)
 {
     constexpr std::uint64_t few_elements = std::uint64_t{1} << 14;
+    constexpr std::size_t last = most_dimensions - 1;
     if (in.count < few_elements || in.is_contiguous())
         return std::nullopt;
-    const upsweep_dtype folded = result_dtype_of(op, in.dtype);
     if (is_of_any_order(op, in.dtype)) {
-        equal_fold result{nullptr, in};
-        const std::vector<dimension> all = in_order_of_memory(op, result.of);
-        if (all.empty() || (all.size() == 1 && all[0].stride == 1)) {
-            const std::size_t count = all.empty() ? 1 : static_cast<std::size_t>(all[0].extent);
-            result.of.count = count;
-            result.of.extents.fill(1);
-            result.of.extents.back() = count;
-            result.of.strides.fill(1);
-            return result;
-        }
-        constexpr std::int64_t long_row = 64;
-        std::size_t axis = all.size() - 1;
-        if (all[axis].extent < long_row)
-            axis = static_cast<std::size_t>(std::ranges::max_element(all, {}, &dimension::extent) - all.begin());
-        if (all.size() == 1 || all[axis].extent < long_row)
+        constexpr std::size_t long_row = 64;
+        const elements all = from_the_lowest_on(op, in);
+        if (all.is_contiguous())
+            return equal_fold{nullptr, all};
+        const auto longest = std::ranges::max_element(all.extents) - all.extents.begin();
+        const std::size_t axis = all.extents[last] >= long_row ? last : static_cast<std::size_t>(longest);
+        if (all.extents[last - 1] == 1 || all.extents[axis] < long_row)
             return std::nullopt;
-        return fold_lines(call, host, op, result.of, all, axis);
+        return fold_lines(call, host, op, all, axis);
     }
+    const upsweep_dtype folded = result_dtype_of(op, in.dtype);
     if (op == UPSWEEP_LOG_SUM_EXP || folded != accumulator_dtype_of(op, in.dtype)) // which are more than their results
         return std::nullopt;
-    std::vector<dimension> all = dimensions_of(in);
-    const dimension last = all.back();
-    const bool is_turned =
-        std::ranges::any_of(all, [&](const dimension& each) { return std::abs(each.stride) < std::abs(last.stride); });
-    const std::int64_t block = last.extent & -last.extent;
-    const bool saves_memory =
-        block * static_cast<std::int64_t>(in.bytes()) >= 4 * static_cast<std::int64_t>(upsweep_dtype_size(folded));
-    if (!is_turned || !saves_memory)
+    bool is_turned = false;
+    for (std::size_t k = 0; k < last; ++k)
+        is_turned = is_turned || (in.extents[k] != 1 && std::abs(in.strides[k]) < std::abs(in.strides[last]));
+    const std::size_t block = in.extents[last] & (~in.extents[last] + 1);
+    const bool saves_memory = block * in.bytes() >= 4 * upsweep_dtype_size(folded);
+    const bool is_whole = block == in.extents[last];
+    if (!is_turned || !saves_memory || (!is_whole && in.extents[0] != 1))
         return std::nullopt;
-    if (block != last.extent && all.size() == most_dimensions)
-        return std::nullopt;
-    if (block != last.extent) {
-        all.back().extent /= block;
-        all.back().stride *= block;
-        all.push_back({block, last.stride});
+    elements blocks = in;
+    if (!is_whole) { // a dimension more, in the place of the first
+        std::shift_left(blocks.extents.begin(), blocks.extents.end(), 1);
+        std::shift_left(blocks.strides.begin(), blocks.strides.end(), 1);
+        blocks.extents[last - 1] = in.extents[last] / block;
+        blocks.strides[last - 1] = in.strides[last] * static_cast<std::ptrdiff_t>(block);
+        blocks.extents[last] = block;
+        blocks.strides[last] = in.strides[last];
     }
-    return fold_lines(call, host, op, in, all, all.size() - 1);
+    return fold_lines(call, host, op, blocks, last);
 }
 
 } // namespace upsweep::runtime

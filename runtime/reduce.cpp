@@ -1,7 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include <upsweep/runtime.h>
 #include <upsweep/verb/reduce.hpp>
 
+#include "any_order.hpp"
 #include "call.hpp"
 #include "fold.hpp"
 #include "lines_first.hpp"
@@ -45,16 +45,7 @@ bool is_float(upsweep_dtype dtype) { return dtype >= UPSWEEP_F16; }
 // Whether an operator on elements of a type gives the truth of some or of all.
 bool is_of_truths(upsweep_op op, upsweep_dtype dtype)
 {
-    if (op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR)
-        return true;
-    const bool selects =
-        op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM || op == UPSWEEP_BIT_AND || op == UPSWEEP_BIT_OR;
-    return dtype == UPSWEEP_BOOL && selects;
-}
-
-upsweep_dtype unsigned_word_of(upsweep_dtype dtype)
-{
-    return static_cast<upsweep_dtype>(UPSWEEP_U8 + std::countr_zero(upsweep_dtype_size(dtype)));
+    return is_logical(op) || (dtype == UPSWEEP_BOOL && is_idempotent(op));
 }
 
 // Logical operators, and those on truths that are the same, by operators on the bytes of elements, which vectors fold at the speed of
@@ -65,10 +56,9 @@ public:
     truth_reducer(upsweep_op op, upsweep_dtype dtype, cpu target)
         : bytes_(upsweep_dtype_size(dtype)),
           is_any_(op == UPSWEEP_LOGICAL_OR || op == UPSWEEP_MAXIMUM || op == UPSWEEP_BIT_OR),
-          needs_elements_(op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM),
-          sign_(is_float(dtype) ? std::uint64_t{1} << (8 * bytes_ - 1) : 0)
+          needs_elements_(is_extremum(op)), sign_(is_float(dtype) ? std::uint64_t{1} << (8 * bytes_ - 1) : 0)
     {
-        const upsweep_dtype word = unsigned_word_of(dtype);
+        const upsweep_dtype word = unsigned_word(bytes_);
         words_ = engine(word).reducer(is_any_ ? UPSWEEP_BIT_OR : UPSWEEP_MINIMUM, target);
         if (!is_any_ && is_float(dtype))
             signed_words_ =
@@ -237,7 +227,7 @@ upsweep_status upsweep_reduce(upsweep_context* context, upsweep_op op, const ups
         const bool is_on_host = where.gpu == nullptr;
         if (is_on_host && write_early_truth(where.host, op, from, to))
             return;
-        const auto equal = !is_on_host ? std::nullopt : fold_lines_first("reduce", where.host, op, from);
+        const auto equal = is_on_host ? fold_lines_first("reduce", where.host, op, from) : std::nullopt;
         const folded_input whole("reduce", where, equal ? equal->of : from);
         const auto reducer = make_reducer_for(where, op, whole.get().dtype);
         whole.feed(*reducer);

@@ -11,6 +11,7 @@
 #include <upsweep/runtime.h>
 #include <upsweep/segmented.hpp>
 
+#include "any_order.hpp"
 #include "call.hpp"
 #include "fold.hpp"
 #include "gpu/shape_fold.hpp"
@@ -28,9 +29,8 @@ segment_reduction::segment_reduction(const cpu& host, upsweep_op op, const eleme
     : host_(host), op_(op), out_(out), from_(host, in), reducer_(make_shape_reducer(op, in.dtype)),
       result_bytes_(out.bytes())
 {
-    const bool is_logical = op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR;
-    if (is_logical && in.bytes() != out.bytes()) {
-        truths_ = words_without_gaps(memory_, in.bytes(), most);
+    if (is_logical(op) && in.bytes() != out.bytes()) {
+        truths_ = elements_without_gaps(memory_, unsigned_word(in.bytes()), most);
         result_bytes_ = in.bytes();
         results_ = static_cast<std::byte*>(truths_->data);
     } else {

@@ -17,6 +17,7 @@
 #include <upsweep/cpu/lanes.hpp>
 #include <upsweep/cpu/parallel.hpp>
 
+#include "any_order.hpp"
 #include "call.hpp"
 #include "fold.hpp"
 #include "word_fold.hpp"
@@ -143,8 +144,6 @@ auto with_words(upsweep_op op, upsweep_dtype dtype, F f)
 }
 
 bool is_half_float(upsweep_dtype dtype) { return dtype == UPSWEEP_F16 || dtype == UPSWEEP_BF16; }
-bool is_logical(upsweep_op op) { return op == UPSWEEP_LOGICAL_AND || op == UPSWEEP_LOGICAL_OR; }
-bool is_extremum(upsweep_op op) { return op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM; }
 
 // --- line after line ---------------------------------------------------------------------------------------------------------
 
@@ -271,56 +270,36 @@ private:
         const std::size_t most_rows = std::min(elements_of_rows / count, length);
         unwritten_memory memory_of_rows;
         unwritten_memory memory_of_products;
-        const elements wide = words_without_gaps(memory_of_rows, result_bytes_, (most_rows + 1) * count);
-        const elements products = words_without_gaps(memory_of_products, result_bytes_, count);
         const upsweep_dtype dtype = result_dtype_of(op_, dtype_);
+        const elements wide = elements_without_gaps(memory_of_rows, dtype, (most_rows + 1) * count);
+        const elements products = elements_without_gaps(memory_of_products, dtype, count);
         const auto multiply = make_shape_reducer(op_, dtype);
+        line_layout columns = lines;
+        columns.in = wide.data;
+        columns.out = products.data;
+        columns.in_strides = columns.out_strides = strides_without_gaps(lines);
+        columns.in_strides[0] = static_cast<std::ptrdiff_t>(count);
         for (std::size_t first = 0; first < length; first += most_rows) {
             const std::size_t rows = std::min(most_rows, length - first);
             const std::size_t before = first != 0 ? 1 : 0;
-            elements some;
-            some.dtype = dtype_;
-            some.data = const_cast<std::byte*>(lines.in) +
-                        static_cast<std::ptrdiff_t>(first) * lines.in_strides[0] * signed_bytes();
-            some.extents.fill(1);
-            some.strides.fill(1);
-            for (std::size_t k = most_dimensions; k-- > 1;)
-                put_before(some, lines.extents[k], lines.in_strides[k]);
+            const auto offset = static_cast<std::ptrdiff_t>(first) * lines.in_strides[0] * signed_bytes();
+            elements some =
+                one_of_each_line(const_cast<std::byte*>(lines.in) + offset, dtype_, lines, lines.in_strides);
             put_before(some, rows, lines.in_strides[0]);
-            some.count = rows * count;
+            some.count *= rows;
             elements converted_rows = wide;
-            converted_rows.dtype = dtype;
             converted_rows.data += before * count * result_bytes_;
             converted_rows.count = converted_rows.extents.back() = some.count;
             convert_for_scan(host, op_, some, 0, some.count, converted_rows);
             if (before != 0)
                 std::memcpy(wide.data, products.data, count * result_bytes_);
-            line_layout columns = columns_of(wide.data, rows + before, count, products.data);
-            if (first + rows == length) { // with the extents of the lines, to their places
+            columns.extents[0] = rows + before;
+            if (first + rows == length) {
                 columns.out = lines.out;
                 columns.out_strides = lines.out_strides;
-                std::size_t behind = 1;
-                for (std::size_t k = most_dimensions; k-- > 1; behind *= lines.extents[k]) {
-                    columns.extents[k] = lines.extents[k];
-                    columns.in_strides[k] = static_cast<std::ptrdiff_t>(behind);
-                }
             }
             multiply->reduce_lines(host, columns);
         }
-    }
-    // Columns of rows without gaps, to results without gaps.
-    static line_layout columns_of(const std::byte* in, std::size_t rows, std::size_t columns, std::byte* out)
-    {
-        line_layout all;
-        all.in = in;
-        all.out = out;
-        all.extents.fill(1);
-        all.in_strides.fill(1);
-        all.out_strides.fill(1);
-        all.extents[0] = rows;
-        all.extents[most_dimensions - 1] = columns;
-        all.in_strides[0] = static_cast<std::ptrdiff_t>(columns);
-        return all;
     }
     std::ptrdiff_t signed_bytes() const { return static_cast<std::ptrdiff_t>(bytes_); }
 
@@ -452,6 +431,29 @@ std::pair<line_layout, line_layout> halves_of(const line_layout& lines, std::siz
     return {first, second};
 }
 
+std::array<std::ptrdiff_t, most_dimensions> strides_without_gaps(const line_layout& lines)
+{
+    std::array<std::ptrdiff_t, most_dimensions> strides{};
+    std::size_t behind = 1;
+    for (std::size_t k = most_dimensions; k-- > 1; behind *= lines.extents[k])
+        strides[k] = static_cast<std::ptrdiff_t>(behind);
+    return strides;
+}
+
+elements one_of_each_line(std::byte* data, upsweep_dtype dtype, const line_layout& lines,
+                          const std::array<std::ptrdiff_t, most_dimensions>& strides)
+{
+    elements all;
+    all.data = data;
+    all.dtype = dtype;
+    all.count = lines.lines();
+    all.extents.fill(1);
+    all.strides.fill(1);
+    for (std::size_t k = most_dimensions; k-- > 1;)
+        put_before(all, lines.extents[k], strides[k]);
+    return all;
+}
+
 void shape_reducer::mean_of_lines(const cpu&, const line_layout&) const
 {
     throw error(error_kind::unsupported, "mean", "the operator is not a sum", "report this as a fault of the library");
@@ -565,8 +567,7 @@ converted::converted(const cpu& host, const elements& from, upsweep_dtype to) : 
         data_ = lie_.emplace(host, from).data();
         return;
     }
-    elements all = words_without_gaps(copy_, upsweep_dtype_size(to), from.count);
-    all.dtype = to;
+    const elements all = elements_without_gaps(copy_, to, from.count);
     convert_for_scan(host, UPSWEEP_PLUS, from, 0, from.count, all);
     data_ = copy_.get();
 }
@@ -588,17 +589,17 @@ void results_side_by_side::write(std::uint64_t first, std::uint64_t count) const
         scatter(host_, aside_.data() + first * of_.bytes(), first, count, of_);
 }
 
-elements words_without_gaps(unwritten_memory& memory, std::size_t bytes, std::uint64_t count)
+elements elements_without_gaps(unwritten_memory& memory, upsweep_dtype dtype, std::uint64_t count)
 {
-    memory = std::make_unique_for_overwrite<std::byte[]>(count * bytes);
-    elements words;
-    words.data = memory.get();
-    words.dtype = static_cast<upsweep_dtype>(UPSWEEP_U8 + std::countr_zero(bytes));
-    words.count = count;
-    words.extents.fill(1);
-    words.strides.fill(1);
-    words.extents.back() = count;
-    return words;
+    memory = std::make_unique_for_overwrite<std::byte[]>(count * upsweep_dtype_size(dtype));
+    elements all;
+    all.data = memory.get();
+    all.dtype = dtype;
+    all.count = count;
+    all.extents.fill(1);
+    all.strides.fill(1);
+    all.extents.back() = count;
+    return all;
 }
 
 const cpu& host_of(const char* call, const execution& where)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -40,6 +41,13 @@ struct line_layout {
 
 // The first and the second half of the lines, of which there are two or more. Elements and results have so many bytes each.
 std::pair<line_layout, line_layout> halves_of(const line_layout& lines, std::size_t in_bytes, std::size_t out_bytes);
+
+// The strides of an array without gaps that has an element of each line.
+std::array<std::ptrdiff_t, most_dimensions> strides_without_gaps(const line_layout& lines);
+
+// One element of each line, that of the first of which is at `data`, in memory of the host, with the strides of the elements or of the results.
+elements one_of_each_line(std::byte* data, upsweep_dtype dtype, const line_layout& lines,
+                          const std::array<std::ptrdiff_t, most_dimensions>& strides);
 
 // Folds elements of one type by one operator. The results have the type that upsweep_reduce_dtype tells, but for logical
 // operators: theirs are 0 or 1 in an unsigned integer of the element's size.
@@ -250,7 +258,11 @@ private:
     std::byte* results_;
 };
 
-// An array of its own without gaps, of an unsigned type with so many bytes an element.
-elements words_without_gaps(unwritten_memory& memory, std::size_t bytes, std::uint64_t count);
+// An array of its own without gaps, and the unsigned type of so many bytes.
+elements elements_without_gaps(unwritten_memory& memory, upsweep_dtype dtype, std::uint64_t count);
+inline upsweep_dtype unsigned_word(std::size_t bytes)
+{
+    return static_cast<upsweep_dtype>(UPSWEEP_U8 + std::countr_zero(bytes));
+}
 
 } // namespace upsweep::runtime

@@ -24,6 +24,29 @@ bool lie_as_one_axis(const layout& at, std::uint64_t axes)
     return true;
 }
 
+void append_lines(layout& lines, const layout& at, std::uint64_t axes)
+{
+    std::int64_t extent = 1;
+    std::int64_t stride = 1;
+    for (int k = 0; k < at.rank(); ++k) {
+        if ((axes >> k & 1) == 0) {
+            lines.append(at.shape[k], at.strides[k]);
+            continue;
+        }
+        extent *= at.shape[k];
+        if (at.shape[k] != 1)
+            stride = at.strides[k]; // of the last one
+    }
+    lines.append(extent, stride);
+}
+
+void append_kept(layout& results, std::uint64_t axes, bool keeps_dimensions, const layout& to)
+{
+    for (int k = 0; k < to.rank(); ++k)
+        if (!keeps_dimensions || (axes >> k & 1) == 0)
+            results.append(to.shape[k], to.strides[k]);
+}
+
 void begin_beside(layout& of, const layout& other, void* data, upsweep_dtype dtype)
 {
     of.begin(data, dtype);

@@ -12,6 +12,12 @@ namespace upsweep::python {
 // Whether the elements along some axes lie as those of one.
 bool lie_as_one_axis(const layout& at, std::uint64_t axes);
 
+// Appends the dimensions of the others, and behind them such axes as one.
+void append_lines(layout& lines, const layout& at, std::uint64_t axes);
+
+// Appends, of results along some axes, the dimensions of the others.
+void append_kept(layout& results, std::uint64_t axes, bool keeps_dimensions, const layout& to);
+
 // Begins a layout of elements in the memory in which those of another one lie.
 void begin_beside(layout& of, const layout& other, void* data, upsweep_dtype dtype);
 

@@ -155,49 +155,28 @@ class lines {
 public:
     lines(const operand& in, std::uint64_t axes)
     {
-        const layout& at = in.at();
-        std::int64_t extent = 1;
-        std::int64_t stride = 1;
-        bool is_one = true;
-        for (int k = at.rank(); k-- > 0;)
-            if ((axes >> k & 1) != 0 && at.shape[k] != 1) {
-                if (extent != 1 && at.strides[k] != extent * stride)
-                    is_one = false;
-                if (extent == 1)
-                    stride = at.strides[k];
-                extent *= at.shape[k];
-            }
-        to_.begin(at.array.data, at.array.dtype);
-        for (int k = 0; k < at.rank(); ++k)
-            if ((axes >> k & 1) == 0)
-                to_.append(at.shape[k], at.strides[k]);
-        const int kept = to_.rank();
-        to_.append(extent, stride);
-        if (in.count() != 0 && (!is_one || to_.least_rank() >= most_dimensions_of_library))
-            copy(in, axes, kept, extent);
+        to_.begin(in.at().array.data, in.dtype());
+        append_lines(to_, in.at(), axes);
+        if (in.count() != 0 && (!lie_as_one_axis(in.at(), axes) || to_.least_rank() >= most_dimensions_of_library))
+            copy(in, axes);
     }
     const layout& at() const { return to_; }
     int axis() const { return to_.rank() - 1; }
 
 private:
-    void copy(const operand& in, std::uint64_t axes, int kept, std::int64_t extent)
+    void copy(const operand& in, std::uint64_t axes)
     {
         npy_intp order[most_dimensions];
         int front = 0;
-        int back = kept;
+        int back = axis();
         for (int k = 0; k < in.rank(); ++k)
             order[(axes >> k & 1) == 0 ? front++ : back++] = k;
         if (in.rank() < most_dimensions_of_library)
             copy_by_library(in, order);
         else
             copy_by_numpy(in, order);
-        std::int64_t stride = extent;
         to_.array.data = PyArray_DATA(as_array(copy_));
-        to_.strides[kept] = 1;
-        for (int k = kept; k-- > 0;) {
-            to_.strides[k] = stride;
-            stride *= to_.shape[k];
-        }
+        to_.close_gaps();
     }
     // By all threads, and in the order of memory: each element is the minimum of a line of its own.
     void copy_by_library(const operand& in, const npy_intp* order)
@@ -240,9 +219,7 @@ void describe_results(PyArrayObject* array, upsweep_dtype dtype, std::uint64_t a
     layout all;
     describe(array, dtype, all);
     to.begin(all.array.data, dtype);
-    for (int k = 0; k < all.rank(); ++k)
-        if (!keeps_dimensions || (axes >> k & 1) == 0)
-            to.append(all.shape[k], all.strides[k]);
+    append_kept(to, axes, keeps_dimensions, all);
 }
 
 // Folds along axes that do not lie as one by blocks, to results of the type in which they are folded, if that takes less time than a copy. Returns whether

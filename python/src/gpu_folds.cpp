@@ -74,18 +74,6 @@ bool convert_single_halves(const gpu_array& in, const layout& to, nb::handle out
     return are_single;
 }
 
-// Appends, of results along some axes, the dimensions of the others.
-void append_kept(layout& results, std::uint64_t axes, int rank, bool keeps_dimensions, const layout& to)
-{
-    int of_result = 0;
-    for (int k = 0; k < rank; ++k) {
-        const bool is_folded = (axes >> k & 1) != 0;
-        if (!is_folded)
-            results.append(to.shape[of_result], to.strides[of_result]);
-        of_result += !is_folded || keeps_dimensions ? 1 : 0;
-    }
-}
-
 // The lines along some of the axes of an array, and where their results go. Elements that do not lie as those of one axis are copied.
 struct gpu_lines {
     layout lines;
@@ -94,24 +82,13 @@ struct gpu_lines {
     gpu_lines(const char* call, gpu_array& in, std::uint64_t axes, bool keeps_dimensions, const layout& to)
     {
         begin_beside(results, in.at(), to.array.data, to.array.dtype);
-        append_kept(results, axes, in.rank(), keeps_dimensions, to);
+        append_kept(results, axes, keeps_dimensions, to);
         if (!lie_as_one_axis(in.at(), axes)) {
             in.bring_behind(call, axes);
             axes = ~std::uint64_t{0} << (in.rank() - std::popcount(axes));
         }
         begin_beside(lines, in.at(), in.at().array.data, in.dtype());
-        std::int64_t extent = 1;
-        std::int64_t stride = 1;
-        for (int k = 0; k < in.rank(); ++k) {
-            if ((axes >> k & 1) == 0) {
-                lines.append(in.at().shape[k], in.at().strides[k]);
-                continue;
-            }
-            extent *= in.at().shape[k];
-            if (in.at().shape[k] != 1)
-                stride = in.at().strides[k]; // of the last one
-        }
-        lines.append(extent, stride);
+        append_lines(lines, in.at(), axes);
     }
     std::int32_t axis() const { return lines.rank() - 1; }
 };
@@ -153,7 +130,7 @@ void fold_blocks_first(upsweep_op op, const gpu_array& in, std::uint64_t axes, b
     by.set_room(in.at(), totals.at().array.data);
     layout ends;
     begin_beside(ends, in.at(), to.array.data, to.array.dtype);
-    append_kept(ends, axes, in.rank(), keeps_dimensions, to);
+    append_kept(ends, axes, keeps_dimensions, to);
     on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
         const auto reduce = [&](const layout& lines, const layout& results) {
             return library.reduce_axis(context, op, &lines.array, lines.rank() - 1, &results.array);
