@@ -251,6 +251,33 @@ void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const 
     to.write_back();
 }
 
+// Images whose dimensions before the last two lie as one, if they do.
+std::optional<gpu::image_layout> images_in(const arrays& of)
+{
+    const std::size_t rank = of.in_dimensions.rank();
+    const auto& extents = of.in_dimensions.extents;
+    const auto& in = of.in_dimensions.strides;
+    const auto& out = of.out_dimensions.strides;
+    gpu::image_layout images{of.in.data,
+                             of.out.data,
+                             {1, extents[rank - 2], extents[rank - 1]},
+                             {0, in[rank - 2], in[rank - 1]},
+                             {0, out[rank - 2], out[rank - 1]}};
+    for (std::size_t k = rank - 2; k-- > 0;) {
+        if (extents[k] == 1)
+            continue;
+        const auto behind = static_cast<std::ptrdiff_t>(images.extents[0]);
+        if (images.extents[0] == 1) {
+            images.in_strides[0] = in[k];
+            images.out_strides[0] = out[k];
+        } else if (in[k] != behind * images.in_strides[0] || out[k] != behind * images.out_strides[0]) {
+            return std::nullopt;
+        }
+        images.extents[0] *= extents[k];
+    }
+    return images;
+}
+
 // Whether the lines along an axis are few long arrays one behind the other: those are scanned as arrays, one after the other, at up to nine tenths of
 // the speed of copying, where kernels of lines reach three quarters, of narrow elements a third. Each takes a launch, so that a line
 // has at least as many bytes as make up for it.
@@ -654,6 +681,9 @@ upsweep_status upsweep_integral_image(upsweep_context* context, const upsweep_ar
         check_output(call, all.in, all.out);
         const arrays of_rows(call, out, out);
         if (is_on_gpu) {
+            const auto images = images_in(all);
+            if (images && gpu::integrate_images(*where.gpu, all.in.dtype, all.out.dtype, *images))
+                return;
             scan_on_gpu(call, *where.gpu, UPSWEEP_PLUS, all, rank - 1, {});
             return scan_on_gpu(call, *where.gpu, UPSWEEP_PLUS, of_rows, rank - 2, {});
         }

@@ -222,7 +222,8 @@ nb::object integral_image_on_gpu(gpu_array& in, nb::handle dtype_given, nb::hand
     if (!dtype)
         dtype = dtype_of_output(call, out);
     const upsweep_dtype type = dtype ? *dtype : reduce_dtype(UPSWEEP_PLUS, in.dtype());
-    in.convert(call, type);
+    if (is_float(in.dtype()) && !is_float(type)) // which libupsweep does not convert
+        in.convert(call, type);
     gpu_output to(call, in, in.rank(), in.at().shape, type, out);
     on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
         return library.integral_image(context, &in.at().array, &to.at().array);

@@ -179,6 +179,31 @@ def test_images_and_differences(kind, dtype):
     all_of(kind, lambda x: us.integral_image(x, dtype="float64"), random((9, 9), "float32"))
 
 
+IMAGES = ((1, 1), (1, 5000), (2500, 200), (100, 33, 257), (2, 1100, 300), (7, 1, 3, 330, 2100), (70000, 3), (3, 70000), (2, 0, 5))
+
+
+@pytest.mark.parametrize("dtype", (*VALUES, "uint8", "float16", "int8", "bool"))
+def test_images_of_all_sizes(kind, dtype):
+    """By bands in one pass, and by two scans, where the elements lie."""
+    for shape in IMAGES:
+        host = random(shape, dtype)
+        all_of(kind, us.integral_image, host)
+        all_of(kind, lambda x: us.integral_image(x[..., 1:]), host)
+        all_of(kind, lambda x: us.integral_image(x[..., :-1]), host)
+        all_of(kind, lambda x: us.integral_image(x[..., ::2]), host)
+    host = random((400, 300), dtype)
+    all_of(kind, lambda x: us.integral_image(x.T), host)
+    for wide in ("float32", "float64"):
+        all_of(kind, lambda x: us.integral_image(x, dtype=wide), random((90, 130, 201), dtype))
+
+
+def test_images_in_place(torch):
+    for columns in (256, 257):
+        x = torch.rand(2100, columns, device="cuda")
+        want = us.integral_image(x.cpu())
+        assert us.integral_image(x, out=x) is x and same_bits(x.cpu().numpy(), want.numpy())
+
+
 @pytest.mark.parametrize("dtype", ("uint8", "int32", "float32"))
 def test_rectangles(kind, dtype):
     sums = us.integral_image(np.random.default_rng(1).integers(0, 9, (3, 40, 50)).astype(dtype))

@@ -89,6 +89,7 @@ bool decode_runs(const device&, const elements&, const elements&, const elements
 found_on_gpu select(const device&, const elements&, const elements&, const elements&) { throw_none(); }
 found_on_gpu partition(const device&, const elements&, const elements&, const elements&) { throw_none(); }
 bool linear_recurrence(const device&, upsweep_dtype, const recurrence_layout&) { throw_none(); }
+bool integrate_images(const device&, upsweep_dtype, upsweep_dtype, const image_layout&) { throw_none(); }
 upsweep_dtype counted_as(upsweep_dtype) { throw_none(); }
 upsweep_dtype weighed_as(upsweep_dtype) { throw_none(); }
 

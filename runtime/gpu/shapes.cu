@@ -1,6 +1,6 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
-// Which segments, runs and recurrences a GPU folds.
+// Which segments, runs, recurrences and images a GPU folds.
 #include "shapes.hpp"
 
 #include <bit>
@@ -241,6 +241,12 @@ bool linear_recurrence(const device& gpu, upsweep_dtype dtype, const recurrence_
         return false;
     recur(gpu.target, of);
     return true;
+}
+
+bool integrate_images(const device& gpu, upsweep_dtype in, upsweep_dtype out, const image_layout& of)
+{
+    const image_kernels integrate = image_kernels_of(in, out);
+    return integrate != nullptr && integrate(gpu.target, of);
 }
 
 } // namespace upsweep::runtime::gpu

@@ -7,9 +7,11 @@
 
 #include <gtest/gtest.h>
 #include <upsweep/axis.hpp>
+#include <upsweep/image.hpp>
 #include <upsweep/segmented.hpp>
 
 #include "../expected.hpp"
+#include "../image_cases.hpp"
 #include "../samples.hpp"
 #include "../targets.hpp"
 #include "schedules.hpp"
@@ -298,6 +300,63 @@ TEST(simulated_lines, elements_are_read_once)
         load_bytes_of([&] { up::reduce(gpu, image, up::axis{1}, up::view<float, 1>(out.span()), up::plus{}); });
     EXPECT_GE(of_rows, bytes);
     EXPECT_LE(of_rows, bytes + bytes / 50);
+}
+
+// Ten bands of an image, which wait for one another.
+class banded_image {
+public:
+    static constexpr std::size_t rows = 32 * 9 + 5;
+    static constexpr std::size_t columns = 70;
+
+    banded_image()
+        : values_(cut_elements::random_values(rows * columns)), sums_(expected_integral(values_, rows, columns))
+    {
+    }
+    void expect_sums() const
+    {
+        const target_array<up::cuda, float> in(values_.span());
+        target_array<up::cuda, float> out(rows * columns);
+        scan(in, out);
+        EXPECT_TRUE(bits_equal(out.to_host(), sums_));
+    }
+    std::uint64_t load_bytes() const
+    {
+        const target_array<up::cuda, float> in(values_.span());
+        target_array<up::cuda, float> out(rows * columns);
+        return load_bytes_of([&] { scan(in, out); });
+    }
+
+private:
+    static void scan(const target_array<up::cuda, float>& in, target_array<up::cuda, float>& out)
+    {
+        up::integral_image(up::cuda{}, up::view<const float, 2>(in.const_span().data(), {rows, columns}),
+                           up::view<float, 2>(out.span().data(), {rows, columns}));
+    }
+
+    host_array<float> values_;
+    host_array<float> sums_;
+};
+
+TEST(simulated_lines, bands_of_an_image_under_200_schedules)
+{
+    const banded_image image;
+    under_schedules(schedules(200), [&] { image.expect_sums(); });
+}
+TEST(simulated_lines, bands_of_an_image_with_each_block_stalled_and_each_block_first)
+{
+    const banded_image image;
+    const unsigned blocks = blocks_of([&] { image.expect_sums(); });
+    EXPECT_GT(blocks, 1U);
+    under_schedules(unfair_schedules(blocks), [&] { image.expect_sums(); });
+}
+
+// Of 32 rows a column reads four states of 8 bytes on average, which may be looked at again, and the words at the edges of squares are read twice.
+TEST(simulated_lines, images_are_read_once)
+{
+    constexpr std::uint64_t bytes = banded_image::rows * banded_image::columns * sizeof(float);
+    const std::uint64_t read = banded_image().load_bytes();
+    EXPECT_GE(read, bytes);
+    EXPECT_LE(read, 2 * bytes);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <gpu/shapes/count.cuh>
+#include <gpu/shapes/images.cuh>
 #include <gpu/shapes/moves.cuh>
 #include <gpu/shapes/recurrence.cuh>
 #include <gpu/shapes/segments.cuh>
@@ -37,6 +38,11 @@ const word_kernels* word_kernels_of(std::size_t bytes)
     static constexpr word_kernels of_u32{decode_runs_of<std::uint32_t>, select_of<std::uint32_t>,
                                          partition_of<std::uint32_t>};
     return bytes == 4 ? &of_u32 : nullptr;
+}
+
+image_kernels image_kernels_of(upsweep_dtype in, upsweep_dtype out)
+{
+    return in == UPSWEEP_F32 && out == UPSWEEP_F32 ? integrate<float, float> : nullptr;
 }
 
 recurrence_kernels recurrence_kernels_of(upsweep_dtype dtype) { return dtype == UPSWEEP_F32 ? recur<float> : nullptr; }

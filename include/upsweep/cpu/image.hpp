@@ -92,6 +92,23 @@ struct engine<cpu, verb::images> {
         }
     }
 
+    template <class T, std::size_t Rank, class Sum>
+    static void integrate(const cpu& target, const view<const T, Rank>& in, const view<Sum, Rank>& sums)
+    {
+        scan_both_ways(target, in, sums);
+    }
+
+    template <class T, std::size_t Rank, class Sum, class Square>
+    static void integrate_both(const cpu& target, const view<const T, Rank>& in, const view<Sum, Rank>& sums,
+                               const view<Square, Rank>& squares)
+    {
+        if (!in.empty())
+            scan_rows(target, in, sums, squares);
+        scan_columns(target, sums);
+        scan_columns(target, squares);
+    }
+
+private:
     template <class T, std::size_t Rank, class Sum, class Square>
     static void scan_rows(const cpu& target, const view<const T, Rank>& in, const view<Sum, Rank>& sums,
                           const view<Square, Rank>& squares)

@@ -20,9 +20,10 @@
 // Integral images and what is asked of them, for every target. engine<Target, verb::images> has
 //
 //     static void put_border(const Target&, const view<Out, Rank>& out);
-//     static void scan_rows(const Target&, const view<const T, Rank>& in, const view<Sum, Rank>& sums, const view<Square, Rank>& squares);
+//     static void integrate(const Target&, const view<const T, Rank>& in, const view<Sum, Rank>& sums);
+//     static void integrate_both(const Target&, const view<const T, Rank>& in, const view<Sum, Rank>& sums, const view<Square, Rank>& squares);
 //
-// which write zeros to the first row and the first column of each image, and the inclusive scans of each row and of the squares of its
+// which write zeros to the first row and the first column of each image, its sums, and those and the sums of the squares of its
 // elements; and engine<Target, verb::boxes>
 //
 //     template <std::size_t Rank>
@@ -91,6 +92,14 @@ template <target Target, class Out, std::size_t Rank>
 void scan_columns(const Target& target, const view<Out, Rank>& out)
 {
     upsweep::inclusive_scan(target, view<const Out, Rank>(out), axis{Rank - 2}, out, plus{});
+}
+
+// An integral image by two scans.
+template <target Target, class T, class Out, std::size_t Rank>
+void scan_both_ways(const Target& target, const view<T, Rank>& in, const view<Out, Rank>& out)
+{
+    upsweep::inclusive_scan(target, in, axis{Rank - 1}, out, plus{});
+    scan_columns(target, out);
 }
 
 // An integral image, of which at(r, c) is the sum of the elements above row r and left of column c.
@@ -238,18 +247,20 @@ summed_image<Sum> summed(std::string_view call, const view<const Sum, 2>& sums, 
 //
 //     up::integral_image(cpu, up::view(pixels, {rows, columns}), up::view(sums, {rows, columns}));
 //
-// The order of the sums is that of inclusive scans along the rows, of whose results the columns are scanned (docs/fold-order.md). 4 n
-// operations; two passes over memory.
+// The order of the sums is that of inclusive scans along the rows, of whose results the columns are scanned (docs/fold-order.md). Below 6 n
+// operations; two passes over memory on a CPU, and one on a GPU, but for transposed and narrow images and few rows (Emoto, Honda, Nakano and Ito, An efficient GPU
+// implementation of computing the summed area table, 2017).
 template <target Target, class T, std::size_t Rank, class Out>
 void integral_image(const Target& target, const view<T, Rank>& in, const view<Out, Rank>& out)
 {
     const view<Out, Rank> sums = detail::sums_within("integral_image", in, out);
-    upsweep::inclusive_scan(target, in, axis{Rank - 1}, sums, plus{});
-    detail::scan_columns(target, sums);
+    if (!in.empty())
+        detail::check_overlap("integral_image", in.begin(), sums.begin(), in.size());
+    detail::engine<Target, detail::verb::images>::integrate(target, view<const std::remove_const_t<T>, Rank>(in), sums);
     detail::put_border(target, in, out);
 }
 
-// The integral images of the elements and of their squares, reading them once. Each may have a border. The square of an element is one
+// The integral images of the elements and of their squares, reading them once on a CPU. Each may have a border. The square of an element is one
 // product in the type of the sums of squares (std::uint64_t for bytes).
 template <target Target, class T, std::size_t Rank, class Sum, class Square>
 void integral_images(const Target& target, const view<T, Rank>& in, const view<Sum, Rank>& sums,
@@ -267,11 +278,8 @@ void integral_images(const Target& target, const view<T, Rank>& in, const view<S
     apart(in, sums);
     apart(in, squares);
     apart(sums, squares);
-    if (!in.empty())
-        detail::engine<Target, detail::verb::images>::scan_rows(target, view<const element, Rank>(in), inner_sums,
-                                                                inner_squares);
-    detail::scan_columns(target, inner_sums);
-    detail::scan_columns(target, inner_squares);
+    detail::engine<Target, detail::verb::images>::integrate_both(target, view<const element, Rank>(in), inner_sums,
+                                                                 inner_squares);
     detail::put_border(target, in, sums);
     detail::put_border(target, in, squares);
 }

@@ -48,6 +48,10 @@ const word_kernels* word_kernels_of(std::size_t bytes);
 using recurrence_kernels = void (*)(const cuda& target, const recurrence_layout& of);
 recurrence_kernels recurrence_kernels_of(upsweep_dtype dtype);
 
+// Returns false, and does nothing, where these kernels do not take such images.
+using image_kernels = bool (*)(const cuda& target, const image_layout& of);
+image_kernels image_kernels_of(upsweep_dtype in, upsweep_dtype out);
+
 // The histograms of ../histograms.hpp. Bins are even_bins or edges.
 template <class Bins>
 struct histogram_kernels {
@@ -104,5 +108,7 @@ void add_up_weights_of(const cuda& target, const elements& in, const elements& w
                        const elements& sums, const elements& out_of_range);
 template <class T>
 void recur(const cuda& target, const recurrence_layout& of);
+template <class T, class Sum>
+bool integrate(const cuda& target, const image_layout& of);
 
 } // namespace upsweep::runtime::gpu

@@ -87,6 +87,38 @@ const word_kernels* word_kernels_of(std::size_t bytes)
     }
 }
 
+// Sums of integers are those of unsigned ones, of which a narrower element may be signed.
+image_kernels image_kernels_of(upsweep_dtype in, upsweep_dtype out)
+{
+    struct entry {
+        upsweep_dtype in;
+        upsweep_dtype out;
+        image_kernels kernels;
+    };
+    static constexpr entry all[]{{UPSWEEP_F32, UPSWEEP_F32, integrate<float, float>},
+                                 {UPSWEEP_F16, UPSWEEP_F32, integrate<f16, float>},
+                                 {UPSWEEP_BF16, UPSWEEP_F32, integrate<bf16, float>},
+                                 {UPSWEEP_F64, UPSWEEP_F64, integrate<double, double>},
+                                 {UPSWEEP_F32, UPSWEEP_F64, integrate<float, double>},
+                                 {UPSWEEP_F16, UPSWEEP_F16, integrate<f16, f16>},
+                                 {UPSWEEP_BF16, UPSWEEP_BF16, integrate<bf16, bf16>},
+                                 {UPSWEEP_U32, UPSWEEP_U32, integrate<std::uint32_t, std::uint32_t>},
+                                 {UPSWEEP_U8, UPSWEEP_U32, integrate<std::uint8_t, std::uint32_t>},
+                                 {UPSWEEP_U64, UPSWEEP_U64, integrate<std::uint64_t, std::uint64_t>},
+                                 {UPSWEEP_U32, UPSWEEP_U64, integrate<std::uint32_t, std::uint64_t>},
+                                 {UPSWEEP_I32, UPSWEEP_U64, integrate<std::int32_t, std::uint64_t>},
+                                 {UPSWEEP_U8, UPSWEEP_U64, integrate<std::uint8_t, std::uint64_t>}};
+    const auto without_sign = [](upsweep_dtype dtype) {
+        return dtype == UPSWEEP_I64 ? UPSWEEP_U64 : dtype == UPSWEEP_I32 ? UPSWEEP_U32 : dtype;
+    };
+    const upsweep_dtype sums = without_sign(out);
+    const upsweep_dtype elements = upsweep_dtype_size(in) == upsweep_dtype_size(out) ? without_sign(in) : in;
+    for (const entry& each : all)
+        if (each.in == elements && each.out == sums)
+            return each.kernels;
+    return nullptr;
+}
+
 recurrence_kernels recurrence_kernels_of(upsweep_dtype dtype)
 {
     return dtype == UPSWEEP_F32 ? recur<float> : recur<double>;

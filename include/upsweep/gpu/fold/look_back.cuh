@@ -67,6 +67,7 @@ enum class reload { all, missing };
 template <class T>
 class tile_states {
 public:
+    using state = word128;
     static constexpr bool is_small = sizeof(T) <= sizeof(std::uint64_t);
 
     __device__ tile_states(const tile_state_memory& memory, std::uint64_t epoch)
@@ -166,6 +167,50 @@ private:
     T* large_totals_;
     std::uint64_t epoch_;
 };
+
+// States of totals of up to four bytes in eight bytes, half of which are those of the epoch: where states are many, half as much to read. They lie in memory
+// of their own, where nothing else can be taken for them.
+template <class T>
+class narrow_tile_states {
+public:
+    using state = std::uint64_t;
+    static_assert(sizeof(T) <= sizeof(std::uint32_t));
+
+    __device__ narrow_tile_states(const tile_state_memory& memory, std::uint64_t epoch)
+        : states_(reinterpret_cast<state*>(memory.states)), epoch_(static_cast<std::uint32_t>(epoch))
+    {
+    }
+
+    __device__ void publish(std::uint64_t tile, const T& total) const
+    {
+        std::uint32_t low = 0;
+        std::memcpy(&low, &total, sizeof(T));
+        store_relaxed(states_ + tile, std::uint64_t{epoch_} << 32 | low);
+    }
+    __device__ state load_one(std::uint64_t tile) const { return load_relaxed(states_ + tile); }
+    __device__ bool is_published(state of) const { return of >> 32 == epoch_; }
+    __device__ void before_totals() const {}
+    __device__ T total(std::uint64_t, state of) const
+    {
+        const auto low = static_cast<std::uint32_t>(of);
+        T value{};
+        std::memcpy(static_cast<void*>(&value), &low, sizeof(T));
+        return value;
+    }
+
+private:
+    state* states_;
+    std::uint32_t epoch_;
+};
+
+// Their memory.
+inline tile_state_memory narrow_tile_states_of(const cuda& target, std::uint64_t tiles)
+{
+    constexpr std::size_t header_bytes = 256;
+    auto* const first = static_cast<std::byte*>(
+        target.workspace().memory(workspace_purpose::narrow_tile_states, header_bytes + tiles * sizeof(std::uint64_t)));
+    return {reinterpret_cast<tile_state_header*>(first), reinterpret_cast<word128*>(first + header_bytes), nullptr};
+}
 
 // --- many tiles a block ---------------------------------------------------------------------------------------------
 //

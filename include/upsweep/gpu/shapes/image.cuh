@@ -13,6 +13,7 @@
 #include <upsweep/gpu/fold/reduce.cuh>
 #include <upsweep/gpu/primitive/divider.cuh>
 #include <upsweep/gpu/shapes/axis.cuh>
+#include <upsweep/gpu/shapes/image_bands.cuh>
 #include <upsweep/gpu/shapes/segments.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
@@ -23,7 +24,7 @@
 #include <upsweep/verb/image.hpp>
 #include <upsweep/view.hpp>
 
-// What integral images need besides scans along axes, and what is asked of them: a thread has a query, or a window, at a time.
+// Integral images in one pass, or by scans along axes, and what is asked of them: a thread has a query, or a window, at a time.
 namespace upsweep::gpu {
 
 template <class Out>
@@ -42,11 +43,7 @@ struct squared_source {
     Source in;
 
     __device__ squared_source operator+(std::uint64_t n) const { return {in + n}; }
-    __device__ Acc operator[](std::uint64_t n) const
-    {
-        const Acc x = convert<Acc>(in[n]);
-        return multiplies{}(x, x);
-    }
+    __device__ Acc operator[](std::uint64_t n) const { return squared{}.template lift<Acc>(in[n]); }
 };
 
 // --- queries ------------------------------------------------------------------------------------------------------------------
@@ -176,21 +173,53 @@ struct engine<cuda, verb::images> {
         }
     }
 
+    template <class T, std::size_t Rank, class Sum>
+    static void integrate(const cuda& target, const view<const T, Rank>& in, const view<Sum, Rank>& sums)
+    {
+        if (!in_one_pass<gpu::unlifted>(target, in, sums))
+            scan_both_ways(target, in, sums);
+    }
+
+    // Squares that are not integrated in one pass are scanned where they are written.
     template <class T, std::size_t Rank, class Sum, class Square>
-    static void scan_rows(const cuda& target, const view<const T, Rank>& in, const view<Sum, Rank>& sums,
-                          const view<Square, Rank>& squares)
+    static void integrate_both(const cuda& target, const view<const T, Rank>& in, const view<Sum, Rank>& sums,
+                               const view<Square, Rank>& squares)
     {
         using square = scan_accumulator_t<plus, Square>;
-        upsweep::inclusive_scan(target, in, axis{Rank - 1}, sums, plus{});
-        const gpu::current_device current(target.device());
-        gpu::with_sources(in.begin(), squares.begin(), [&](const auto& from, const auto& to) {
-            gpu::check_place(target, "integral_images", from, in.size());
-            gpu::check_place(target, "integral_images", to, in.size());
-            const gpu::equal_segments rows{in.extent(Rank - 1), in.size() / in.extent(Rank - 1)};
-            gpu::scan_segments<square>(target, gpu::squared_source<square, std::remove_cvref_t<decltype(from)>>{from},
-                                       in.size(), rows, to, plus{},
-                                       gpu::start_of_segments<scan_kind::inclusive, square>(plus{}, nullptr));
-        });
+        integrate(target, in, sums);
+        if (in.empty() || in_one_pass<gpu::squared>(target, in, squares))
+            return;
+        {
+            const gpu::current_device current(target.device());
+            gpu::with_sources(in.begin(), squares.begin(), [&](const auto& from, const auto& to) {
+                gpu::check_place(target, "integral_images", from, in.size());
+                gpu::check_place(target, "integral_images", to, in.size());
+                const gpu::equal_segments rows{in.extent(Rank - 1), in.size() / in.extent(Rank - 1)};
+                gpu::scan_segments<square>(
+                    target, gpu::squared_source<square, std::remove_cvref_t<decltype(from)>>{from}, in.size(), rows, to,
+                    plus{}, gpu::start_of_segments<scan_kind::inclusive, square>(plus{}, nullptr));
+            });
+        }
+        scan_columns(target, squares);
+    }
+
+private:
+    // Returns whether there are kernels that do so.
+    template <class Lift, class T, std::size_t Rank, class Out>
+    static bool in_one_pass(const cuda& target, const view<const T, Rank>& in, const view<Out, Rank>& out)
+    {
+        if constexpr (gpu::may_be_bands<T, Out>) {
+            constexpr auto call = "integral_image";
+            if (in.empty() || !gpu::are_bands(in, out))
+                return false;
+            const gpu::current_device current(target.device());
+            gpu::check_place(target, call, gpu::strided_source(in.begin().elements()), in.size());
+            gpu::check_place(target, call, gpu::strided_source(out.begin().elements()), out.size());
+            gpu::scan_bands<Lift>(target, call, in, out);
+            return true;
+        } else {
+            return false;
+        }
     }
 };
 

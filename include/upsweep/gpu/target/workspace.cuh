@@ -65,18 +65,19 @@ private:
 // What the memory of a workspace is for. Each purpose has memory of its own: what one kernel leaves in it, the next
 // kernel of the same kind finds there.
 enum class workspace_purpose {
-    tile_states,   // of reduce and scan: the totals that tiles publish
-    large_totals,  // of tiles, where they do not fit into a tile state
-    tile_counts,   // of what tiles select
-    tile_heads,    // the same of runs, with the last ones
-    head_arrivals, // how many tiles of a group have been published, all zero between kernels
-    counters,      // of histograms, all zero between kernels
-    bin_edges,     // that a call brings along
-    lists,         // of samples by partition
-    tables,        // of counters from which others are made
-    channels,      // counters of all channels, one channel after the other
-    offsets,       // of segments that a call finds
-    arguments,     // of the minima of parts
+    tile_states,        // of reduce and scan: the totals that tiles publish
+    narrow_tile_states, // the same of totals of up to four bytes, where states are many
+    large_totals,       // of tiles, where they do not fit into a tile state
+    tile_counts,        // of what tiles select
+    tile_heads,         // the same of runs, with the last ones
+    head_arrivals,      // how many tiles of a group have been published, all zero between kernels
+    counters,           // of histograms, all zero between kernels
+    bin_edges,          // that a call brings along
+    lists,              // of samples by partition
+    tables,             // of counters from which others are made
+    channels,           // counters of all channels, one channel after the other
+    offsets,            // of segments that a call finds
+    arguments,          // of the minima of parts
     count
 };
 inline constexpr auto workspace_purposes = static_cast<std::size_t>(workspace_purpose::count);

@@ -1,0 +1,8 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <upsweep/types.hpp>
+
+#include "images.cuh"
+
+UPSWEEP_INTEGRATE(float, float);
+UPSWEEP_INTEGRATE(upsweep::f16, float);
+UPSWEEP_INTEGRATE(upsweep::bf16, float);

@@ -1,0 +1,9 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
+#include "images.cuh"
+
+UPSWEEP_INTEGRATE(std::uint64_t, std::uint64_t);
+UPSWEEP_INTEGRATE(std::uint8_t, std::uint64_t);
+UPSWEEP_INTEGRATE(std::uint32_t, std::uint64_t);
+UPSWEEP_INTEGRATE(std::int32_t, std::uint64_t);
