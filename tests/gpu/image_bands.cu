@@ -52,8 +52,9 @@ void expect_bands(const placed_images& from, const placed_images& to)
             for (std::size_t c = 0; c < from.columns; ++c)
                 results(i, r, c) = sums[r * from.columns + c];
     }
-    gpu::scan_bands_by<Shape, Lift>(cuda{}, "integral_image", from.in(there.const_span().data()),
-                                    to.in(out.span().data()));
+    const bool is_done = gpu::scan_bands_by<Shape, Lift>(cuda{}, "integral_image", from.in(there.const_span().data()),
+                                                         to.in(out.span().data()));
+    ASSERT_TRUE(is_done);
     EXPECT_TRUE(bits_equal(out.to_host(), expected))
         << from.images << " images of " << from.rows << " x " << from.columns << ", rows " << from.pitch
         << " apart from " << from.offset << " on";
@@ -76,7 +77,7 @@ void expect_images(std::size_t rows, std::size_t columns)
 template <class T, class Sum>
 void expect_all_images()
 {
-    using shape = gpu::narrow_band_shape<scan_accumulator_t<plus, Sum>>;
+    using shape = gpu::narrow_band_shape<T, scan_accumulator_t<plus, Sum>>;
     for (const std::size_t columns : {1, 31, 32, 33, 64, 255, 257})
         expect_images<shape, T, Sum>(33, columns);
     for (const std::size_t rows : {1, 5, 32, 64, 65})
@@ -88,31 +89,47 @@ TEST(image_bands, of_floats_in_f64) { expect_all_images<float, double>(); }
 TEST(image_bands, of_bytes) { expect_all_images<std::uint8_t, std::uint32_t>(); }
 TEST(image_bands, of_bytes_in_64_bits) { expect_all_images<std::uint8_t, std::uint64_t>(); }
 TEST(image_bands, of_half_floats_in_f32) { expect_all_images<f16, float>(); }
-TEST(image_bands, of_doubles_in_f32) { expect_images<gpu::narrow_band_shape<float>, double, float>(40, 70); }
+TEST(image_bands, of_doubles_in_f32) { expect_images<gpu::narrow_band_shape<double, float>, double, float>(40, 70); }
 
 // Groups of 8 bands, and of 64.
 TEST(image_bands, of_many_rows)
 {
-    expect_images<gpu::narrow_band_shape<float>, float, float>(32 * 9 + 1, 35);
+    expect_images<gpu::narrow_band_shape<float, float>, float, float>(32 * 9 + 1, 35);
     const placed_images tall{1, 32 * 66 + 7, 3, 3, 0};
-    expect_bands<gpu::narrow_band_shape<float>, gpu::unlifted, float, float>(tall, tall);
-    expect_bands<gpu::narrow_band_shape<double>, gpu::unlifted, float, double>(tall, tall);
+    expect_bands<gpu::narrow_band_shape<float, float>, gpu::unlifted, float, float>(tall, tall);
+    expect_bands<gpu::narrow_band_shape<float, double>, gpu::unlifted, float, double>(tall, tall);
 }
 
 // Steps of a block, as many as its binary counter has digits to carry.
 TEST(image_bands, of_many_columns)
 {
     const placed_images wide{1, 34, 256 * 9 + 100, 256 * 9 + 101, 2};
-    expect_bands<gpu::narrow_band_shape<float>, gpu::unlifted, float, float>(wide, wide);
-    expect_bands<gpu::wide_band_shape<float>, gpu::unlifted, float, float>(wide, wide);
-    expect_bands<gpu::wide_band_shape<float>, gpu::unlifted, std::uint8_t, std::uint32_t>(wide, wide);
+    expect_bands<gpu::narrow_band_shape<float, float>, gpu::unlifted, float, float>(wide, wide);
+    expect_bands<gpu::wide_band_shape<float, float>, gpu::unlifted, float, float>(wide, wide);
+    expect_bands<gpu::wide_band_shape<std::uint8_t, std::uint32_t>, gpu::unlifted, std::uint8_t, std::uint32_t>(wide,
+                                                                                                                wide);
 }
 
 TEST(image_bands, of_squares)
 {
     const placed_images some{3, 50, 70, 77, 1};
-    expect_bands<gpu::narrow_band_shape<double>, gpu::squared, float, double>(some, some);
-    expect_bands<gpu::narrow_band_shape<double>, gpu::squared, std::uint8_t, std::uint64_t>(some, some);
+    expect_bands<gpu::narrow_band_shape<float, double>, gpu::squared, float, double>(some, some);
+    expect_bands<gpu::narrow_band_shape<std::uint8_t, std::uint64_t>, gpu::squared, std::uint8_t, std::uint64_t>(some,
+                                                                                                                 some);
+}
+
+// What is in shared memory has as many bytes as the wider of two types: wide images of doubles, summed in floats, have narrow blocks.
+TEST(image_bands, of_doubles_in_f32_and_many_columns)
+{
+    auto random = generator();
+    constexpr std::size_t rows = 8;
+    constexpr std::size_t columns = 2100;
+    const auto values = random_array<double>(random, rows * columns);
+    const target_array<cuda, double> in(values.span());
+    target_array<cuda, float> out(values.size());
+    integral_image(cuda{}, view<const double, 2>(in.const_span().data(), {rows, columns}),
+                   view<float, 2>(out.span().data(), {rows, columns}));
+    EXPECT_TRUE(bits_equal(out.to_host(), expected_integral(converted<float>(values.span()), rows, columns)));
 }
 
 // Results may replace elements. Rows that begin within words are left to other kernels then, whose threads touch no word of others.
@@ -147,6 +164,9 @@ TEST(image_bands, which_images)
     EXPECT_FALSE(are_bands(1, 1 << 20, 16)); // narrow
     EXPECT_FALSE(are_bands(1, 1, 1 << 16));  // one band, which would walk along all of it alone
     EXPECT_FALSE(are_bands(100000, 28, 28));
+    EXPECT_FALSE(are_bands(4096, 1, 4096)); // bands with a row each
+    EXPECT_FALSE(are_bands(4096, 33, 1024));
+    EXPECT_TRUE(are_bands(4096, 28, 1024));
 }
 
 } // namespace upsweep::test

@@ -15,8 +15,8 @@ bool integrate(const cuda& target, const image_layout& of)
     const view<Sum, 3> out(static_cast<Sum*>(of.out), of.extents, of.out_strides);
     if (!upsweep::gpu::are_bands(in, out))
         return false;
-    upsweep::gpu::scan_bands<upsweep::gpu::unlifted>(target, "integral_image", in, out);
-    return true;
+    const upsweep::gpu::current_device current(target.device());
+    return upsweep::gpu::scan_bands<upsweep::gpu::unlifted>(target, "integral_image", in, out);
 }
 
 } // namespace upsweep::runtime::gpu

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 
 #include <upsweep/engine.hpp>
@@ -176,7 +177,7 @@ struct engine<cuda, verb::images> {
     template <class T, std::size_t Rank, class Sum>
     static void integrate(const cuda& target, const view<const T, Rank>& in, const view<Sum, Rank>& sums)
     {
-        if (!in_one_pass<gpu::unlifted>(target, in, sums))
+        if (!in_one_pass<gpu::unlifted>(target, "integral_image", in, sums))
             scan_both_ways(target, in, sums);
     }
 
@@ -187,7 +188,7 @@ struct engine<cuda, verb::images> {
     {
         using square = scan_accumulator_t<plus, Square>;
         integrate(target, in, sums);
-        if (in.empty() || in_one_pass<gpu::squared>(target, in, squares))
+        if (in.empty() || in_one_pass<gpu::squared>(target, "integral_images", in, squares))
             return;
         {
             const gpu::current_device current(target.device());
@@ -206,17 +207,16 @@ struct engine<cuda, verb::images> {
 private:
     // Returns whether there are kernels that do so.
     template <class Lift, class T, std::size_t Rank, class Out>
-    static bool in_one_pass(const cuda& target, const view<const T, Rank>& in, const view<Out, Rank>& out)
+    static bool in_one_pass(const cuda& target, std::string_view call, const view<const T, Rank>& in,
+                            const view<Out, Rank>& out)
     {
         if constexpr (gpu::may_be_bands<T, Out>) {
-            constexpr auto call = "integral_image";
             if (in.empty() || !gpu::are_bands(in, out))
                 return false;
             const gpu::current_device current(target.device());
             gpu::check_place(target, call, gpu::strided_source(in.begin().elements()), in.size());
             gpu::check_place(target, call, gpu::strided_source(out.begin().elements()), out.size());
-            gpu::scan_bands<Lift>(target, call, in, out);
-            return true;
+            return gpu::scan_bands<Lift>(target, call, in, out);
         } else {
             return false;
         }

@@ -27,12 +27,16 @@
 #include <upsweep/view.hpp>
 
 // Integral images, which are scans of rows of whose results the columns are scanned, in one pass over memory. A block has a band of 32 rows of an image
-// and walks along it, its warps side by side, each of which has a square of 32 x 32 elements in shared memory:
+// and walks along it, its warps side by side, each of which has a square of 32 x 32 elements in shared memory, and the next one on its way:
 //
-//     rows       a lane scans a row of the square, from the fold of what lies to the left on, and puts the results where the elements were
-//     columns    a lane scans a column of those, from the fold of what lies above the band on
+//     step s     copies of square s + 1 begin
+//                each lane asks for the totals of bands above its column of square s - 1
+//                rows: a lane scans a row of square s, from the fold of what lies to the left on, and puts the results where the elements were
+//                each lane writes its column of square s - 1, from the fold of what lies above the band on
+//                columns: a lane takes a column of square s into registers, and publishes its total
 //
-// What lies to the left within the block are totals of rows, which the warps exchange: that is the only time that they wait for each other. What lies above is
+// What lies to the left within the block are totals of rows, which the warps exchange: that is the only time that they wait for each other, and the totals of a
+// step are not written over before all warps have read them, since those of the next one lie elsewhere. What lies above is
 // read from the states of the bands above, each lane for its own column. All blocks walk at the same speed, so that what one asks for has mostly been
 // published.
 namespace upsweep::gpu {
@@ -60,17 +64,20 @@ class band_states {
     static constexpr int group = column_slots::group;
     using states = std::conditional_t<sizeof(Acc) <= 4, narrow_tile_states<Acc>, tile_states<Acc>>;
     using state = typename states::state;
+    // States that have never been written have epoch 0. Those of so many calls ago would be taken for new ones, if nothing had been written there since.
+    static constexpr std::uint64_t most_epochs = 0xffffffff;
 
 public:
     __device__ band_states(const tile_state_memory& memory, std::uint64_t epoch, const column_slots& slots,
                            std::uint64_t columns)
-        : states_(memory, epoch), slots_(slots), columns_(columns)
+        : states_(memory, epoch % most_epochs + 1), slots_(slots), columns_(columns)
     {
     }
     static tile_state_memory memory(const cuda& target, std::uint64_t count)
     {
+        constexpr std::uint64_t least = 1 << 17; // a megabyte, which is enough for most images
         if constexpr (sizeof(Acc) <= 4)
-            return narrow_tile_states_of(target, count);
+            return narrow_tile_states_of(target, std::max(count, least));
         else
             return tile_states_of(target, count, sizeof(Acc));
     }
@@ -251,10 +258,12 @@ struct band_shape {
     static constexpr int blocks = Blocks;       // of a multiprocessor
     static constexpr int width = Warps * lanes; // of what a block has at once
 };
-template <class Acc>
-using wide_band_shape = std::conditional_t<sizeof(Acc) <= 4, band_shape<16, 1>, band_shape<8, 1>>;
-template <class Acc>
-using narrow_band_shape = std::conditional_t<sizeof(Acc) <= 4, band_shape<8, 2>, band_shape<8, 1>>;
+template <class T, class Acc>
+inline constexpr bool is_wide_square = std::max(sizeof(T), sizeof(Acc)) > 4;
+template <class T, class Acc>
+using wide_band_shape = std::conditional_t<is_wide_square<T, Acc>, band_shape<8, 1>, band_shape<16, 1>>;
+template <class T, class Acc>
+using narrow_band_shape = std::conditional_t<is_wide_square<T, Acc>, band_shape<8, 1>, band_shape<8, 2>>;
 inline constexpr std::uint64_t rows_of_band = lanes;
 
 template <class Shape, class Acc, class T, class Out, std::size_t Rank, class Lift>
@@ -574,12 +583,15 @@ line_places<T, Rank> first_rows(const view<T, Rank>& images)
     return line_places<T, Rank>(view<T, Rank>(images.data(), extents, strides));
 }
 
+// Returns false, and does nothing, where a block has not as much shared memory.
 template <class Shape, class Lift, class T, class Out, std::size_t Rank>
-void scan_bands_by(const cuda& target, std::string_view call, const view<const T, Rank>& in, const view<Out, Rank>& out)
+bool scan_bands_by(const cuda& target, std::string_view call, const view<const T, Rank>& in, const view<Out, Rank>& out)
 {
     using accumulator = scan_accumulator_t<plus, Out>;
     constexpr auto kernel = scan_bands_kernel<Shape, accumulator, T, Out, Rank, Lift>;
     constexpr std::size_t shared_bytes = sizeof(typename band_block<Shape, accumulator, T, Out, Rank, Lift>::memory);
+    if (shared_bytes > target.workspace().shared_bytes())
+        return false;
     const std::uint64_t rows = in.extent(Rank - 2);
     const std::uint64_t columns = in.extent(Rank - 1);
     const std::uint64_t images = in.size() / (rows * columns);
@@ -600,18 +612,18 @@ void scan_bands_by(const cuda& target, std::string_view call, const view<const T
     const std::uint64_t blocks = resident_blocks<kernel>(target, Shape::threads, shared_bytes);
     launch(target, call, kernel, static_cast<unsigned>(std::min(images * bands, blocks)), Shape::threads, shared_bytes,
            of);
+    return true;
 }
 
-// Writes integral images, of elements that are lifted.
+// Writes integral images, of elements that are lifted. Returns false, and does nothing, where a block has not as much shared memory as that takes.
 template <class Lift, class T, class Out, std::size_t Rank>
-void scan_bands(const cuda& target, std::string_view call, const view<const T, Rank>& in, const view<Out, Rank>& out)
+bool scan_bands(const cuda& target, std::string_view call, const view<const T, Rank>& in, const view<Out, Rank>& out)
 {
     using accumulator = scan_accumulator_t<plus, Out>;
     constexpr std::size_t wide = 2048;
-    if (in.extent(Rank - 1) >= wide)
-        scan_bands_by<wide_band_shape<accumulator>, Lift>(target, call, in, out);
-    else
-        scan_bands_by<narrow_band_shape<accumulator>, Lift>(target, call, in, out);
+    if (in.extent(Rank - 1) >= wide && scan_bands_by<wide_band_shape<T, accumulator>, Lift>(target, call, in, out))
+        return true;
+    return scan_bands_by<narrow_band_shape<T, accumulator>, Lift>(target, call, in, out);
 }
 
 // Whether there are kernels for such types.
@@ -621,13 +633,15 @@ template <class T, class Out>
 inline constexpr bool may_be_bands = is_of_image<T>&& is_of_image<Out>;
 
 // Whether bands take such images, and take less time than a scan of the rows and one of the columns: where columns lie side by side, there are many bands,
-// and they are not narrow. Of small images one kernel takes less than two. Where results replace elements, a word has no elements of others.
+// and full of rows, and they are not narrow. Of small images one kernel takes less than two. Where results replace elements, a word has no elements of others.
 template <class T, class Out, std::size_t Rank>
 bool are_bands(const view<const T, Rank>& in, const view<Out, Rank>& out)
 {
-    constexpr std::uint64_t many_bands = 64;
+    constexpr std::uint64_t many_bands = 96;
     constexpr std::uint64_t small_image = 1 << 16;
+    constexpr std::uint64_t some_bands = 128;
     constexpr std::uint64_t few_columns = 192;
+    constexpr std::uint64_t some_columns = 4096;
     const std::uint64_t rows = in.extent(Rank - 2);
     const std::uint64_t columns = in.extent(Rank - 1);
     if (columns > 1 && (in.stride(Rank - 1) != 1 || out.stride(Rank - 1) != 1))
@@ -640,9 +654,11 @@ bool are_bands(const view<const T, Rank>& in, const view<Out, Rank>& out)
         if (!are_words)
             return false;
     }
-    const std::uint64_t bands = in.size() / (rows * columns) * ((rows + rows_of_band - 1) / rows_of_band);
-    const bool is_small = in.size() <= small_image && bands <= 2 * many_bands && columns <= 2 * many_bands * lanes;
-    return is_small || (columns >= few_columns && bands >= many_bands);
+    const std::uint64_t images = in.size() / (rows * columns);
+    const std::uint64_t bands = images * ((rows + rows_of_band - 1) / rows_of_band);
+    const bool is_small = in.size() <= small_image && bands <= some_bands && columns <= some_columns;
+    const bool are_full = 4 * images * rows >= 3 * bands * rows_of_band;
+    return is_small || (columns >= few_columns && bands >= many_bands && are_full);
 }
 
 } // namespace upsweep::gpu
