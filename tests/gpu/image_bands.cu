@@ -132,6 +132,34 @@ TEST(image_bands, of_doubles_in_f32_and_many_columns)
     EXPECT_TRUE(bits_equal(out.to_host(), expected_integral(converted<float>(values.span()), rows, columns)));
 }
 
+// States of totals of eight bytes lie where those of other kernels do, which take none of them for their own.
+TEST(image_bands, before_other_scans)
+{
+    auto random = generator();
+    constexpr std::size_t columns = 40;
+    constexpr std::size_t rows = 1000;
+    const cuda gpu;
+    const auto values = random_array<double>(random, rows * columns);
+    const target_array<cuda, double> in(values.span());
+    const view<const double, 2> all(in.const_span().data(), {rows, columns});
+    target_array<cuda, double> sums(values.size());
+    target_array<cuda, double> scans(values.size());
+    for (int i = 0; i < 3; ++i) {
+        integral_image(gpu, all, view<double, 2>(sums.span().data(), {rows, columns}));
+        inclusive_scan(gpu, all, axis{0}, view<double, 2>(scans.span().data(), {rows, columns}), plus{});
+        EXPECT_TRUE(bits_equal(sums.to_host(), expected_integral(values, rows, columns)));
+        const auto got = scans.to_host();
+        host_array<double> column(rows);
+        for (std::size_t c = 0; c < columns; ++c) {
+            for (std::size_t r = 0; r < rows; ++r)
+                column[r] = values[r * columns + c];
+            const auto folds = literal_folds(std::span<const double>(column.span()), plus{});
+            for (std::size_t r = 0; r < rows; ++r)
+                ASSERT_TRUE(same_bits(got[r * columns + c], folds[r])) << r << ", " << c;
+        }
+    }
+}
+
 // Results may replace elements. Rows that begin within words are left to other kernels then, whose threads touch no word of others.
 TEST(image_bands, in_place)
 {
