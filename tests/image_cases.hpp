@@ -16,6 +16,7 @@
 #include <upsweep/scan.hpp>
 
 #include "expected.hpp"
+#include "image_reference.hpp"
 #include "refusal.hpp"
 #include "samples.hpp"
 #include "targets.hpp"
@@ -28,24 +29,6 @@ class images : public ::testing::Test {
 };
 TYPED_TEST_SUITE_P(images);
 
-// The inclusive scans of rows, and then of columns, in the canonical order.
-template <class Sum>
-host_array<Sum> expected_integral(const host_array<Sum>& elements, std::size_t rows, std::size_t columns)
-{
-    host_array<Sum> all = elements;
-    for (std::size_t r = 0; r < rows; ++r)
-        std::ranges::copy(literal_folds(std::span<const Sum>(all.span()).subspan(r * columns, columns), plus{}).span(),
-                          all.begin() + r * columns);
-    host_array<Sum> column(rows);
-    for (std::size_t c = 0; c < columns; ++c) {
-        for (std::size_t r = 0; r < rows; ++r)
-            column[r] = all[r * columns + c];
-        const auto folds = literal_folds(std::span<const Sum>(column.span()), plus{});
-        for (std::size_t r = 0; r < rows; ++r)
-            all[r * columns + c] = folds[r];
-    }
-    return all;
-}
 // One with zeros before the first row and column, and its elements `stride` apart.
 template <class Sum>
 host_array<Sum> with_zeros(const host_array<Sum>& sums, std::size_t rows, std::size_t columns)

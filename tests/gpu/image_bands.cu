@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 #include <upsweep/image.hpp>
 
-#include "../image_cases.hpp"
+#include "../image_reference.hpp"
+#include "../samples.hpp"
+#include "../targets.hpp"
 
 namespace upsweep::test {
 

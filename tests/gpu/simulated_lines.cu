@@ -11,7 +11,7 @@
 #include <upsweep/segmented.hpp>
 
 #include "../expected.hpp"
-#include "../image_cases.hpp"
+#include "../image_reference.hpp"
 #include "../samples.hpp"
 #include "../targets.hpp"
 #include "schedules.hpp"
