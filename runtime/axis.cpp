@@ -24,6 +24,7 @@
 #include "gpu/lines.hpp"
 #include "gpu/shape_fold.hpp"
 #include "gpu/shapes.hpp"
+#include "image.hpp"
 #include "shapes.hpp"
 #include "variance.hpp"
 
@@ -252,13 +253,13 @@ void scan_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const 
 }
 
 // Images whose dimensions before the last two lie as one, if they do.
-std::optional<gpu::image_layout> images_in(const arrays& of)
+std::optional<image_layout> images_in(const arrays& of)
 {
     const std::size_t rank = of.in_dimensions.rank();
     const auto& extents = of.in_dimensions.extents;
     const auto& in = of.in_dimensions.strides;
     const auto& out = of.out_dimensions.strides;
-    gpu::image_layout images{of.in.data,
+    image_layout images{of.in.data,
                              of.out.data,
                              {1, extents[rank - 2], extents[rank - 1]},
                              {0, in[rank - 2], in[rank - 1]},
@@ -680,13 +681,15 @@ upsweep_status upsweep_integral_image(upsweep_context* context, const upsweep_ar
             return;
         check_output(call, all.in, all.out);
         const arrays of_rows(call, out, out);
+        const auto images = images_in(all);
         if (is_on_gpu) {
-            const auto images = images_in(all);
             if (images && gpu::integrate_images(*where.gpu, all.in.dtype, all.out.dtype, *images))
                 return;
             scan_on_gpu(call, *where.gpu, UPSWEEP_PLUS, all, rank - 1, {});
             return scan_on_gpu(call, *where.gpu, UPSWEEP_PLUS, of_rows, rank - 2, {});
         }
+        if (images && integrate_images(where.host, all.in.dtype, all.out.dtype, *images))
+            return;
         scan_along(call, where.host, UPSWEEP_PLUS, all, rank - 1, {});
         scan_along(call, where.host, UPSWEEP_PLUS, of_rows, rank - 2, {});
     });

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "../image.hpp"
 #include "../shapes.hpp"
 #include "engine.hpp"
 #include "shape_fold.hpp"
@@ -139,15 +140,6 @@ struct recurrence_layout {
 };
 // Of f32 or f64.
 bool linear_recurrence(const device& gpu, upsweep_dtype dtype, const recurrence_layout& of);
-
-// Images one behind the other: the dimensions are the number of the image, the row and the column. Strides are in elements.
-struct image_layout {
-    const void* in;
-    void* out;
-    std::array<std::size_t, 3> extents;
-    std::array<std::ptrdiff_t, 3> in_strides;
-    std::array<std::ptrdiff_t, 3> out_strides;
-};
 
 // Writes integral images in one pass. Returns false also for images that lie so, or are as many and as large, that two scans take less time. There is an element.
 bool integrate_images(const device& gpu, upsweep_dtype in, upsweep_dtype out, const image_layout& of);

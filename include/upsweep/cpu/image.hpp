@@ -10,8 +10,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include <upsweep/cpu/axis.hpp>
+#include <upsweep/cpu/image_bands.hpp>
 #include <upsweep/cpu/lanes.hpp>
 #include <upsweep/cpu/line_bundle.hpp>
 #include <upsweep/cpu/parallel.hpp>
@@ -59,6 +61,71 @@ void scan_line_and_squares(In in, Sums sums, Squares squares, std::size_t count)
     }
 }
 
+// What is summed up: elements, or their squares, each one product in the type of the sums.
+struct as_they_are {
+    template <class Sum>
+    static Sum lift(Sum x)
+    {
+        return x;
+    }
+};
+struct their_squares {
+    template <class Sum>
+    static Sum lift(Sum x)
+    {
+        return multiplies{}(x, x);
+    }
+};
+
+// Reads some elements of a row as sums.
+template <class Lift, class T, class Sum>
+void load_image_row(const std::byte* from, std::ptrdiff_t column_step, std::size_t count, Sum* to)
+{
+    constexpr std::size_t some = 32;
+    const T* const elements = reinterpret_cast<const T*>(from);
+    std::size_t done = 0;
+    if (column_step == sizeof(T))
+        for (; done + some <= count; done += some)
+            if (const Sum* const block = load_block<some>(elements + done, to + done); block != to + done)
+                std::copy_n(block, some, to + done);
+    for (; done < count; ++done)
+        to[done] = convert<Sum>(*reinterpret_cast<const T*>(from + static_cast<std::ptrdiff_t>(done) * column_step));
+    for (std::size_t k = 0; k < count; ++k)
+        to[k] = Lift::lift(to[k]);
+}
+
+// Integrates the images of a view, whose last two dimensions are the rows and columns. Returns whether that takes less time than two scans.
+template <class Lift, class T, std::size_t Rank, class Sum>
+bool integrate_view(const cpu& target, const view<const T, Rank>& in, const view<Sum, Rank>& out)
+{
+    if constexpr (has_image_bands<Sum>) {
+        constexpr std::size_t row = Rank - 2;
+        constexpr std::size_t column = Rank - 1;
+        constexpr auto bytes = static_cast<std::ptrdiff_t>(sizeof(T));
+        std::size_t count = 1;
+        for (std::size_t k = 0; k < row; ++k)
+            count *= in.extent(k);
+        const bool is_in_place = static_cast<const void*>(in.data()) == static_cast<const void*>(out.data());
+        return integrate_images<Sum>(target, count, {in.extent(row), in.extent(column)},
+                                     store_of_images<Sum>(out.size(), is_in_place), [&](std::size_t image) {
+                                         std::ptrdiff_t from = 0;
+                                         std::ptrdiff_t to = 0;
+                                         for (std::size_t k = row; k-- > 0; image /= in.extent(k)) {
+                                             const auto index = static_cast<std::ptrdiff_t>(image % in.extent(k));
+                                             from += index * in.stride(k);
+                                             to += index * out.stride(k);
+                                         }
+                                         return std::pair(
+                                             image_elements<Sum>{reinterpret_cast<const std::byte*>(in.data() + from),
+                                                                 in.stride(row) * bytes, in.stride(column) * bytes,
+                                                                 load_image_row<Lift, T, Sum>},
+                                             image_sums<Sum>{out.data() + to, out.stride(row), out.stride(column)});
+                                     });
+    } else {
+        return false;
+    }
+}
+
 // Calls f(first, end) for ranges of 0 to count - 1, on all threads.
 template <class F>
 void for_each_part(const cpu& target, std::size_t count, std::size_t at_once, F f)
@@ -95,15 +162,18 @@ struct engine<cpu, verb::images> {
     template <class T, std::size_t Rank, class Sum>
     static void integrate(const cpu& target, const view<const T, Rank>& in, const view<Sum, Rank>& sums)
     {
-        scan_both_ways(target, in, sums);
+        if (in.empty() || !cpu_engine::integrate_view<cpu_engine::as_they_are>(target, in, sums))
+            scan_both_ways(target, in, sums);
     }
 
     template <class T, std::size_t Rank, class Sum, class Square>
     static void integrate_both(const cpu& target, const view<const T, Rank>& in, const view<Sum, Rank>& sums,
                                const view<Square, Rank>& squares)
     {
-        if (!in.empty())
-            scan_rows(target, in, sums, squares);
+        if (in.empty() || (cpu_engine::integrate_view<cpu_engine::as_they_are>(target, in, sums) &&
+                           cpu_engine::integrate_view<cpu_engine::their_squares>(target, in, squares)))
+            return;
+        scan_rows(target, in, sums, squares);
         scan_columns(target, sums);
         scan_columns(target, squares);
     }

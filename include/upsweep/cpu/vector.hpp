@@ -426,11 +426,22 @@ public:
         for_each_row<side>([&](auto v) __attribute__((always_inline)) {
             rows[v] = load_vector(in + static_cast<std::ptrdiff_t>(v.value) * in_step);
         });
-        split<side, 0, 1>(rows, out, out_step);
+        split<side, 0, 1>(
+            rows, [&](auto row, vector_t<T> elements) __attribute__((always_inline)) {
+                store_vector<T>(elements, out + static_cast<std::ptrdiff_t>(row.value) * out_step);
+            });
+    }
+    // The same in registers.
+    using rows_t = std::array<vector_t<T>, side>;
+    UPSWEEP_ALWAYS_INLINE static rows_t transposed(const rows_t& columns)
+    {
+        rows_t rows;
+        split<side, 0, 1>(
+            columns, [&](auto row, vector_t<T> elements) __attribute__((always_inline)) { rows[row] = elements; });
+        return rows;
     }
 
 private:
-    using rows_t = std::array<vector_t<T>, side>;
     // The left operands of the up-sweep. Those of the step from 2 k vectors to k are number k to 2 k - 1.
     using lefts_t = std::array<vector_t<T>, side>;
     using lane_indices = std::make_index_sequence<side>;
@@ -512,13 +523,12 @@ private:
         return shuffle<static_cast<int>(I + 1)...>(a, b);
     }
 
-    // Stores elements First, First + Stride, ... of the rows from which `rows` were split, as rows.
-    template <std::size_t Vectors, std::size_t First, std::size_t Stride>
-    UPSWEEP_ALWAYS_INLINE static void split(const std::array<vector_t<T>, Vectors>& rows, T* out,
-                                            std::ptrdiff_t out_step)
+    // Calls put(number, elements) for elements First, First + Stride, ... of the rows from which `rows` were split.
+    template <std::size_t Vectors, std::size_t First, std::size_t Stride, class Put>
+    UPSWEEP_ALWAYS_INLINE static void split(const std::array<vector_t<T>, Vectors>& rows, const Put& put)
     {
         if constexpr (Vectors == 1) {
-            store_vector<T>(rows[0], out + static_cast<std::ptrdiff_t>(First) * out_step);
+            put(std::integral_constant<std::size_t, First>{}, rows[0]);
         } else {
             constexpr bool across = is_across(Vectors);
             std::array<vector_t<T>, Vectors / 2> lefts;
@@ -527,8 +537,8 @@ private:
                 lefts[v] = evens<across>(rows[2 * v], rows[2 * v + 1], lane_indices{});
                 rights[v] = odds<across>(rows[2 * v], rows[2 * v + 1], lane_indices{});
             });
-            split<Vectors / 2, First, 2 * Stride>(lefts, out, out_step);
-            split<Vectors / 2, First + Stride, 2 * Stride>(rights, out, out_step);
+            split<Vectors / 2, First, 2 * Stride>(lefts, put);
+            split<Vectors / 2, First + Stride, 2 * Stride>(rights, put);
         }
     }
 
