@@ -102,9 +102,7 @@ bool integrate_view(const cpu& target, const view<const T, Rank>& in, const view
         constexpr std::size_t row = Rank - 2;
         constexpr std::size_t column = Rank - 1;
         constexpr auto bytes = static_cast<std::ptrdiff_t>(sizeof(T));
-        std::size_t count = 1;
-        for (std::size_t k = 0; k < row; ++k)
-            count *= in.extent(k);
+        const std::size_t count = in.size() / (in.extent(row) * in.extent(column));
         const bool is_in_place = static_cast<const void*>(in.data()) == static_cast<const void*>(out.data());
         return integrate_images<Sum>(target, count, {in.extent(row), in.extent(column)},
                                      store_of_images<Sum>(out.size(), is_in_place), [&](std::size_t image) {

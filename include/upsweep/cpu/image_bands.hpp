@@ -401,7 +401,9 @@ bool integrate_images(const cpu& target, std::size_t count, const image_extents&
                       ImageAt image_at)
 {
     constexpr std::size_t least = image_bands<Sum>::least_extent;
-    if (extents.rows < least || extents.columns < least)
+    constexpr std::size_t small = std::size_t{1} << 18;
+    constexpr std::size_t least_rows = 128; // of others: what the columns have been given is as much as some rows
+    if (extents.rows < least || extents.columns < least || (extents.rows < least_rows && extents.size() > small))
         return false;
     constexpr std::size_t elements_a_thread = std::size_t{1} << 16;
     const auto all = static_cast<std::size_t>(thread_count(target));

@@ -248,8 +248,8 @@ summed_image<Sum> summed(std::string_view call, const view<const Sum, 2>& sums, 
 //     up::integral_image(cpu, up::view(pixels, {rows, columns}), up::view(sums, {rows, columns}));
 //
 // The order of the sums is that of inclusive scans along the rows, of whose results the columns are scanned (docs/fold-order.md). Below 6 n
-// operations; two passes over memory on a CPU, and one on a GPU, but for transposed and narrow images and few rows (Emoto, Honda, Nakano and Ito, An efficient GPU
-// implementation of computing the summed area table, 2017).
+// operations; one pass over memory, but for images of few rows or columns, sums of 8 or 16 bits and, on a GPU, transposed images, which take two
+// (Emoto, Honda, Nakano and Ito, An efficient GPU implementation of computing the summed area table, 2017).
 template <target Target, class T, std::size_t Rank, class Out>
 void integral_image(const Target& target, const view<T, Rank>& in, const view<Out, Rank>& out)
 {
@@ -260,7 +260,7 @@ void integral_image(const Target& target, const view<T, Rank>& in, const view<Ou
     detail::put_border(target, in, out);
 }
 
-// The integral images of the elements and of their squares, reading them once on a CPU. Each may have a border. The square of an element is one
+// The integral images of the elements and of their squares. Each may have a border. The square of an element is one
 // product in the type of the sums of squares (std::uint64_t for bytes).
 template <target Target, class T, std::size_t Rank, class Sum, class Square>
 void integral_images(const Target& target, const view<T, Rank>& in, const view<Sum, Rank>& sums,
