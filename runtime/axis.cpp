@@ -260,10 +260,10 @@ std::optional<image_layout> images_in(const arrays& of)
     const auto& in = of.in_dimensions.strides;
     const auto& out = of.out_dimensions.strides;
     image_layout images{of.in.data,
-                             of.out.data,
-                             {1, extents[rank - 2], extents[rank - 1]},
-                             {0, in[rank - 2], in[rank - 1]},
-                             {0, out[rank - 2], out[rank - 1]}};
+                        of.out.data,
+                        {1, extents[rank - 2], extents[rank - 1]},
+                        {0, in[rank - 2], in[rank - 1]},
+                        {0, out[rank - 2], out[rank - 1]}};
     for (std::size_t k = rank - 2; k-- > 0;) {
         if (extents[k] == 1)
             continue;
