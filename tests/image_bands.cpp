@@ -170,9 +170,9 @@ TEST(image_bands, what_is_no_number)
         integral_image(cpu{1}, view<const float, 2>(values.span().data(), {rows, columns}),
                        view<float, 2>(sums.span().data(), {rows, columns}));
         host_array<float> expected = expected_integral(values, rows, columns);
-        for (std::size_t k = 0; k < expected.size(); ++k)
-            if (std::isnan(expected[k]))
-                expected[k] = std::numeric_limits<float>::quiet_NaN();
+        for (float& sum : expected)
+            if (std::isnan(sum))
+                sum = std::numeric_limits<float>::quiet_NaN();
         ASSERT_TRUE(bits_equal(sums, expected)) << trial;
     }
 }
@@ -191,8 +191,8 @@ TEST(image_bands, squares)
                     view<float, 2>(sums.span().data(), {rows, columns}),
                     view<float, 2>(squares.span().data(), {rows, columns}));
     host_array<float> products = values;
-    for (std::size_t k = 0; k < products.size(); ++k)
-        products[k] *= products[k];
+    for (float& product : products)
+        product *= product;
     EXPECT_TRUE(bits_equal(sums, expected_integral(values, rows, columns)));
     EXPECT_TRUE(bits_equal(squares, expected_integral(products, rows, columns)));
 }
