@@ -26,7 +26,8 @@ bool integrate_as(const cpu& host, upsweep_dtype dtype, const image_layout& of)
             load = cpu_engine::load_image_row<cpu_engine::as_they_are, T, Sum>;
         }
     });
-    if (load == nullptr)
+    if (load == nullptr || !cpu_engine::are_close(of.in_strides[2] * bytes) ||
+        !cpu_engine::are_close(of.out_strides[2] * static_cast<std::ptrdiff_t>(sizeof(Sum))))
         return false;
     const auto* const from = static_cast<const std::byte*>(of.in);
     auto* const to = static_cast<Sum*>(of.out);

@@ -104,6 +104,9 @@ bool integrate_view(const cpu& target, const view<const T, Rank>& in, const view
         constexpr auto bytes = static_cast<std::ptrdiff_t>(sizeof(T));
         const std::size_t count = in.size() / (in.extent(row) * in.extent(column));
         const bool is_in_place = static_cast<const void*>(in.data()) == static_cast<const void*>(out.data());
+        if (!are_close(in.stride(column) * bytes) ||
+            !are_close(out.stride(column) * static_cast<std::ptrdiff_t>(sizeof(Sum))))
+            return false;
         return integrate_images<Sum>(target, count, {in.extent(row), in.extent(column)},
                                      store_of_images<Sum>(out.size(), is_in_place), [&](std::size_t image) {
                                          std::ptrdiff_t from = 0;
@@ -168,9 +171,12 @@ struct engine<cpu, verb::images> {
     static void integrate_both(const cpu& target, const view<const T, Rank>& in, const view<Sum, Rank>& sums,
                                const view<Square, Rank>& squares)
     {
-        if (in.empty() || (cpu_engine::integrate_view<cpu_engine::as_they_are>(target, in, sums) &&
-                           cpu_engine::integrate_view<cpu_engine::their_squares>(target, in, squares)))
+        if (in.empty())
             return;
+        if constexpr (cpu_engine::has_image_bands<Sum> && cpu_engine::has_image_bands<Square>)
+            if (cpu_engine::integrate_view<cpu_engine::as_they_are>(target, in, sums) &&
+                cpu_engine::integrate_view<cpu_engine::their_squares>(target, in, squares))
+                return;
         scan_rows(target, in, sums, squares);
         scan_columns(target, sums);
         scan_columns(target, squares);

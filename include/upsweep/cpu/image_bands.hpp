@@ -18,8 +18,8 @@
 #include <upsweep/op.hpp>
 #include <upsweep/target.hpp>
 
-// Integral images in one pass over memory. An image is cut into bands of rows, and a band into tiles, which are copied to the first-level cache
-// and back: columns of an image may lie a power of two apart, and would take each other's places there. A thread takes the next band and walks along it;
+// Integral images in one pass over memory. An image is cut into bands of rows, and a band into tiles, which are copied to a buffer
+// and back that the caches of a core hold: rows of an image may lie a power of two apart, and would take each other's places there. A thread takes the next band and walks along it;
 // squares of its elements are scanned along their rows, in lockstep and therefore as the columns of a transposed square, and then along
 // their columns. What the columns have been given is handed from band to band, so that a thread follows the one with the band above at
 // the distance of a tile.
@@ -391,6 +391,13 @@ template <class Sum>
 store_kind store_of_images(std::size_t count, bool is_in_place)
 {
     return count * sizeof(Sum) >= stream_threshold && !is_in_place ? store_kind::streamed : store_kind::cached;
+}
+
+// Whether elements of a row, so many bytes apart, lie so close together that a tile may be read row by row. Two scans transpose others.
+inline bool are_close(std::ptrdiff_t column_step)
+{
+    constexpr std::ptrdiff_t line = 64;
+    return -line < column_step && column_step < line;
 }
 
 // Integrates images of the same extents, of which image_at(k) gives the elements and the place of the sums: many by an image a thread, few on all

@@ -248,7 +248,7 @@ summed_image<Sum> summed(std::string_view call, const view<const Sum, 2>& sums, 
 //     up::integral_image(cpu, up::view(pixels, {rows, columns}), up::view(sums, {rows, columns}));
 //
 // The order of the sums is that of inclusive scans along the rows, of whose results the columns are scanned (docs/fold-order.md). Below 6 n
-// operations; one pass over memory, but for images of few rows or columns, sums of 8 or 16 bits and, on a GPU, transposed images, which take two
+// operations; one pass over memory, but for images of few rows or columns, sums of 8 or 16 bits and transposed images, which take two
 // (Emoto, Honda, Nakano and Ito, An efficient GPU implementation of computing the summed area table, 2017).
 template <target Target, class T, std::size_t Rank, class Out>
 void integral_image(const Target& target, const view<T, Rank>& in, const view<Out, Rank>& out)
