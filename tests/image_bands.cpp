@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 //
 // Integral images on the CPU in one pass: of all extents around those of squares, tiles and bands, however they lie in memory, on several threads.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -22,22 +23,7 @@ namespace {
 
 constexpr std::size_t tile = 4096; // bytes of a row of a tile
 constexpr std::size_t large = std::size_t{1} << 17;
-
-template <class Sum, class T>
-host_array<Sum> as_sums(const host_array<T>& elements)
-{
-    host_array<Sum> sums(elements.size());
-    for (std::size_t k = 0; k < elements.size(); ++k)
-        sums[k] = convert<Sum>(elements[k]);
-    return sums;
-}
-
-template <class Sum>
-void poison(host_array<Sum>& results)
-{
-    for (std::size_t k = 0; k < results.size(); ++k)
-        results[k] = static_cast<Sum>(77);
-}
+constexpr int poison = 77;
 
 // Dense images one behind the other.
 template <class T, class Sum>
@@ -47,7 +33,7 @@ void expect_images(const cpu& target, std::size_t images, std::size_t rows, std:
     const std::size_t size = rows * columns;
     const host_array<T> elements = random_array<T>(random, images * size);
     host_array<Sum> sums(images * size);
-    poison(sums);
+    std::ranges::fill(sums, poison);
     integral_image(target, view<const T, 3>(elements.span().data(), {images, rows, columns}),
                    view<Sum, 3>(sums.span().data(), {images, rows, columns}));
     for (std::size_t k = 0; k < images; ++k) {
@@ -57,7 +43,7 @@ void expect_images(const cpu& target, std::size_t images, std::size_t rows, std:
             image[i] = elements[k * size + i];
             result[i] = sums[k * size + i];
         }
-        ASSERT_TRUE(bits_equal(result, expected_integral(as_sums<Sum>(image), rows, columns)))
+        ASSERT_TRUE(bits_equal(result, expected_integral(converted<Sum>(image.span()), rows, columns)))
             << "image " << k << " of " << images << ", " << rows << " x " << columns << ", " << target.threads
             << " threads";
     }
@@ -121,7 +107,7 @@ TEST(image_bands, wherever_elements_lie)
             const host_array<float> memory = random_array<float>(random, room);
             const view<const float, 2> in(memory.span().data() + from.first, {rows, columns}, from.steps);
             host_array<float> out(room);
-            poison(out);
+            std::ranges::fill(out, poison);
             host_array<float> expected = out;
             host_array<float> elements(rows * columns);
             for (std::size_t r = 0; r < rows; ++r)
@@ -166,7 +152,7 @@ TEST(image_bands, what_is_no_number)
             if (trial > 1)
                 values[random() % values.size()] = x;
         host_array<float> sums(rows * columns);
-        poison(sums);
+        std::ranges::fill(sums, poison);
         integral_image(cpu{1}, view<const float, 2>(values.span().data(), {rows, columns}),
                        view<float, 2>(sums.span().data(), {rows, columns}));
         host_array<float> expected = expected_integral(values, rows, columns);
@@ -185,8 +171,8 @@ TEST(image_bands, squares)
     const host_array<float> values = random_array<float>(random, rows * columns);
     host_array<float> sums(rows * columns);
     host_array<float> squares(rows * columns);
-    poison(sums);
-    poison(squares);
+    std::ranges::fill(sums, poison);
+    std::ranges::fill(squares, poison);
     integral_images(cpu{2}, view<const float, 2>(values.span().data(), {rows, columns}),
                     view<float, 2>(sums.span().data(), {rows, columns}),
                     view<float, 2>(squares.span().data(), {rows, columns}));
@@ -206,7 +192,7 @@ TEST(image_bands, large_ones)
     const std::size_t pitch = columns + 2;
     const host_array<std::uint8_t> values = random_array<std::uint8_t>(random, rows * columns);
     host_array<std::uint32_t> sums(rows * pitch);
-    poison(sums);
+    std::ranges::fill(sums, poison);
     integral_image(cpu{2}, view<const std::uint8_t, 2>(values.span().data(), {rows, columns}),
                    view<std::uint32_t, 2>(sums.span().data() + 1, {rows, columns}, {pitch, 1}));
     host_array<std::uint32_t> above(columns);

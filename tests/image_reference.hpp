@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include <upsweep/op.hpp>
 
@@ -13,14 +14,10 @@
 // What integral images are compared with.
 namespace upsweep::test {
 
-// The inclusive scans of rows, and then of columns, in the canonical order.
+// The inclusive scans of columns in the canonical order.
 template <class Sum>
-host_array<Sum> expected_integral(const host_array<Sum>& elements, std::size_t rows, std::size_t columns)
+host_array<Sum> expected_columns(host_array<Sum> all, std::size_t rows, std::size_t columns)
 {
-    host_array<Sum> all = elements;
-    for (std::size_t r = 0; r < rows; ++r)
-        std::ranges::copy(literal_folds(std::span<const Sum>(all.span()).subspan(r * columns, columns), plus{}).span(),
-                          all.begin() + r * columns);
     host_array<Sum> column(rows);
     for (std::size_t c = 0; c < columns; ++c) {
         for (std::size_t r = 0; r < rows; ++r)
@@ -30,6 +27,17 @@ host_array<Sum> expected_integral(const host_array<Sum>& elements, std::size_t r
             all[r * columns + c] = folds[r];
     }
     return all;
+}
+
+// Those of rows, and then of columns.
+template <class Sum>
+host_array<Sum> expected_integral(const host_array<Sum>& elements, std::size_t rows, std::size_t columns)
+{
+    host_array<Sum> all = elements;
+    for (std::size_t r = 0; r < rows; ++r)
+        std::ranges::copy(literal_folds(std::span<const Sum>(all.span()).subspan(r * columns, columns), plus{}).span(),
+                          all.begin() + r * columns);
+    return expected_columns(std::move(all), rows, columns);
 }
 
 } // namespace upsweep::test

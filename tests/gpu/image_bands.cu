@@ -150,15 +150,7 @@ TEST(image_bands, before_other_scans)
         integral_image(gpu, all, view<double, 2>(sums.span().data(), {rows, columns}));
         inclusive_scan(gpu, all, axis{0}, view<double, 2>(scans.span().data(), {rows, columns}), plus{});
         EXPECT_TRUE(bits_equal(sums.to_host(), expected_integral(values, rows, columns)));
-        const auto got = scans.to_host();
-        host_array<double> column(rows);
-        for (std::size_t c = 0; c < columns; ++c) {
-            for (std::size_t r = 0; r < rows; ++r)
-                column[r] = values[r * columns + c];
-            const auto folds = literal_folds(std::span<const double>(column.span()), plus{});
-            for (std::size_t r = 0; r < rows; ++r)
-                ASSERT_TRUE(same_bits(got[r * columns + c], folds[r])) << r << ", " << c;
-        }
+        ASSERT_TRUE(bits_equal(scans.to_host(), expected_columns(values, rows, columns)));
     }
 }
 

@@ -94,7 +94,8 @@ void load_image_row(const std::byte* from, std::ptrdiff_t column_step, std::size
         to[k] = Lift::lift(to[k]);
 }
 
-// Integrates the images of a view, whose last two dimensions are the rows and columns. Returns whether that takes less time than two scans.
+// Integrates the images of a view, whose last two dimensions are the rows and columns. Returns whether that takes less time than two scans. There is
+// an element.
 template <class Lift, class T, std::size_t Rank, class Sum>
 bool integrate_view(const cpu& target, const view<const T, Rank>& in, const view<Sum, Rank>& out)
 {
@@ -103,25 +104,19 @@ bool integrate_view(const cpu& target, const view<const T, Rank>& in, const view
         constexpr std::size_t column = Rank - 1;
         constexpr auto bytes = static_cast<std::ptrdiff_t>(sizeof(T));
         const std::size_t count = in.size() / (in.extent(row) * in.extent(column));
-        const bool is_in_place = static_cast<const void*>(in.data()) == static_cast<const void*>(out.data());
-        if (!are_close(in.stride(column) * bytes) ||
-            !are_close(out.stride(column) * static_cast<std::ptrdiff_t>(sizeof(Sum))))
-            return false;
-        return integrate_images<Sum>(target, count, {in.extent(row), in.extent(column)},
-                                     store_of_images<Sum>(out.size(), is_in_place), [&](std::size_t image) {
-                                         std::ptrdiff_t from = 0;
-                                         std::ptrdiff_t to = 0;
-                                         for (std::size_t k = row; k-- > 0; image /= in.extent(k)) {
-                                             const auto index = static_cast<std::ptrdiff_t>(image % in.extent(k));
-                                             from += index * in.stride(k);
-                                             to += index * out.stride(k);
-                                         }
-                                         return std::pair(
-                                             image_elements<Sum>{reinterpret_cast<const std::byte*>(in.data() + from),
-                                                                 in.stride(row) * bytes, in.stride(column) * bytes,
-                                                                 load_image_row<Lift, T, Sum>},
-                                             image_sums<Sum>{out.data() + to, out.stride(row), out.stride(column)});
-                                     });
+        return integrate_images<Sum>(target, count, {in.extent(row), in.extent(column)}, [&](std::size_t image) {
+            std::ptrdiff_t from = 0;
+            std::ptrdiff_t to = 0;
+            for (std::size_t k = row; k-- > 0; image /= in.extent(k)) {
+                const auto index = static_cast<std::ptrdiff_t>(image % in.extent(k));
+                from += index * in.stride(k);
+                to += index * out.stride(k);
+            }
+            return std::pair(image_elements<Sum>{reinterpret_cast<const std::byte*>(in.data() + from),
+                                                 in.stride(row) * bytes, in.stride(column) * bytes,
+                                                 load_image_row<Lift, T, Sum>},
+                             image_sums<Sum>{out.data() + to, out.stride(row), out.stride(column)});
+        });
     } else {
         return false;
     }

@@ -55,9 +55,8 @@ struct image_extents {
     std::size_t size() const { return rows * columns; }
 };
 
-// The fold stacks (fold_order.hpp) of the lanes of a vector, which have all been given equally many blocks of elements: a vector of identities, and
-// then for each digit of the count one of totals and one of the folds up to the end of that block. Sums in any order need but one vector, the
-// sums of all elements. The vectors of a stack lie `step` apart.
+// The fold stacks of the lanes of a vector, which have all been given equally many blocks of elements: a vector for each of `stack_rows`. Sums in any order
+// need but one, the sums of all elements. The vectors of a stack lie `step` apart.
 template <class Sum>
 class vector_stack {
     using vector = vector_t<Sum>;
@@ -65,10 +64,7 @@ class vector_stack {
 
 public:
     // Vectors of a stack of at most so many blocks.
-    static std::size_t size(std::size_t most_blocks)
-    {
-        return is_exact ? 1 : 1 + 2 * static_cast<std::size_t>(std::bit_width(most_blocks));
-    }
+    static std::size_t size(std::size_t most_blocks) { return is_exact ? 1 : stack_rows::size(most_blocks); }
     // What a stack has before it is given anything, of which only the first vector matters.
     static vector nothing()
     {
@@ -84,11 +80,11 @@ public:
         place(std::uint64_t count, std::size_t step) : step_(static_cast<std::ptrdiff_t>(step))
         {
             if constexpr (!is_exact) {
-                const int to = std::countr_one(count);
-                const std::uint64_t above = count >> to >> 1;
-                before_ = count == 0 ? 0 : folds(std::countr_zero(count));
-                above_ = above == 0 ? 0 : folds(to + 1 + std::countr_zero(above));
-                to_ = totals(to);
+                const auto row = [&](std::size_t number) { return static_cast<std::ptrdiff_t>(number * step); };
+                const int to = stack_rows::digit_after(count, 0);
+                before_ = row(stack_rows::folds_of(count));
+                above_ = row(stack_rows::folds_before(count, to));
+                to_ = row(stack_rows::totals(to));
             }
         }
 
@@ -111,9 +107,6 @@ public:
         UPSWEEP_ALWAYS_INLINE vector before(const vector* stack) const { return stack[before_]; }
 
     private:
-        std::ptrdiff_t totals(int digit) const { return (1 + 2 * digit) * step_; }
-        std::ptrdiff_t folds(int digit) const { return totals(digit) + step_; }
-
         // `after` returns the fold after the block, given its total.
         template <std::size_t Size, class After>
         UPSWEEP_ALWAYS_INLINE void scan(std::array<vector, Size>& elements, vector* stack, After after) const
@@ -124,11 +117,12 @@ public:
                     elements[k] = apply<plus, Sum>(elements[k - 1], elements[k]);
                 stack[0] = elements[Size - 1];
             } else {
-                // Brent and Kung's scan (1982): totals are collected in place, and folds handed back.
-                const vector fold = before(stack);
-                collect<0, Size>(elements);
-                elements[Size - 1] = after(elements[Size - 1]);
-                hand_back<0, Size>(elements, fold);
+                std::array<vector, Size> befores;
+                group_folds<0, Size, Sum>(elements, before(stack), plus{}, befores);
+                const vector end = after(group_total<0, Size, Sum>(elements, plus{}));
+                for (std::size_t k = 1; k < Size; ++k)
+                    elements[k - 1] = befores[k];
+                elements[Size - 1] = end;
             }
         }
         // Leaves the total of each aligned block in its last place.
@@ -203,7 +197,6 @@ public:
           squares_((extents.columns + step_columns - 1) / step_columns * beside),
           columns_(std::make_unique_for_overwrite<vector[]>(squares_ * stack::size(bands())))
     {
-        begin();
     }
 
     // Threads that find work in an image.
@@ -213,14 +206,11 @@ public:
     }
     static constexpr std::size_t least_extent = step_columns;
 
-    // Forgets the image before.
+    // Before each image.
     void begin() { std::fill_n(columns_.get(), squares_, stack::nothing()); }
     // Room for the stacks of the rows of a band, which each thread has for itself.
     using row_stacks = std::unique_ptr<vector[]>;
-    row_stacks make_row_stacks() const
-    {
-        return std::make_unique_for_overwrite<vector[]>(blocks_a_band * stack::size(squares_ / beside));
-    }
+    row_stacks make_row_stacks() const { return std::make_unique_for_overwrite<vector[]>(blocks_a_band * row_stack()); }
 
     std::size_t bands() const { return (extents_.rows + band_rows - 1) / band_rows; }
 
@@ -230,7 +220,7 @@ public:
               const row_stacks& rows, Wait wait, Tell tell)
     {
         for (std::size_t k = 0; k < blocks_a_band; ++k)
-            rows[k * stack::size(squares_ / beside)] = stack::nothing();
+            rows[k * row_stack()] = stack::nothing();
         const std::size_t tiles = (extents_.columns + tile_columns_ - 1) / tile_columns_;
         for (std::size_t tile = 0; tile < tiles; ++tile) {
             wait(tile);
@@ -240,6 +230,8 @@ public:
     }
 
 private:
+    std::size_t row_stack() const { return stack::size(squares_ / beside); } // vectors
+
     static constexpr std::size_t pitch =
         most_columns + 64 / sizeof(Sum); // of the tile, a line more than a power of two
     struct alignas(64) tile_elements {
@@ -280,7 +272,7 @@ private:
                 of_band[w] = in_columns.before(of_columns + w);
             for (std::size_t k = 0; k < blocks; ++k) {
                 Sum* const elements = tile.all.data() + k * side * pitch + c;
-                vector* const of_rows_k = of_rows + k * stack::size(squares_ / beside);
+                vector* const of_rows_k = of_rows + k * row_stack();
                 steps_t steps = load_steps(elements);
                 in_row.scan(steps, of_rows_k);
                 if (k + 1 < blocks_a_band)
@@ -370,6 +362,7 @@ void integrate_by_bands(const cpu& target, std::size_t threads, const image_exte
         std::atomic<std::size_t> tiles{0};
     };
     image_bands<Sum> image(extents, threads);
+    image.begin();
     const auto done = std::make_unique<progress[]>(image.bands());
     std::atomic<std::size_t> next{0};
     for_each_index(target, threads, [&](std::size_t) {
@@ -386,13 +379,6 @@ void integrate_by_bands(const cpu& target, std::size_t threads, const image_exte
     });
 }
 
-// How so many sums are written.
-template <class Sum>
-store_kind store_of_images(std::size_t count, bool is_in_place)
-{
-    return count * sizeof(Sum) >= stream_threshold && !is_in_place ? store_kind::streamed : store_kind::cached;
-}
-
 // Whether elements of a row, so many bytes apart, lie so close together that a tile may be read row by row. Two scans transpose others.
 inline bool are_close(std::ptrdiff_t column_step)
 {
@@ -401,12 +387,18 @@ inline bool are_close(std::ptrdiff_t column_step)
 }
 
 // Integrates images of the same extents, of which image_at(k) gives the elements and the place of the sums: many by an image a thread, few on all
-// threads. Returns false, and does nothing, for images of so few rows or columns that squares hold little of them, or threads
-// do not find work; two scans take less time.
+// threads. Returns false, and does nothing, for images whose columns lie far apart, or of so few rows or columns that squares hold little of them, or
+// threads do not find work; two scans take less time. There is an image.
 template <class Sum, class ImageAt>
-bool integrate_images(const cpu& target, std::size_t count, const image_extents& extents, store_kind store,
-                      ImageAt image_at)
+bool integrate_images(const cpu& target, std::size_t count, const image_extents& extents, ImageAt image_at)
 {
+    const auto [first_in, first_out] = image_at(0);
+    if (!are_close(first_in.column_step) ||
+        !are_close(first_out.column_step * static_cast<std::ptrdiff_t>(sizeof(Sum))))
+        return false;
+    const bool is_in_place = static_cast<const void*>(first_in.first) == static_cast<const void*>(first_out.first);
+    const bool is_large = count * extents.size() * sizeof(Sum) >= stream_threshold && !is_in_place;
+    const auto store = is_large ? store_kind::streamed : store_kind::cached;
     constexpr std::size_t least = image_bands<Sum>::least_extent;
     constexpr std::size_t small = std::size_t{1} << 18;
     constexpr std::size_t least_rows = 128; // of others: what the columns have been given is as much as some rows
@@ -417,9 +409,9 @@ bool integrate_images(const cpu& target, std::size_t count, const image_extents&
     const std::size_t threads = std::min(all, count * extents.size() / elements_a_thread);
     const bool are_many = threads <= 1 || count >= 4 * threads || (count > 1 && extents.size() < 2 * elements_a_thread);
     const std::size_t within = std::min(threads, image_bands<Sum>::most_threads(extents));
-    if (!are_many && (within < 2 || 2 * within < threads))
-        return false;
     if (!are_many) {
+        if (within < 2 || 2 * within < threads)
+            return false;
         for (std::size_t k = 0; k < count; ++k) {
             const auto [in, out] = image_at(k);
             integrate_by_bands(target, within, extents, in, out, store);

@@ -237,16 +237,37 @@ void scan_rows(const lane_rows<Acc>& rows, std::size_t lanes, const Acc* before,
     }
 }
 
-// The fold stacks (fold_order.hpp) of many lanes: digit k of the count stands for a row of totals of 2^k elements, and in a scan for a row of
-// folds: of everything up to the end of that block, which is what it goes on from.
+// The rows of the fold stacks (fold_order.hpp) of many lanes: one of folds of what lies before them, and then for each digit of the count one of totals of 2^k
+// elements and, for a scan, one of folds: of everything up to the end of that block, which is what it goes on from.
+struct stack_rows {
+    static constexpr std::size_t size(std::uint64_t most)
+    {
+        return 1 + 2 * static_cast<std::size_t>(std::bit_width(most));
+    }
+    static constexpr std::size_t totals(int digit) { return 1 + 2 * static_cast<std::size_t>(digit); }
+    static constexpr std::size_t folds(int digit) { return totals(digit) + 1; }
+    // The folds of all that a count stands for.
+    static constexpr std::size_t folds_of(std::uint64_t count)
+    {
+        return count == 0 ? 0 : folds(std::countr_zero(count));
+    }
+    // The folds before the block that a digit stands for.
+    static constexpr std::size_t folds_before(std::uint64_t count, int digit)
+    {
+        return folds_of(count >> digit >> 1 << 1 << digit);
+    }
+    // The digit to which the carry of a block of 2^level elements runs.
+    static constexpr int digit_after(std::uint64_t count, int level) { return level + std::countr_one(count >> level); }
+};
+
+// The fold stacks of many lanes.
 template <class Acc, class Op, bool Scans>
 class lane_stack {
 public:
     // Of so many lanes, which hold at most `most` elements. What lies before them has the identity as its fold until
     // `folds_before` is written.
     lane_stack(std::size_t lanes, std::uint64_t most, const Op& op)
-        : op_(op), lanes_(lanes), rows_(std::make_unique_for_overwrite<Acc[]>(
-                                      lanes_ * (2 * static_cast<std::size_t>(std::bit_width(most)) + 1)))
+        : op_(op), lanes_(lanes), rows_(std::make_unique_for_overwrite<Acc[]>(lanes_ * stack_rows::size(most)))
     {
         std::fill_n(rows_.get(), lanes_, op_.template identity<Acc>());
     }
@@ -260,40 +281,37 @@ public:
         if (count_ == 0)
             return rows_.get();
         if constexpr (Scans) {
-            return row_of_folds(std::countr_zero(count_));
+            return row(stack_rows::folds_of(count_));
         } else {
             const Acc* before = rows_.get();
             for (int k = std::bit_width(count_) - 1; k >= 0; --k)
                 if ((count_ >> k & 1) != 0) {
-                    fold_onto_row(before, row_of_totals(k), lanes_, row_of_folds(0));
-                    before = row_of_folds(0);
+                    Acc* const after = row(stack_rows::folds(0));
+                    fold_onto_row(before, row(stack_rows::totals(k)), lanes_, after);
+                    before = after;
                 }
             return before;
         }
     }
     // The same for lanes of which a block of 2^level elements is pushed, and not yet counted.
-    const Acc* folds_after(int level) const { return row_of_folds(digit_after(level)); }
+    const Acc* folds_after(int level) const { return row(stack_rows::folds(stack_rows::digit_after(count_, level))); }
 
     // Appends the part of lanes first to first + lanes - 1 of a block of 2^level rows, of which the count is a multiple.
     void push(std::size_t first, std::size_t lanes, lane_row<Acc>& totals, int level)
     {
-        const int to = digit_after(level);
+        const int to = stack_rows::digit_after(count_, level);
         for (int k = level; k < to; ++k)
-            fold_onto_row(row_of_totals(k) + first, totals.data(), lanes, totals.data());
-        std::copy_n(totals.data(), lanes, row_of_totals(to) + first);
-        if constexpr (Scans) {
-            const std::uint64_t above = count_ >> to >> 1;
-            const Acc* const before = above == 0 ? rows_.get() : row_of_folds(to + 1 + std::countr_zero(above));
-            fold_onto_row(before + first, totals.data(), lanes, row_of_folds(to) + first);
-        }
+            fold_onto_row(row(stack_rows::totals(k)) + first, totals.data(), lanes, totals.data());
+        std::copy_n(totals.data(), lanes, row(stack_rows::totals(to)) + first);
+        if constexpr (Scans)
+            fold_onto_row(row(stack_rows::folds_before(count_, to)) + first, totals.data(), lanes,
+                          row(stack_rows::folds(to)) + first);
     }
     // Counts the block, when all lanes have been pushed.
     void advance(int level) { count_ += std::uint64_t{1} << level; }
 
 private:
-    int digit_after(int level) const { return level + std::countr_one(count_ >> level); }
-    Acc* row_of_totals(int digit) const { return rows_.get() + (1 + 2 * static_cast<std::size_t>(digit)) * lanes_; }
-    Acc* row_of_folds(int digit) const { return row_of_totals(digit) + lanes_; }
+    Acc* row(std::size_t number) const { return rows_.get() + number * lanes_; }
 
     void fold_onto_row(const Acc* before, const Acc* totals, std::size_t lanes, Acc* to) const
     {
@@ -306,7 +324,7 @@ private:
     Op op_;
     std::size_t lanes_;
     std::uint64_t count_ = 0;
-    std::unique_ptr<Acc[]> rows_; // what lies before, then for each digit a row of totals and a row of folds
+    std::unique_ptr<Acc[]> rows_;
 };
 
 // Where neighbouring lines of a view lie, at most as many as a unit has: line `line` and those behind it.

@@ -175,9 +175,11 @@ class narrow_tile_states {
 public:
     using state = std::uint64_t;
     static_assert(sizeof(T) <= sizeof(std::uint32_t));
+    // States that have never been written have epoch 0. Those of so many calls ago would be taken for new ones, if nothing had been written there since.
+    static constexpr std::uint64_t most_epochs = 0xffffffff;
 
     __device__ narrow_tile_states(const tile_state_memory& memory, std::uint64_t epoch)
-        : states_(reinterpret_cast<state*>(memory.states)), epoch_(static_cast<std::uint32_t>(epoch))
+        : states_(reinterpret_cast<state*>(memory.states)), epoch_(static_cast<std::uint32_t>(epoch % most_epochs + 1))
     {
     }
 

@@ -64,14 +64,11 @@ class band_states {
     static constexpr int group = column_slots::group;
     using states = std::conditional_t<sizeof(Acc) <= 4, narrow_tile_states<Acc>, tile_states<Acc>>;
     using state = typename states::state;
-    // Narrow states that have never been written have epoch 0. Those of so many calls ago would be taken for new ones, if nothing had been written there since.
-    // Others lie in the memory of all kernels, whose epochs they share.
-    static constexpr std::uint64_t most_epochs = 0xffffffff;
 
 public:
     __device__ band_states(const tile_state_memory& memory, std::uint64_t epoch, const column_slots& slots,
                            std::uint64_t columns)
-        : states_(memory, sizeof(Acc) <= 4 ? epoch % most_epochs + 1 : epoch), slots_(slots), columns_(columns)
+        : states_(memory, epoch), slots_(slots), columns_(columns)
     {
     }
     static tile_state_memory memory(const cuda& target, std::uint64_t count)
