@@ -18,13 +18,13 @@
 
 #include "any_order.hpp"
 #include "call.hpp"
-#include "dimensions.hpp"
 #include "fold.hpp"
 #include "gpu/engine.hpp"
 #include "gpu/lines.hpp"
 #include "gpu/shape_fold.hpp"
 #include "gpu/shapes.hpp"
 #include "image.hpp"
+#include "line_arrays.hpp"
 #include "shapes.hpp"
 #include "variance.hpp"
 
@@ -33,43 +33,6 @@ using namespace upsweep::runtime;
 
 namespace {
 
-// An array without gaps of the same extents, without one of its dimensions.
-dimensions without_axis(const dimensions& of, std::size_t axis)
-{
-    dimensions rest{of.extents, std::vector<std::ptrdiff_t>(of.rank() - 1)};
-    rest.extents.erase(rest.extents.begin() + static_cast<std::ptrdiff_t>(axis));
-    std::size_t behind = 1;
-    for (std::size_t k = rest.rank(); k-- > 0; behind *= rest.extents[k])
-        rest.strides[k] = static_cast<std::ptrdiff_t>(behind);
-    return rest;
-}
-
-[[noreturn]] void refuse_shape(const char* call)
-{
-    throw error(error_kind::invalid_argument, call, "the extents of the output are not those of the input",
-                "give the output the input's extents, but for the axis of a reduction, which it lacks or has once");
-}
-
-// The strides of the output by the dimensions of the input: of a reduction, which lacks the axis or has it with extent 1, or of a
-// scan, which has the same extents.
-std::vector<std::ptrdiff_t> strides_of_reduction(const char* call, const dimensions& in, std::size_t axis,
-                                                 const dimensions& out)
-{
-    const bool has_axis = out.rank() == in.rank();
-    if (!has_axis && out.rank() + 1 != in.rank())
-        refuse_shape(call);
-    std::vector<std::ptrdiff_t> strides(in.rank());
-    for (std::size_t k = 0, of_out = 0; k < in.rank(); ++k) {
-        if (k == axis && !has_axis)
-            continue;
-        if (out.extents[of_out] != (k == axis ? 1 : in.extents[k]))
-            refuse_shape(call);
-        strides[k] = out.strides[of_out++];
-    }
-    strides[axis] = 0;
-    return strides;
-}
-
 std::vector<std::ptrdiff_t> strides_of_scan(const char* call, const dimensions& in, const dimensions& out)
 {
     if (in.extents != out.extents)
@@ -77,134 +40,11 @@ std::vector<std::ptrdiff_t> strides_of_scan(const char* call, const dimensions& 
     return out.strides;
 }
 
-struct place {
-    std::byte* data;
-    std::size_t bytes; // of an element
-};
-
-// The lines of an array of at most Rank dimensions, as lines_of has them. detail::lines_of finds them of any array, which is told in bytes.
-template <std::size_t Rank>
-line_layout lines_of_rank(const char* call, const dimensions& in, std::size_t axis, const place& from,
-                          const std::vector<std::ptrdiff_t>& out_strides, const place& to, std::size_t results)
-{
-    std::array<std::size_t, Rank> extents;
-    std::array<std::ptrdiff_t, Rank> in_bytes{};
-    std::array<std::ptrdiff_t, Rank> out_bytes{};
-    extents.fill(1);
-    const bool is_empty = in.extents[axis] == 0; // and may lie nowhere
-    for (std::size_t k = 0; k < in.rank(); ++k) {
-        extents[k] = in.extents[k];
-        if (extents[k] <= 1)
-            continue;
-        in_bytes[k] = is_empty ? 0 : in.strides[k] * static_cast<std::ptrdiff_t>(from.bytes);
-        out_bytes[k] = out_strides[k] * static_cast<std::ptrdiff_t>(to.bytes);
-    }
-    const auto found = detail::lines_of(view<const std::byte, Rank>(from.data, extents, in_bytes), upsweep::axis{axis},
-                                        to.data, results, out_bytes);
-
-    line_layout lines;
-    lines.in = found.in.data();
-    lines.out = found.out.data();
-    lines.results = results;
-    lines.extents.fill(1);
-    lines.in_strides.fill(1);
-    lines.out_strides.fill(1);
-    const auto take = [&](std::size_t k, std::size_t of_found) {
-        lines.extents[k] = found.in.extent(of_found);
-        if (lines.extents[k] <= 1)
-            return;
-        lines.in_strides[k] = found.in.stride(of_found) / static_cast<std::ptrdiff_t>(from.bytes);
-        lines.out_strides[k] = found.out.stride(of_found) / static_cast<std::ptrdiff_t>(to.bytes);
-    };
-    constexpr std::size_t rank = detail::line_dimensions<Rank>::rank;
-    take(0, 0);
-    for (std::size_t k = 1; k < rank; ++k)
-        if (k < most_dimensions)
-            take(most_dimensions - k, rank - k);
-        else if (found.in.extent(rank - k) != 1)
-            throw refusal(UPSWEEP_UNSUPPORTED, call,
-                          "the arrays have strides that take more than " + std::to_string(most_dimensions) +
-                              " dimensions to tell",
-                          "copy one to an array without gaps");
-    return lines;
-}
-
-// The lines of an array along an axis, with as many results of each as are asked for, from `out` on. Of few dimensions, as most arrays
-// have, they are found in a microsecond and a half less, which is most of the time of a small fold.
-line_layout lines_of(const char* call, const dimensions& in, std::size_t axis, const place& from,
-                     const std::vector<std::ptrdiff_t>& out_strides, const place& to, std::size_t results)
-{
-    constexpr std::size_t few = 3;
-    const auto find = in.rank() <= few ? lines_of_rank<few> : lines_of_rank<most_of_caller>;
-    return find(call, in, axis, from, out_strides, to, results);
-}
-
-// The arrays of a call.
-struct arrays {
-    elements in;
-    elements out;
-    dimensions in_dimensions;
-    dimensions out_dimensions;
-
-    arrays(const char* call, const upsweep_array* from, const upsweep_array* to)
-        : in(checked_elements(call, "the input", from)), out(checked_elements(call, "the output", to)),
-          in_dimensions(dimensions_of(*from)), out_dimensions(dimensions_of(*to))
-    {
-    }
-    // Of one dimension, without gaps.
-    arrays(const elements& from, const elements& to)
-        : in(from), out(to), in_dimensions{{from.count}, {1}}, out_dimensions{{to.count}, {1}}
-    {
-    }
-    place from() const { return {in.data, in.bytes()}; }
-    place to() const { return {out.data, out.bytes()}; }
-};
-
 // Whether a kernel reads elements where they lie: those of other types are converted. A byte that is a number is no truth.
 bool reads(const gpu::shape_fold& fold, upsweep_dtype dtype)
 {
     return gpu::has_bits_of(dtype, fold.dtype) && gpu::has_bits_of(fold.as, fold.dtype) &&
            (fold.as != UPSWEEP_BOOL || dtype == UPSWEEP_BOOL);
-}
-
-place place_of(const elements& of) { return {of.data, of.bytes()}; }
-
-// The elements in the order in which they lie in memory, if there are no gaps between them and the lines take few dimensions to tell.
-std::optional<elements> in_order_of_lines(const char* call, const arrays& of, std::size_t axis,
-                                          const std::vector<std::ptrdiff_t>& out_strides, std::size_t results)
-{
-    const auto in = in_order_of_memory(of.in);
-    if (in &&
-        gpu::have_few_dimensions(lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), results)))
-        return in;
-    return std::nullopt;
-}
-
-// What is converted for a kernel of lines, and from its results: in that order, if the results have one, too, or else in the order of the arrays.
-struct converted_order {
-    elements in;
-    elements out;
-    dimensions lines;
-    std::vector<std::ptrdiff_t> out_strides;
-};
-
-converted_order order_of_conversion(const char* call, const arrays& of, std::size_t axis,
-                                    const std::vector<std::ptrdiff_t>& out_strides, std::size_t results)
-{
-    const auto in = in_order_of_lines(call, of, axis, out_strides, results);
-    const auto out = in_order_of_memory(of.out);
-    if (in && out)
-        return {*in, *out, of.in_dimensions, out_strides};
-    const dimensions lines = without_gaps(of.in_dimensions);
-    const bool is_scan = of.in_dimensions.extents == of.out_dimensions.extents;
-    return {of.in, of.out, lines,
-            is_scan ? lines.strides : strides_of_reduction(call, lines, axis, without_axis(lines, axis))};
-}
-
-void check_results(const char* call, const elements& in, const elements& out)
-{
-    check_places(call, out);
-    check_apart(call, in, out);
 }
 
 // Scans whose arrays have been checked.
@@ -310,16 +150,6 @@ bool scan_few_arrays(const execution& where, upsweep_op op, const arrays& of, st
     return true;
 }
 
-// Writes folds of no elements, or their means, which are NaN.
-void fill_on_gpu(const gpu::device& gpu, const gpu::shape_fold& fold, const elements& out, bool means)
-{
-    const gpu::converted_results to(gpu, out, fold.result);
-    constexpr double nan = detail::quiet_nan<double>();
-    const gpu::folded_init mean(fold, UPSWEEP_F64, means ? &nan : nullptr);
-    gpu::fill(gpu, fold, to.get(), mean.get());
-    to.write_back();
-}
-
 // Writes whether any or all elements of lines are true, by the words in which they lie, if kernels reach them there. Returns whether they do.
 bool reduce_truths_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of, std::size_t axis)
 {
@@ -369,26 +199,6 @@ void reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, cons
     gpu::reduce_lines(gpu, copied, of.in.dtype,
                       lines_of(call, order.lines, axis, place_of(from.get()), order.out_strides, place_of(to.get()), 1),
                       means);
-    to.write_back();
-}
-
-// Writes variances on the GPU: of floating-point numbers where they lie, if there is a kernel for that, or else of a copy, in which integers
-// are f64.
-void variances_on_gpu(const char* call, const gpu::device& gpu, const arrays& of, std::size_t axis,
-                      const std::vector<std::ptrdiff_t>& out_strides, double correction)
-{
-    const upsweep_dtype folded = of.out.dtype;
-    if (of.in_dimensions.extents[axis] == 0)
-        return fill_on_gpu(gpu, {folded, folded, UPSWEEP_PLUS, folded}, of.out, true);
-    const line_layout there = lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1);
-    if (gpu::variances_of_lines(gpu, of.in.dtype, there, correction))
-        return;
-    const converted_order order = order_of_conversion(call, of, axis, out_strides, 1);
-    const gpu::converted from(gpu, order.in, folded);
-    const gpu::converted_results to(gpu, order.out, folded);
-    gpu::variances_of_lines(
-        gpu, folded, lines_of(call, order.lines, axis, place_of(from.get()), order.out_strides, place_of(to.get()), 1),
-        correction);
     to.write_back();
 }
 
@@ -532,25 +342,6 @@ upsweep_status argument_axis(const char* call, upsweep_context* context, upsweep
     });
 }
 
-// Means or variances along an axis. Calls on_gpu(gpu, arrays, axis, strides of the results), or on_host(host, dtype of the elements, lines).
-template <class OnGpu, class OnHost>
-upsweep_status quotients_axis(const char* call, upsweep_context* context, const upsweep_array* in, std::int32_t axis,
-                              const upsweep_array* out, OnGpu on_gpu, OnHost on_host)
-{
-    return guarded([&] {
-        const arrays all(call, in, out);
-        check_same_dtype(call, all.out, quotient_dtype_of(all.in.dtype));
-        const reduction_along of(call, context, all, axis);
-        if (all.out.count == 0)
-            return;
-        check_results(call, all.in, all.out);
-        if (of.is_on_gpu)
-            return on_gpu(*of.where.gpu, all, of.axis, of.strides);
-        on_host(of.where.host, all.in.dtype,
-                lines_of(call, all.in_dimensions, of.axis, all.from(), of.strides, all.to(), 1));
-    });
-}
-
 } // namespace
 
 namespace upsweep::runtime {
@@ -615,28 +406,19 @@ upsweep_status upsweep_mean_axis(upsweep_context* context, const upsweep_array* 
                                  const upsweep_array* out)
 {
     constexpr const char* call = "mean_axis";
-    return quotients_axis(
-        call, context, in, axis, out,
-        [&](const gpu::device& gpu, const arrays& all, std::size_t along, const auto& strides) {
-            reduce_on_gpu(call, gpu, UPSWEEP_PLUS, all, along, strides, true);
-        },
-        [](const cpu& host, upsweep_dtype dtype, const line_layout& lines) {
-            make_shape_reducer(UPSWEEP_PLUS, dtype)->mean_of_lines(host, lines);
-        });
-}
-
-upsweep_status upsweep_variance_axis(upsweep_context* context, const upsweep_array* in, int32_t axis, double correction,
-                                     const upsweep_array* out)
-{
-    constexpr const char* call = "variance_axis";
-    return quotients_axis(
-        call, context, in, axis, out,
-        [&](const gpu::device& gpu, const arrays& all, std::size_t along, const auto& strides) {
-            variances_on_gpu(call, gpu, all, along, strides, correction);
-        },
-        [&](const cpu& host, upsweep_dtype dtype, const line_layout& lines) {
-            variance_engine_for(dtype).of_lines(host, lines, correction);
-        });
+    return guarded([&] {
+        const arrays all(call, in, out);
+        check_same_dtype(call, all.out, quotient_dtype_of(all.in.dtype));
+        const reduction_along of(call, context, all, axis);
+        if (all.out.count == 0)
+            return;
+        check_results(call, all.in, all.out);
+        if (of.is_on_gpu)
+            return reduce_on_gpu(call, *of.where.gpu, UPSWEEP_PLUS, all, of.axis, of.strides, true);
+        make_shape_reducer(UPSWEEP_PLUS, all.in.dtype)
+            ->mean_of_lines(of.where.host,
+                            lines_of(call, all.in_dimensions, of.axis, all.from(), of.strides, all.to(), 1));
+    });
 }
 
 upsweep_status upsweep_scan_axis(upsweep_context* context, upsweep_op op, bool exclusive, const upsweep_array* in,

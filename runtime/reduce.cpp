@@ -137,14 +137,6 @@ const dtype_engine& engine(upsweep_dtype dtype)
     });
 }
 
-// Truths are the bytes 0 and 1.
-const variance_engine& variance_engine_for(upsweep_dtype dtype)
-{
-    return with_type(dtype, []<class T>(std::type_identity<T>) -> const variance_engine& {
-        return variance_engine_of<std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>>();
-    });
-}
-
 void check_same_dtype(const char* call, const elements& in, upsweep_dtype dtype)
 {
     if (in.dtype != dtype)
@@ -232,33 +224,6 @@ upsweep_status upsweep_reduce(upsweep_context* context, upsweep_op op, const ups
         const auto reducer = make_reducer_for(where, op, whole.get().dtype);
         whole.feed(*reducer);
         std::uint64_t value = 0;
-        reducer->result(&value);
-        if (is_result_on_gpu)
-            gpu::write(*where.gpu, to.data, &value, to.bytes());
-        else
-            std::memcpy(to.data, &value, to.bytes());
-    });
-}
-
-upsweep_status upsweep_variance(upsweep_context* context, const upsweep_array* in, double correction,
-                                const upsweep_array* result)
-{
-    constexpr const char* call = "variance";
-    return guarded([&] {
-        const elements from = checked_elements(call, "the input", in);
-        const elements to = checked_elements(call, "the result", result);
-        check_same_dtype(call, to, quotient_dtype_of(from.dtype));
-        require(to.count == 1, call, "the result has not one element", "pass an array of one element");
-        const execution where = execution_of(context);
-        const in_use taken(where);
-        const bool is_on_gpu = where.lies_on_gpu(call, from);
-        const bool is_result_on_gpu = where.lies_on_gpu(call, to);
-        if (is_on_gpu)
-            return gpu::write_variance(*where.gpu, correction, from, to.data, is_result_on_gpu);
-        const folded_input whole(call, where, from);
-        const auto reducer = variance_engine_for(from.dtype).reducer(correction, where.host);
-        whole.feed(*reducer);
-        double value = 0;
         reducer->result(&value);
         if (is_result_on_gpu)
             gpu::write(*where.gpu, to.data, &value, to.bytes());

@@ -74,6 +74,16 @@ bool convert_single_halves(const gpu_array& in, const layout& to, nb::handle out
     return are_single;
 }
 
+// Copies an array whose axes do not lie as one to one whose last axes they are. Returns which they are then.
+std::uint64_t bring_together(const char* call, gpu_array& in, std::uint64_t axes)
+{
+    if (lie_as_one_axis(in.at(), axes))
+        return axes;
+    in.bring_behind(call, axes);
+    const int count = std::popcount(axes);
+    return ~std::uint64_t{0} >> (64 - count) << (in.rank() - count);
+}
+
 // The lines along some of the axes of an array, and where their results go. Elements that do not lie as those of one axis are copied.
 struct gpu_lines {
     layout lines;
@@ -83,10 +93,7 @@ struct gpu_lines {
     {
         begin_beside(results, in.at(), to.array.data, to.array.dtype);
         append_kept(results, axes, keeps_dimensions, to);
-        if (!lie_as_one_axis(in.at(), axes)) {
-            in.bring_behind(call, axes);
-            axes = ~std::uint64_t{0} << (in.rank() - std::popcount(axes));
-        }
+        axes = bring_together(call, in, axes);
         begin_beside(lines, in.at(), in.at().array.data, in.dtype());
         append_lines(lines, in.at(), axes);
     }
@@ -249,15 +256,13 @@ nb::object var_on_gpu(gpu_array& in, nb::handle axis, double correction, bool ke
     const reduced_shape shape(in.at(), axes, keeps_dimensions);
     gpu_output to(call, in, shape.rank, shape.extents, types.result, nb::none());
     const folded_output folded(call, in, types.folded, to.at());
-    if (std::popcount(axes) == in.rank()) {
-        const upsweep_array result = value_at(folded.at(), types.folded);
+    if (to.at().count() != 0) {
+        const std::uint64_t last = in.rank() > most_dimensions_of_library ? bring_together(call, in, axes) : axes;
+        layout results;
+        begin_beside(results, in.at(), folded.at().array.data, folded.at().array.dtype);
+        append_kept(results, axes, keeps_dimensions, folded.at());
         on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-            return library.variance(context, &in.at().array, correction, &result);
-        });
-    } else if (to.at().count() != 0) {
-        const gpu_lines all(call, in, axes, keeps_dimensions, folded.at());
-        on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-            return library.variance_axis(context, &all.lines.array, all.axis(), correction, &all.results.array);
+            return library.variance_axes(context, &in.at().array, last, correction, &results.array);
         });
     }
     folded.finish();

@@ -104,6 +104,7 @@ void find_all(const finder& find, library& to)
     find(to.reduce_axis, "upsweep_reduce_axis");
     find(to.mean_axis, "upsweep_mean_axis");
     find(to.variance_axis, "upsweep_variance_axis");
+    find(to.variance_axes, "upsweep_variance_axes");
     find(to.scan_axis, "upsweep_scan_axis");
     find(to.integral_image, "upsweep_integral_image");
     find(to.histogram_axis_even, "upsweep_histogram_axis_even");

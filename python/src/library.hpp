@@ -35,6 +35,7 @@ struct library {
     decltype(&upsweep_reduce_axis) reduce_axis;
     decltype(&upsweep_mean_axis) mean_axis;
     decltype(&upsweep_variance_axis) variance_axis;
+    decltype(&upsweep_variance_axes) variance_axes;
     decltype(&upsweep_scan_axis) scan_axis;
     decltype(&upsweep_integral_image) integral_image;
     decltype(&upsweep_segmented_reduce) segmented_reduce;

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "any_op.hpp"
@@ -97,7 +98,8 @@ bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& li
     return true;
 }
 
-bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layout& lines, double correction)
+bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layout& lines,
+                        std::optional<double> correction)
 {
     if (!have_few_dimensions(lines))
         return false;
@@ -108,6 +110,14 @@ bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layou
     case UPSWEEP_F64: return variances_of_lines<double>(gpu.target, lines, correction), true;
     default: return false;
     }
+}
+
+void variances_of_moments(const device& gpu, const line_layout& lines, double correction, upsweep_dtype result)
+{
+    if (result == UPSWEEP_F32)
+        variances_of_moments<float>(gpu.target, lines, correction);
+    else
+        variances_of_moments<double>(gpu.target, lines, correction);
 }
 
 bool find_arguments(const device& gpu, upsweep_op op, upsweep_dtype dtype, const line_layout& lines)

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "../shapes.hpp"
 #include "engine.hpp"
@@ -29,8 +30,12 @@ inline bool have_few_dimensions(const line_layout& lines)
 bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype, const line_layout& lines, bool means);
 bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& lines, const scan_start& start);
 
-// Writes the variances of lines of f16, bf16 or f32, to f32, or of f64. Returns false as above, and of other types.
-bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layout& lines, double correction);
+// Writes the variances of lines of f16, bf16 or f32, to f32, or of f64; without a correction their moments, of type moments<double>. Returns false
+// as above, and of other types.
+bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layout& lines,
+                        std::optional<double> correction);
+// Writes, as f32 or f64, the variances of all that lines of moments<double> without gaps are of. They take few dimensions to tell.
+void variances_of_moments(const device& gpu, const line_layout& lines, double correction, upsweep_dtype result);
 
 // Writes folds of no elements, or a value of the fold's type where one is given.
 void fill(const device& gpu, const shape_fold& fold, const elements& results, const void* value);

@@ -48,7 +48,8 @@ void write_variance(const device&, double, const elements&, void*, bool) { throw
 bool reduce_lines(const device&, const shape_fold&, upsweep_dtype, const line_layout&, bool) { throw_none(); }
 bool scan_lines(const device&, const shape_fold&, const line_layout&, const scan_start&) { throw_none(); }
 void fill(const device&, const shape_fold&, const elements&, const void*) { throw_none(); }
-bool variances_of_lines(const device&, upsweep_dtype, const line_layout&, double) { throw_none(); }
+bool variances_of_lines(const device&, upsweep_dtype, const line_layout&, std::optional<double>) { throw_none(); }
+void variances_of_moments(const device&, const line_layout&, double, upsweep_dtype) { throw_none(); }
 bool find_arguments(const device&, upsweep_op, upsweep_dtype, const line_layout&) { throw_none(); }
 void reduce_segments(const device&, const shape_fold&, const elements&, const elements&, const elements&)
 {

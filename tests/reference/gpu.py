@@ -169,6 +169,7 @@ def lines_and_runs(libs, rng):
         for name, status in (
                 ("reduce_axis", c.reduce_axis(context, 0, grid, 1, column)), ("mean_axis", c.mean_axis(context, grid, 1, column)),
                 ("variance_axis", c.variance_axis(context, grid, 1, 0.0, column)),
+                ("variance_axes", c.variance_axes(context, grid, 2, 0.0, column)),
                 ("scan_axis", c.scan_axis(context, 0, False, grid, 1, whole, None)), ("integral_image", c.integral_image(context, grid, whole)),
                 ("segmented_reduce", c.segmented_reduce(context, 0, four, bounds, totals)),
                 ("segmented_scan", c.segmented_scan(context, 0, False, four, bounds, column, None)),
@@ -440,6 +441,14 @@ def lines_on_the_gpu(libs, rng):
                 source = arrays.Laid(rng, "f32", shape, str(layout), values=values)
                 for axis in range(len(shape)):
                     check_lines_there(lib, rng, simulated, source, axis, str(rng.choice(arrays.OF_OUTPUTS)))
+        # Blocks of axes that do not lie as one, some of them whole lines, and some too short to be folded first.
+        for shape in ((6, 5, 64), (3, 48, 4, 16), (8, 3, 40, 2), (7, 9, 5), (256, 290)):
+            for layout in rng.choice([layout for layout in arrays.LAYOUTS if layout != "broadcast"], 3, replace=False):
+                source = arrays.Laid(rng, "f32", shape, str(layout), values=samples.mixed(rng, "f32", int(np.prod(shape))))
+                for axes in {int(rng.integers(1 << len(shape))), (1 << len(shape)) - 1}:
+                    rest = tuple(extent for k, extent in enumerate(shape) if not axes >> k & 1)
+                    check_same_there(lib, rng, simulated, f"variance along axes {axes:#b}", lambda on, x, to: lib.c.variance_axes(
+                        on, x, axes, 1.0, to), [source], "f32", rest, str(rng.choice(arrays.OF_OUTPUTS)))
 
 
 @case()

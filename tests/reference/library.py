@@ -83,6 +83,7 @@ _SIGNATURES = {
     "upsweep_mean_axis": (_int, [_pointer, _array, ctypes.c_int32, _array]),
     "upsweep_variance": (_int, [_pointer, _array, _double, _array]),
     "upsweep_variance_axis": (_int, [_pointer, _array, ctypes.c_int32, _double, _array]),
+    "upsweep_variance_axes": (_int, [_pointer, _array, ctypes.c_uint64, _double, _array]),
     "upsweep_reducer_create_variance": (_int, [_int, _double, _pointer]),
     "upsweep_scan_axis": (_int, [_pointer, _int, _bool, _array, ctypes.c_int32, _array, _pointer]),
     "upsweep_argmin_axis": (_int, [_pointer, _array, ctypes.c_int32, _array]),

@@ -111,6 +111,18 @@ def check_variance(lib, rng, source, axis):
     require(lib.c.variance_axis(context, source.describe(), axis, correction, out.describe()) == OK, f"{what}: {lib.message()}")
     compare(out, along(axis, expected, wide), what)
 
+    # Some of the axes, or none, in place of that one.
+    axes = [k for k in range(len(source.shape)) if rng.integers(2)]
+    rest = [k for k in range(len(source.shape)) if k not in axes]
+    lines = wide.transpose(*axes, *rest).reshape(math.prod(source.shape[k] for k in axes), math.prod(source.shape[k] for k in rest))
+    keeps_axes = bool(rng.integers(2))
+    shape = [1 if k in axes else extent for k, extent in enumerate(source.shape) if k in rest or keeps_axes]
+    out = Laid(rng, dtype, shape, some_layout(rng), is_output=True)
+    what = f"{lib.isa} variance_axes of {source.what}, axes {axes}, correction {correction}, to {out.what}, {name}"
+    status = lib.c.variance_axes(context, source.describe(), sum(1 << k for k in axes), correction, out.describe())
+    require(status == OK, f"{what}: {lib.message()}")
+    compare(out, expected(lines) if out.count else np.empty(0, kind), what)
+
     # All elements, at once and in pieces.
     of_all, what = expected(wide.reshape(-1, 1)), f"{lib.isa} variance of {source.what}, correction {correction}, {name}"
     result = Laid(rng, dtype, (), "c", is_output=True)
@@ -453,6 +465,8 @@ def refusals(libs, rng):
                 "variances of another type": (lambda: c.variance_axis(context, grid, 1, 0.0, at(out, DTYPES["f64"], (4,))),
                                               INVALID_ARGUMENT, ("f64", "f32")),
                 "variances elsewhere": (lambda: c.variance_axis(context, grid, 1, 0.0, row), INVALID_ARGUMENT, ("extents",)),
+                "variances along axis 3": (lambda: c.variance_axes(context, grid, 0b1010, 0.0, column), INVALID_ARGUMENT, ("axis 3",)),
+                "variances along both axes": (lambda: c.variance_axes(context, grid, 0b11, 0.0, column), INVALID_ARGUMENT, ("extents",)),
                 "two variances": (lambda: c.variance(context, grid, 0.0, at(out, f32, (2,))), INVALID_ARGUMENT, ("one element",)),
                 "means elsewhere": (lambda: c.mean_axis(context, grid, 1, row), INVALID_ARGUMENT, ("extents",)),
                 "a scan transposed": (lambda: c.scan_axis(context, 0, False, grid, 0, at(out, f32, (6, 4)), None), INVALID_ARGUMENT,

@@ -1,6 +1,8 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include <upsweep/fold_order.hpp>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/runtime.h>
@@ -31,9 +33,12 @@ void bits_of_lines(const cuda& target, const shape_fold& fold, const line_layout
 // Writes reductions by log_sum_exp, of f32 or f64.
 template <class T>
 void log_sum_exp_of_lines(const cuda& target, const line_layout& lines);
-// Writes variances, of f16, bf16, f32 or f64.
+// Writes variances, of f16, bf16, f32 or f64; without a correction moments, of type moments<double>.
 template <class T>
-void variances_of_lines(const cuda& target, const line_layout& lines, double correction);
+void variances_of_lines(const cuda& target, line_layout lines, std::optional<double> correction);
+// Writes, as f32 or f64, the variances of all that lines of moments without gaps are of.
+template <class Result>
+void variances_of_moments(const cuda& target, const line_layout& lines, double correction);
 // Writes scans by plus, of unsigned integers and of all floating-point numbers, and by another operator, of f32, f64 or an unsigned integer, which stands
 // for signed ones, too.
 template <class T>

@@ -1,0 +1,324 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+//
+// Variances of an array, along an axis and along several.
+#include "variance.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <upsweep/runtime.h>
+
+#include "call.hpp"
+#include "dimensions.hpp"
+#include "fold.hpp"
+#include "gpu/engine.hpp"
+#include "gpu/lines.hpp"
+#include "gpu/shapes.hpp"
+#include "line_arrays.hpp"
+#include "shapes.hpp"
+
+using namespace upsweep;
+using namespace upsweep::runtime;
+
+namespace upsweep::runtime {
+
+// Truths are the bytes 0 and 1.
+const variance_engine& variance_engine_for(upsweep_dtype dtype)
+{
+    return with_type(dtype, []<class T>(std::type_identity<T>) -> const variance_engine& {
+        return variance_engine_of<std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>>();
+    });
+}
+
+} // namespace upsweep::runtime
+
+namespace {
+
+void append_dimension(dimensions& to, std::size_t extent, std::ptrdiff_t stride)
+{
+    to.extents.push_back(extent);
+    to.strides.push_back(stride);
+}
+
+// The dimensions of an array that stay where others are folded, with the strides of the results, and those others. Of these, neighbours that lie as one
+// are one, and none has extent 1.
+struct fold_of_axes {
+    dimensions kept;
+    std::vector<std::ptrdiff_t> of_results;
+    dimensions folded;
+    std::size_t length = 1; // how many elements a result is of
+
+    fold_of_axes(const char* call, const dimensions& in, std::uint64_t axes, const dimensions& out)
+    {
+        const bool has_axes = out.rank() == in.rank();
+        if (in.rank() < 64 && axes >> in.rank() != 0)
+            throw error(error_kind::invalid_argument, call,
+                        "axis " + std::to_string(std::bit_width(axes) - 1) + " of an array of " +
+                            std::to_string(in.rank()) + " dimensions",
+                        "number the axes from 0");
+        if (!has_axes && out.rank() + static_cast<std::size_t>(std::popcount(axes)) != in.rank())
+            refuse_shape(call);
+        for (std::size_t k = 0, of_out = 0; k < in.rank(); ++k) {
+            const bool is_folded = (axes >> k & 1) != 0;
+            if ((!is_folded || has_axes) && out.extents[of_out] != (is_folded ? 1 : in.extents[k]))
+                refuse_shape(call);
+            if (is_folded) {
+                fold(in.extents[k], in.strides[k]);
+                of_out += has_axes ? 1 : 0;
+            } else {
+                append_dimension(kept, in.extents[k], in.strides[k]);
+                of_results.push_back(out.strides[of_out++]);
+            }
+        }
+        of_results.push_back(0);
+    }
+
+    // The dimensions that stay, and behind them the only one that is folded.
+    dimensions as_lines() const
+    {
+        dimensions lines = kept;
+        append_dimension(lines, length, length != 0 && folded.rank() == 1 ? folded.strides.front() : 1);
+        return lines;
+    }
+
+private:
+    void fold(std::size_t extent, std::ptrdiff_t stride)
+    {
+        length *= extent;
+        if (extent == 1)
+            return;
+        if (folded.rank() != 0 && folded.strides.back() == static_cast<std::ptrdiff_t>(extent) * stride) {
+            folded.extents.back() *= extent;
+            folded.strides.back() = stride;
+        } else {
+            append_dimension(folded, extent, stride);
+        }
+    }
+};
+
+// The elements with the dimensions that stay first, and those that are folded behind them.
+elements in_order_of_fold(const char* call, const elements& of, const fold_of_axes& fold)
+{
+    elements all = of;
+    all.extents.fill(1);
+    all.strides.fill(1);
+    if (of.count == 0) {
+        all.extents.back() = 0;
+        return all;
+    }
+    for (const dimensions* part : {&fold.folded, &fold.kept})
+        for (std::size_t k = part->rank(); k-- > 0;) {
+            if (all.extents.front() != 1 && part->extents[k] != 1)
+                throw refusal(UPSWEEP_UNSUPPORTED, call,
+                              "the axes that stay and those that are folded take more than " +
+                                  std::to_string(most_dimensions) + " dimensions to tell",
+                              "copy the array to one whose last axes are folded");
+            put_before(all, part->extents[k], part->strides[k]);
+        }
+    return all;
+}
+
+void variance_on_host(const char* call, const execution& where, const elements& in, double correction, void* to)
+{
+    const folded_input whole(call, where, in);
+    const auto reducer = variance_engine_for(in.dtype).reducer(correction, where.host);
+    whole.feed(*reducer);
+    reducer->result(to);
+}
+
+void variances_on_host(const char* call, const execution& where, const arrays& of, const fold_of_axes& fold,
+                       double correction)
+{
+    if (of.out.count == 1 && of.in.count != 0 && fold.kept.rank() == 0)
+        return variance_on_host(call, where, of.in, correction, of.out.data);
+    const bool lie_as_one = fold.folded.rank() <= 1;
+    const elements all = lie_as_one ? of.in : in_order_of_fold(call, of.in, fold);
+    std::optional<side_by_side> copy;
+    dimensions lines = fold.as_lines();
+    place from = of.from();
+    if (!lie_as_one) {
+        lines = without_gaps(lines);
+        from.data = copy.emplace(where.host, all).data();
+    }
+    variance_engine_for(of.in.dtype)
+        .of_lines(where.host, lines_of(call, lines, fold.kept.rank(), from, fold.of_results, of.to(), 1), correction);
+}
+
+// Writes variances of lines: of floating-point numbers where they lie, if there is a kernel for that, or else of a copy, in which integers are f64.
+void variances_of_lines_on_gpu(const char* call, const gpu::device& gpu, const arrays& of,
+                               const std::vector<std::ptrdiff_t>& out_strides, double correction)
+{
+    const upsweep_dtype folded = of.out.dtype;
+    const std::size_t axis = of.in_dimensions.rank() - 1;
+    if (of.in_dimensions.extents[axis] == 0)
+        return fill_on_gpu(gpu, {folded, folded, UPSWEEP_PLUS, folded}, of.out, true);
+    const line_layout there = lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1);
+    if (gpu::variances_of_lines(gpu, of.in.dtype, there, correction))
+        return;
+    const converted_order order = order_of_conversion(call, of, axis, out_strides, 1);
+    const gpu::converted from(gpu, order.in, folded);
+    const gpu::converted_results to(gpu, order.out, folded);
+    gpu::variances_of_lines(
+        gpu, folded, lines_of(call, order.lines, axis, place_of(from.get()), order.out_strides, place_of(to.get()), 1),
+        correction);
+    to.write_back();
+}
+
+// Folds blocks of a power of two first, of the last dimension that is folded, which are folded alone in any case (docs/fold-order.md), and then their
+// moments. Returns false, and does nothing, where blocks are so short that their moments take more than half of the memory of the elements, and
+// where there is no kernel.
+bool fold_blocks_first(const char* call, const gpu::device& gpu, const arrays& of, const fold_of_axes& fold,
+                       double correction)
+{
+    const std::size_t last = fold.folded.rank() - 1;
+    const std::size_t extent = fold.folded.extents[last];
+    const std::ptrdiff_t stride = fold.folded.strides[last];
+    const std::size_t block = extent & (~extent + 1);
+    const bool is_float = of.in.dtype >= UPSWEEP_F16;
+    if (!is_float || block * of.in.bytes() < 2 * sizeof(moments<double>))
+        return false;
+    dimensions blocks = fold.kept;
+    for (std::size_t k = 0; k < last; ++k)
+        append_dimension(blocks, fold.folded.extents[k], fold.folded.strides[k]);
+    append_dimension(blocks, extent / block, static_cast<std::ptrdiff_t>(block) * stride);
+
+    elements like = of.in; // words that have the moments of all blocks
+    like.dtype = UPSWEEP_F64;
+    like.count = of.in.count / block * (sizeof(moments<double>) / sizeof(double));
+    const gpu::scratch memory(gpu, like);
+    const place between{memory.get().data, sizeof(moments<double>)};
+    dimensions totals = fold.kept;
+    append_dimension(totals, fold.length / block, 1);
+    const line_layout lines_of_totals =
+        lines_of(call, without_gaps(totals), fold.kept.rank(), between, fold.of_results, of.to(), 1);
+    std::vector<std::ptrdiff_t> strides = without_gaps(blocks).strides;
+    strides.push_back(0);
+    append_dimension(blocks, block, stride);
+    const line_layout lines_of_blocks = lines_of(call, blocks, blocks.rank() - 1, of.from(), strides, between, 1);
+    if (!gpu::have_few_dimensions(lines_of_totals) ||
+        !gpu::variances_of_lines(gpu, of.in.dtype, lines_of_blocks, std::nullopt))
+        return false;
+    gpu::variances_of_moments(gpu, lines_of_totals, correction, of.out.dtype);
+    return true;
+}
+
+// Whether neighbours in the order of a fold lie further apart than others, as those of a transposed array do.
+bool are_turned(const fold_of_axes& fold)
+{
+    const auto is_nearer = [&](std::ptrdiff_t stride) {
+        return stride != 0 && std::abs(stride) < std::abs(fold.folded.strides.back());
+    };
+    return std::ranges::any_of(fold.folded.strides, is_nearer);
+}
+
+void variances_on_gpu(const char* call, const gpu::device& gpu, const arrays& of, const fold_of_axes& fold,
+                      double correction)
+{
+    constexpr std::size_t few_elements = std::size_t{1} << 16; // which kernels of whole arrays fold fast enough
+    const bool is_whole = of.in.count != 0 && fold.kept.rank() == 0;
+    const bool is_gathered = is_whole && (of.in.count < few_elements || !are_turned(fold));
+    if (!is_gathered && fold.length != 0 && fold.folded.rank() > 1 &&
+        fold_blocks_first(call, gpu, of, fold, correction))
+        return;
+    if (is_whole)
+        return gpu::write_variance(gpu, correction, of.in, of.out.data, true);
+    arrays all = of;
+    all.in = in_order_of_fold(call, of.in, fold);
+    all.in_dimensions = fold.as_lines();
+    std::optional<gpu::without_gaps> copy;
+    if (fold.length != 0 && fold.folded.rank() > 1) {
+        all.in = copy.emplace(gpu, all.in).get();
+        all.in_dimensions = without_gaps(all.in_dimensions);
+    }
+    variances_of_lines_on_gpu(call, gpu, all, fold.of_results, correction);
+}
+
+// `axes_of` tells the axes of an array of so many dimensions.
+template <class AxesOf>
+void write_variances(const char* call, upsweep_context* context, const upsweep_array* in, AxesOf axes_of,
+                     double correction, const upsweep_array* out)
+{
+    const arrays all(call, in, out);
+    const std::uint64_t axes = axes_of(all.in_dimensions.rank());
+    check_same_dtype(call, all.out, quotient_dtype_of(all.in.dtype));
+    const fold_of_axes fold(call, all.in_dimensions, axes, all.out_dimensions);
+    const execution where = execution_of(context);
+    const in_use taken(where);
+    const bool is_on_gpu = lie_on_gpu(call, where, {all.in, all.out});
+    if (all.out.count == 0)
+        return;
+    check_results(call, all.in, all.out);
+    if (is_on_gpu)
+        variances_on_gpu(call, *where.gpu, all, fold, correction);
+    else
+        variances_on_host(call, where, all, fold, correction);
+}
+
+} // namespace
+
+extern "C" {
+
+upsweep_status upsweep_variance(upsweep_context* context, const upsweep_array* in, double correction,
+                                const upsweep_array* result)
+{
+    constexpr const char* call = "variance";
+    return guarded([&] {
+        const elements from = checked_elements(call, "the input", in);
+        const elements to = checked_elements(call, "the result", result);
+        check_same_dtype(call, to, quotient_dtype_of(from.dtype));
+        require(to.count == 1, call, "the result has not one element", "pass an array of one element");
+        const execution where = execution_of(context);
+        const in_use taken(where);
+        const bool is_on_gpu = where.lies_on_gpu(call, from);
+        const bool is_result_on_gpu = where.lies_on_gpu(call, to);
+        if (!is_on_gpu) {
+            double value = 0;
+            variance_on_host(call, where, from, correction, &value);
+            if (is_result_on_gpu)
+                gpu::write(*where.gpu, to.data, &value, to.bytes());
+            else
+                std::memcpy(to.data, &value, to.bytes());
+            return;
+        }
+        std::optional<gpu::scratch> aside;
+        arrays all(from, is_result_on_gpu ? to : aside.emplace(*where.gpu, to).get());
+        all.in_dimensions = dimensions_of(*in);
+        all.out_dimensions = {};
+        const std::size_t rank = all.in_dimensions.rank();
+        const std::uint64_t axes = rank == 0 ? 0 : ~std::uint64_t{0} >> (64 - rank);
+        const fold_of_axes fold(call, all.in_dimensions, axes, all.out_dimensions);
+        variances_on_gpu(call, *where.gpu, all, fold, correction);
+        if (aside)
+            gpu::copy_and_wait(*where.gpu, to.data, aside->get().data, to.bytes());
+    });
+}
+
+upsweep_status upsweep_variance_axis(upsweep_context* context, const upsweep_array* in, int32_t axis, double correction,
+                                     const upsweep_array* out)
+{
+    constexpr const char* call = "variance_axis";
+    return guarded([&] {
+        const auto bit_of = [&](std::size_t rank) { return std::uint64_t{1} << checked_axis(call, axis, rank); };
+        write_variances(call, context, in, bit_of, correction, out);
+    });
+}
+
+upsweep_status upsweep_variance_axes(upsweep_context* context, const upsweep_array* in, uint64_t axes,
+                                     double correction, const upsweep_array* out)
+{
+    constexpr const char* call = "variance_axes";
+    return guarded([&] {
+        write_variances(
+            call, context, in, [&](std::size_t) { return axes; }, correction, out);
+    });
+}
+
+} // extern "C"
