@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,19 @@ void append_dimension(dimensions& to, std::size_t extent, std::ptrdiff_t stride)
     to.strides.push_back(stride);
 }
 
+// The same, of more than one element, unless the last dimension and this one are as one.
+void append_merged(dimensions& to, std::size_t extent, std::ptrdiff_t stride)
+{
+    if (extent == 1)
+        return;
+    if (to.rank() != 0 && to.strides.back() == static_cast<std::ptrdiff_t>(extent) * stride) {
+        to.extents.back() *= extent;
+        to.strides.back() = stride;
+    } else {
+        append_dimension(to, extent, stride);
+    }
+}
+
 // The dimensions of an array that stay where others are folded, with the strides of the results, and those others. Of these, neighbours that lie as one
 // are one, and none has extent 1.
 struct fold_of_axes {
@@ -71,7 +85,8 @@ struct fold_of_axes {
             if ((!is_folded || has_axes) && out.extents[of_out] != (is_folded ? 1 : in.extents[k]))
                 refuse_shape(call);
             if (is_folded) {
-                fold(in.extents[k], in.strides[k]);
+                length *= in.extents[k];
+                append_merged(folded, in.extents[k], in.strides[k]);
                 of_out += has_axes ? 1 : 0;
             } else {
                 append_dimension(kept, in.extents[k], in.strides[k]);
@@ -88,42 +103,51 @@ struct fold_of_axes {
         append_dimension(lines, length, length != 0 && folded.rank() == 1 ? folded.strides.front() : 1);
         return lines;
     }
-
-private:
-    void fold(std::size_t extent, std::ptrdiff_t stride)
-    {
-        length *= extent;
-        if (extent == 1)
-            return;
-        if (folded.rank() != 0 && folded.strides.back() == static_cast<std::ptrdiff_t>(extent) * stride) {
-            folded.extents.back() *= extent;
-            folded.strides.back() = stride;
-        } else {
-            append_dimension(folded, extent, stride);
-        }
-    }
 };
+
+// Describes elements by such dimensions. Returns whether they can be told by so many.
+bool describe(elements& of, const dimensions& by)
+{
+    of.extents.fill(1);
+    of.strides.fill(1);
+    for (std::size_t k = by.rank(); k-- > 0;) {
+        if (of.extents.front() != 1 && by.extents[k] != 1)
+            return false;
+        put_before(of, by.extents[k], by.strides[k]);
+    }
+    return true;
+}
 
 // The elements with the dimensions that stay first, and those that are folded behind them.
 elements in_order_of_fold(const char* call, const elements& of, const fold_of_axes& fold)
 {
     elements all = of;
-    all.extents.fill(1);
-    all.strides.fill(1);
-    if (of.count == 0) {
-        all.extents.back() = 0;
+    if (of.count == 0)
         return all;
-    }
-    for (const dimensions* part : {&fold.folded, &fold.kept})
-        for (std::size_t k = part->rank(); k-- > 0;) {
-            if (all.extents.front() != 1 && part->extents[k] != 1)
-                throw refusal(UPSWEEP_UNSUPPORTED, call,
-                              "the axes that stay and those that are folded take more than " +
-                                  std::to_string(most_dimensions) + " dimensions to tell",
-                              "copy the array to one whose last axes are folded");
-            put_before(all, part->extents[k], part->strides[k]);
-        }
+    dimensions order = fold.kept;
+    for (std::size_t k = 0; k < fold.folded.rank(); ++k)
+        append_dimension(order, fold.folded.extents[k], fold.folded.strides[k]);
+    if (!describe(all, order))
+        throw refusal(UPSWEEP_UNSUPPORTED, call,
+                      "the axes that stay and those that are folded take more than " + std::to_string(most_dimensions) +
+                          " dimensions to tell",
+                      "copy the array to one whose last axes are folded");
     return all;
+}
+
+// How far apart results of elements lie that lie side by side in the order in which the elements lie.
+std::vector<std::ptrdiff_t> strides_in_order_of(const dimensions& of)
+{
+    std::vector<std::size_t> order(of.rank());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t k) { return std::abs(of.strides[k]); });
+    std::vector<std::ptrdiff_t> strides(of.rank());
+    std::ptrdiff_t behind = 1;
+    for (const std::size_t k : order) {
+        strides[k] = behind;
+        behind *= static_cast<std::ptrdiff_t>(of.extents[k]);
+    }
+    return strides;
 }
 
 void variance_on_host(const char* call, const execution& where, const elements& in, double correction, void* to)
@@ -185,28 +209,64 @@ bool fold_blocks_first(const char* call, const gpu::device& gpu, const arrays& o
     const bool is_float = of.in.dtype >= UPSWEEP_F16;
     if (!is_float || block * of.in.bytes() < 2 * sizeof(moments<double>))
         return false;
+    const std::size_t kept = fold.kept.rank();
+    const auto lines_of_totals = [&](dimensions lines, std::ptrdiff_t distance, std::byte* data) {
+        append_dimension(lines, fold.length / block, distance);
+        return lines_of(call, lines, kept, {data, sizeof(moments<double>)}, fold.of_results, of.to(), 1);
+    };
+    // Those of lines that lie side by side.
+    const auto in_order = [&](std::byte* data) {
+        return lines_of_totals(without_gaps(fold.kept), static_cast<std::ptrdiff_t>(of.out.count), data);
+    };
+    if (!gpu::have_few_dimensions(in_order(of.out.data)))
+        return false;
+
     dimensions blocks = fold.kept;
     for (std::size_t k = 0; k < last; ++k)
         append_dimension(blocks, fold.folded.extents[k], fold.folded.strides[k]);
     append_dimension(blocks, extent / block, static_cast<std::ptrdiff_t>(block) * stride);
+    constexpr std::size_t words = sizeof(moments<double>) / sizeof(double);
+    elements of_words = of.in;
+    of_words.dtype = UPSWEEP_F64;
+    of_words.count = of.in.count / block * words;
+    const gpu::scratch totals(gpu, of_words);
+    of_words.data = totals.get().data;
 
-    elements like = of.in; // words that have the moments of all blocks
-    like.dtype = UPSWEEP_F64;
-    like.count = of.in.count / block * (sizeof(moments<double>) / sizeof(double));
-    const gpu::scratch memory(gpu, like);
-    const place between{memory.get().data, sizeof(moments<double>)};
-    dimensions totals = fold.kept;
-    append_dimension(totals, fold.length / block, 1);
-    const line_layout lines_of_totals =
-        lines_of(call, without_gaps(totals), fold.kept.rank(), between, fold.of_results, of.to(), 1);
-    std::vector<std::ptrdiff_t> strides = without_gaps(blocks).strides;
+    // They are written in the order in which blocks are read.
+    std::vector<std::ptrdiff_t> strides = strides_in_order_of(blocks);
+    const dimensions of_totals{blocks.extents, strides};
     strides.push_back(0);
     append_dimension(blocks, block, stride);
-    const line_layout lines_of_blocks = lines_of(call, blocks, blocks.rank() - 1, of.from(), strides, between, 1);
-    if (!gpu::have_few_dimensions(lines_of_totals) ||
-        !gpu::variances_of_lines(gpu, of.in.dtype, lines_of_blocks, std::nullopt))
+    if (!gpu::variances_of_lines(
+            gpu, of.in.dtype,
+            lines_of(call, blocks, blocks.rank() - 1, of.from(), strides, {of_words.data, sizeof(moments<double>)}, 1),
+            std::nullopt))
         return false;
-    gpu::variances_of_moments(gpu, lines_of_totals, correction, of.out.dtype);
+
+    dimensions kept_totals;
+    dimensions folded_totals;
+    for (std::size_t k = 0; k < of_totals.rank(); ++k)
+        if (k < kept)
+            append_dimension(kept_totals, of_totals.extents[k], of_totals.strides[k]);
+        else
+            append_merged(folded_totals, of_totals.extents[k], of_totals.strides[k]);
+    if (folded_totals.rank() <= 1) {
+        const std::ptrdiff_t distance = folded_totals.rank() == 1 ? folded_totals.strides.front() : 1;
+        const line_layout lines = lines_of_totals(kept_totals, distance, of_words.data);
+        if (gpu::have_few_dimensions(lines)) {
+            gpu::variances_of_moments(gpu, lines, correction, of.out.dtype);
+            return true;
+        }
+    }
+    dimensions order;
+    for (const dimensions* part : {&folded_totals, &kept_totals})
+        for (std::size_t k = 0; k < part->rank(); ++k)
+            append_dimension(order, part->extents[k], part->strides[k] * static_cast<std::ptrdiff_t>(words));
+    append_dimension(order, words, 1);
+    if (!describe(of_words, order))
+        return false;
+    const gpu::without_gaps side_by_side(gpu, of_words);
+    gpu::variances_of_moments(gpu, in_order(side_by_side.get().data), correction, of.out.dtype);
     return true;
 }
 

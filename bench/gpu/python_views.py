@@ -17,7 +17,10 @@ WHOLE = {
     "var": (us.var, lambda x: torch.var(x, correction=0)),
     "cumulative_sum": (lambda x: us.cumulative_sum(x, axis=-1), lambda x: torch.cumsum(x, -1)),
 }
-ALONG = {"sum": (us.sum, torch.sum), "max": (us.max, torch.amax), "mean": (us.mean, torch.mean)}
+ALONG = {
+    "sum": (us.sum, torch.sum), "max": (us.max, torch.amax), "mean": (us.mean, torch.mean),
+    "var": (us.var, lambda x, dim: torch.var(x, dim, correction=0)),
+}
 OF_ONE = {"sum": (us.sum, torch.sum), "max": (us.max, torch.amax), "any": (us.any, torch.any), "argmax": (us.argmax, torch.argmax)}
 SEVERAL_AXES = (
     ((64, 64, 256, 256), (0, 2, 3)), ((256, 256, 56, 56), (0, 2, 3)), ((64, 1024, 4096), (0, 2)), ((4096, 64, 1024), (0, 2)),

@@ -275,6 +275,22 @@ def test_variances(kind, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_variances_of_blocks(kind, dtype):
+    """Where elements do not lie in the order in which they are folded they have the same bits, whichever power of two divides an extent."""
+    for shape, axes in (((64, 48, 30), ((0, 2), (0,), (1, 2), None)), ((3, 96, 5, 16), ((0, 2), (1, 3), (0, 1, 3), None)),
+                        ((512, 300), ((0,), (1,), None)), ((301, 333), (None, (0,))), ((2, 8, 3, 4, 2, 16, 2, 3, 2), ((0, 2, 5), (1, 3, 4, 8)))):
+        host = random(shape, "float64").clip(-99, 99).astype(dtype)
+        there = kind.put(host)
+        for axis in axes:
+            want, got = us.var(host, axis=axis, correction=1), us.var(there, axis=axis, correction=1)
+            assert kind.is_own(got) and got.shape == np.shape(want) and same_bits(kind.get(got), want), (shape, axis)
+            if kind.has_views and len(shape) == 2:
+                for view in (lambda x: x.T, lambda x: x.T[:, 1::2], lambda x: x[:, ::3].T):
+                    want, got = us.var(view(host), axis=axis, keepdims=True), us.var(view(there), axis=axis, keepdims=True)
+                    assert got.shape == np.shape(want) and same_bits(kind.get(got), want), (shape, axis)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_positions(kind, dtype):
     for shape in ((1,), (70001,), (4097, 3), (300, 40), (13, 50, 21), (7, 5, 3, 2), (0, 4)):
         host = random(shape, dtype)

@@ -86,9 +86,13 @@ struct walked_totals {
     }
 };
 
+// Blocks of a multiprocessor, of lanes that fold large accumulators in their registers, or smaller values.
+template <class Element>
+inline constexpr unsigned walked_piece_blocks = sizeof(Element) > 16 ? 1 : 3;
+
 // A lane has a piece of a line.
 template <class Acc, class T, class Out, std::size_t Rank, class Op>
-__global__ void __launch_bounds__(long_walk::threads, 3)
+__global__ void __launch_bounds__(long_walk::threads, walked_piece_blocks<walked_element_t<Op, Acc, T>>)
     fold_walked_pieces_kernel(const __grid_constant__ lines_on_device<T, Out, Rank> of, divider lines,
                               const __grid_constant__ walked_totals<Acc> totals, Op op)
 {
