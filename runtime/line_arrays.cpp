@@ -77,7 +77,7 @@ dimensions without_axis(const dimensions& of, std::size_t axis)
 void refuse_shape(const char* call)
 {
     throw error(error_kind::invalid_argument, call, "the extents of the output are not those of the input",
-                "give the output the input's extents, but for the axis of a reduction, which it lacks or has once");
+                "give the output the input's extents, but for the axes of a reduction, which it lacks or has once");
 }
 
 std::vector<std::ptrdiff_t> strides_of_reduction(const char* call, const dimensions& in, std::size_t axis,

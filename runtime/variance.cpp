@@ -49,12 +49,13 @@ void append_dimension(dimensions& to, std::size_t extent, std::ptrdiff_t stride)
     to.strides.push_back(stride);
 }
 
-// The same, of more than one element, unless the last dimension and this one are as one.
+// The same, of more than one element, unless the last dimension and this one are as one. Strides of arrays without elements may be any.
 void append_merged(dimensions& to, std::size_t extent, std::ptrdiff_t stride)
 {
     if (extent == 1)
         return;
-    if (to.rank() != 0 && to.strides.back() == static_cast<std::ptrdiff_t>(extent) * stride) {
+    const auto behind = static_cast<std::ptrdiff_t>(extent * static_cast<std::size_t>(stride));
+    if (to.rank() != 0 && to.strides.back() == behind) {
         to.extents.back() *= extent;
         to.strides.back() = stride;
     } else {
@@ -62,8 +63,8 @@ void append_merged(dimensions& to, std::size_t extent, std::ptrdiff_t stride)
     }
 }
 
-// The dimensions of an array that stay where others are folded, with the strides of the results, and those others. Of these, neighbours that lie as one
-// are one, and none has extent 1.
+// The dimensions of an array that stay where others are folded, with the strides of the results, and those others. None has extent 1, and of those that are
+// folded, neighbours that lie as one are one.
 struct fold_of_axes {
     dimensions kept;
     std::vector<std::ptrdiff_t> of_results;
@@ -80,22 +81,27 @@ struct fold_of_axes {
                         "number the axes from 0");
         if (!has_axes && out.rank() + static_cast<std::size_t>(std::popcount(axes)) != in.rank())
             refuse_shape(call);
+        kept.extents.reserve(in.rank());
+        kept.strides.reserve(in.rank());
+        of_results.reserve(in.rank() + 1);
         for (std::size_t k = 0, of_out = 0; k < in.rank(); ++k) {
             const bool is_folded = (axes >> k & 1) != 0;
-            if ((!is_folded || has_axes) && out.extents[of_out] != (is_folded ? 1 : in.extents[k]))
+            const bool has_result = !is_folded || has_axes;
+            if (has_result && out.extents[of_out] != (is_folded ? 1 : in.extents[k]))
                 refuse_shape(call);
             if (is_folded) {
                 length *= in.extents[k];
                 append_merged(folded, in.extents[k], in.strides[k]);
-                of_out += has_axes ? 1 : 0;
-            } else {
+            } else if (in.extents[k] != 1) {
                 append_dimension(kept, in.extents[k], in.strides[k]);
-                of_results.push_back(out.strides[of_out++]);
+                of_results.push_back(out.strides[of_out]);
             }
+            of_out += has_result ? 1 : 0;
         }
         of_results.push_back(0);
     }
 
+    bool is_whole() const { return kept.rank() == 0 && length != 0; }
     // The dimensions that stay, and behind them the only one that is folded.
     dimensions as_lines() const
     {
@@ -105,17 +111,21 @@ struct fold_of_axes {
     }
 };
 
-// Describes elements by such dimensions. Returns whether they can be told by so many.
-bool describe(elements& of, const dimensions& by)
+// Describes elements by such dimensions. There are some.
+void describe(const char* call, elements& of, const dimensions& by)
 {
+    dimensions merged;
+    for (std::size_t k = 0; k < by.rank(); ++k)
+        append_merged(merged, by.extents[k], by.strides[k]);
+    if (merged.rank() > most_dimensions)
+        throw refusal(UPSWEEP_UNSUPPORTED, call,
+                      "the axes that stay and those that are folded take more than " + std::to_string(most_dimensions) +
+                          " dimensions to tell",
+                      "copy the array to one whose last axes are folded");
     of.extents.fill(1);
     of.strides.fill(1);
-    for (std::size_t k = by.rank(); k-- > 0;) {
-        if (of.extents.front() != 1 && by.extents[k] != 1)
-            return false;
-        put_before(of, by.extents[k], by.strides[k]);
-    }
-    return true;
+    std::ranges::copy_backward(merged.extents, of.extents.end());
+    std::ranges::copy_backward(merged.strides, of.strides.end());
 }
 
 // The elements with the dimensions that stay first, and those that are folded behind them.
@@ -127,11 +137,7 @@ elements in_order_of_fold(const char* call, const elements& of, const fold_of_ax
     dimensions order = fold.kept;
     for (std::size_t k = 0; k < fold.folded.rank(); ++k)
         append_dimension(order, fold.folded.extents[k], fold.folded.strides[k]);
-    if (!describe(all, order))
-        throw refusal(UPSWEEP_UNSUPPORTED, call,
-                      "the axes that stay and those that are folded take more than " + std::to_string(most_dimensions) +
-                          " dimensions to tell",
-                      "copy the array to one whose last axes are folded");
+    describe(call, all, order);
     return all;
 }
 
@@ -161,9 +167,9 @@ void variance_on_host(const char* call, const execution& where, const elements& 
 void variances_on_host(const char* call, const execution& where, const arrays& of, const fold_of_axes& fold,
                        double correction)
 {
-    if (of.out.count == 1 && of.in.count != 0 && fold.kept.rank() == 0)
-        return variance_on_host(call, where, of.in, correction, of.out.data);
     const bool lie_as_one = fold.folded.rank() <= 1;
+    if (fold.is_whole() && (of.in.is_contiguous() || !lie_as_one)) // Lines are read where they lie, gaps or none.
+        return variance_on_host(call, where, of.in, correction, of.out.data);
     const elements all = lie_as_one ? of.in : in_order_of_fold(call, of.in, fold);
     std::optional<side_by_side> copy;
     dimensions lines = fold.as_lines();
@@ -187,7 +193,9 @@ void variances_of_lines_on_gpu(const char* call, const gpu::device& gpu, const a
     const line_layout there = lines_of(call, of.in_dimensions, axis, of.from(), out_strides, of.to(), 1);
     if (gpu::variances_of_lines(gpu, of.in.dtype, there, correction))
         return;
-    const converted_order order = order_of_conversion(call, of, axis, out_strides, 1);
+    arrays lines = of;
+    describe(call, lines.in, of.in_dimensions);
+    const converted_order order = order_of_conversion(call, lines, axis, out_strides, 1);
     const gpu::converted from(gpu, order.in, folded);
     const gpu::converted_results to(gpu, order.out, folded);
     gpu::variances_of_lines(
@@ -196,9 +204,51 @@ void variances_of_lines_on_gpu(const char* call, const gpu::device& gpu, const a
     to.write_back();
 }
 
+constexpr std::size_t words_of_moments = sizeof(moments<double>) / sizeof(double);
+
+// Lines of moments that lie side by side, so many a line, with the variances of all that those of a line are of as results.
+line_layout lines_of_moments(const char* call, const arrays& of, const fold_of_axes& fold, dimensions kept,
+                             std::size_t each, std::byte* data)
+{
+    append_dimension(kept, each, static_cast<std::ptrdiff_t>(of.out.count));
+    return lines_of(call, kept, fold.kept.rank(), {data, sizeof(moments<double>)}, fold.of_results, of.to(), 1);
+}
+
+// Writes the variances of all that moments are of, which lie without gaps but with such strides, in moments: first those of the dimensions that stay. `all` are
+// their words. Where those of a line do not lie as beside others, they are copied.
+void fold_moments(const char* call, const gpu::device& gpu, const arrays& of, const fold_of_axes& fold,
+                  const dimensions& by, elements all, double correction)
+{
+    dimensions kept;
+    dimensions folded;
+    for (std::size_t k = 0; k < by.rank(); ++k)
+        if (k < fold.kept.rank())
+            append_dimension(kept, by.extents[k], by.strides[k]);
+        else
+            append_merged(folded, by.extents[k], by.strides[k]);
+    const std::size_t each = all.count / words_of_moments / of.out.count;
+    const bool lie_side_by_side =
+        folded.rank() == 1 && folded.strides.front() == static_cast<std::ptrdiff_t>(of.out.count);
+    if (lie_side_by_side) {
+        const line_layout lines = lines_of_moments(call, of, fold, kept, each, all.data);
+        if (gpu::have_few_dimensions(lines))
+            return gpu::variances_of_moments(gpu, lines, correction, of.out.dtype);
+    }
+    dimensions order;
+    for (const dimensions* part : {&folded, &kept})
+        for (std::size_t k = 0; k < part->rank(); ++k)
+            append_dimension(order, part->extents[k], part->strides[k] * static_cast<std::ptrdiff_t>(words_of_moments));
+    append_dimension(order, words_of_moments, 1);
+    describe(call, all, order);
+    const gpu::without_gaps side_by_side(gpu, all);
+    gpu::variances_of_moments(gpu,
+                              lines_of_moments(call, of, fold, without_gaps(fold.kept), each, side_by_side.get().data),
+                              correction, of.out.dtype);
+}
+
 // Folds blocks of a power of two first, of the last dimension that is folded, which are folded alone in any case (docs/fold-order.md), and then their
-// moments. Returns false, and does nothing, where blocks are so short that their moments take more than half of the memory of the elements, and
-// where there is no kernel.
+// moments. Returns false, and does nothing, where blocks are so short that their moments take more than a quarter of the memory of the elements, in which
+// a copy takes no longer, and where there is no kernel.
 bool fold_blocks_first(const char* call, const gpu::device& gpu, const arrays& of, const fold_of_axes& fold,
                        double correction)
 {
@@ -207,66 +257,36 @@ bool fold_blocks_first(const char* call, const gpu::device& gpu, const arrays& o
     const std::ptrdiff_t stride = fold.folded.strides[last];
     const std::size_t block = extent & (~extent + 1);
     const bool is_float = of.in.dtype >= UPSWEEP_F16;
-    if (!is_float || block * of.in.bytes() < 2 * sizeof(moments<double>))
+    if (!is_float || block * of.in.bytes() < 4 * sizeof(moments<double>))
         return false;
-    const std::size_t kept = fold.kept.rank();
-    const auto lines_of_totals = [&](dimensions lines, std::ptrdiff_t distance, std::byte* data) {
-        append_dimension(lines, fold.length / block, distance);
-        return lines_of(call, lines, kept, {data, sizeof(moments<double>)}, fold.of_results, of.to(), 1);
-    };
-    // Those of lines that lie side by side.
-    const auto in_order = [&](std::byte* data) {
-        return lines_of_totals(without_gaps(fold.kept), static_cast<std::ptrdiff_t>(of.out.count), data);
-    };
-    if (!gpu::have_few_dimensions(in_order(of.out.data)))
+    const line_layout in_order =
+        lines_of_moments(call, of, fold, without_gaps(fold.kept), fold.length / block, of.out.data);
+    if (!gpu::have_few_dimensions(in_order))
         return false;
 
     dimensions blocks = fold.kept;
     for (std::size_t k = 0; k < last; ++k)
         append_dimension(blocks, fold.folded.extents[k], fold.folded.strides[k]);
-    append_dimension(blocks, extent / block, static_cast<std::ptrdiff_t>(block) * stride);
-    constexpr std::size_t words = sizeof(moments<double>) / sizeof(double);
-    elements of_words = of.in;
-    of_words.dtype = UPSWEEP_F64;
-    of_words.count = of.in.count / block * words;
-    const gpu::scratch totals(gpu, of_words);
-    of_words.data = totals.get().data;
+    if (block != extent)
+        append_dimension(blocks, extent / block, static_cast<std::ptrdiff_t>(block) * stride);
+    if (blocks.rank() >= most_dimensions)
+        return false;
+    elements words = of.in;
+    words.dtype = UPSWEEP_F64;
+    words.count = of.in.count / block * words_of_moments;
+    const gpu::scratch memory(gpu, words);
+    words.data = memory.get().data;
 
-    // They are written in the order in which blocks are read.
+    // Moments are written in the order in which blocks are read.
     std::vector<std::ptrdiff_t> strides = strides_in_order_of(blocks);
-    const dimensions of_totals{blocks.extents, strides};
+    const dimensions of_moments{blocks.extents, strides};
     strides.push_back(0);
     append_dimension(blocks, block, stride);
-    if (!gpu::variances_of_lines(
-            gpu, of.in.dtype,
-            lines_of(call, blocks, blocks.rank() - 1, of.from(), strides, {of_words.data, sizeof(moments<double>)}, 1),
-            std::nullopt))
+    const place between{words.data, sizeof(moments<double>)};
+    const line_layout lines = lines_of(call, blocks, blocks.rank() - 1, of.from(), strides, between, 1);
+    if (!gpu::variances_of_lines(gpu, of.in.dtype, lines, std::nullopt))
         return false;
-
-    dimensions kept_totals;
-    dimensions folded_totals;
-    for (std::size_t k = 0; k < of_totals.rank(); ++k)
-        if (k < kept)
-            append_dimension(kept_totals, of_totals.extents[k], of_totals.strides[k]);
-        else
-            append_merged(folded_totals, of_totals.extents[k], of_totals.strides[k]);
-    if (folded_totals.rank() <= 1) {
-        const std::ptrdiff_t distance = folded_totals.rank() == 1 ? folded_totals.strides.front() : 1;
-        const line_layout lines = lines_of_totals(kept_totals, distance, of_words.data);
-        if (gpu::have_few_dimensions(lines)) {
-            gpu::variances_of_moments(gpu, lines, correction, of.out.dtype);
-            return true;
-        }
-    }
-    dimensions order;
-    for (const dimensions* part : {&folded_totals, &kept_totals})
-        for (std::size_t k = 0; k < part->rank(); ++k)
-            append_dimension(order, part->extents[k], part->strides[k] * static_cast<std::ptrdiff_t>(words));
-    append_dimension(order, words, 1);
-    if (!describe(of_words, order))
-        return false;
-    const gpu::without_gaps side_by_side(gpu, of_words);
-    gpu::variances_of_moments(gpu, in_order(side_by_side.get().data), correction, of.out.dtype);
+    fold_moments(call, gpu, of, fold, of_moments, words, correction);
     return true;
 }
 
@@ -279,35 +299,37 @@ bool are_turned(const fold_of_axes& fold)
     return std::ranges::any_of(fold.folded.strides, is_nearer);
 }
 
+// Whether a kernel of whole arrays folds all elements where they lie in less time than blocks are folded.
+bool is_folded_at_once(const fold_of_axes& fold)
+{
+    constexpr std::size_t few_elements = std::size_t{1} << 16;
+    return fold.is_whole() && (fold.length < few_elements || !are_turned(fold));
+}
+
 void variances_on_gpu(const char* call, const gpu::device& gpu, const arrays& of, const fold_of_axes& fold,
                       double correction)
 {
-    constexpr std::size_t few_elements = std::size_t{1} << 16; // which kernels of whole arrays fold fast enough
-    const bool is_whole = of.in.count != 0 && fold.kept.rank() == 0;
-    const bool is_gathered = is_whole && (of.in.count < few_elements || !are_turned(fold));
-    if (!is_gathered && fold.length != 0 && fold.folded.rank() > 1 &&
-        fold_blocks_first(call, gpu, of, fold, correction))
+    const bool lie_as_one = fold.folded.rank() <= 1 || fold.length == 0;
+    if (!is_folded_at_once(fold) && !lie_as_one && fold_blocks_first(call, gpu, of, fold, correction))
         return;
-    if (is_whole)
+    if (fold.is_whole())
         return gpu::write_variance(gpu, correction, of.in, of.out.data, true);
-    arrays all = of;
-    all.in = in_order_of_fold(call, of.in, fold);
-    all.in_dimensions = fold.as_lines();
+    arrays lines = of;
+    lines.in_dimensions = fold.as_lines();
+    if (lie_as_one)
+        return variances_of_lines_on_gpu(call, gpu, lines, fold.of_results, correction);
+    const elements all = in_order_of_fold(call, of.in, fold);
+    lines.in_dimensions = without_gaps(lines.in_dimensions);
+    const bool is_float = of.in.dtype >= UPSWEEP_F16;
     std::optional<gpu::without_gaps> copy;
-    if (fold.length != 0 && fold.folded.rank() > 1) {
-        all.in = copy.emplace(gpu, all.in).get();
-        all.in_dimensions = without_gaps(all.in_dimensions);
-    }
-    variances_of_lines_on_gpu(call, gpu, all, fold.of_results, correction);
+    std::optional<gpu::converted> numbers;
+    lines.in = is_float ? copy.emplace(gpu, all).get() : numbers.emplace(gpu, all, of.out.dtype).get();
+    variances_of_lines_on_gpu(call, gpu, lines, fold.of_results, correction);
 }
 
-// `axes_of` tells the axes of an array of so many dimensions.
-template <class AxesOf>
-void write_variances(const char* call, upsweep_context* context, const upsweep_array* in, AxesOf axes_of,
-                     double correction, const upsweep_array* out)
+void write_variances(const char* call, upsweep_context* context, const arrays& all, std::uint64_t axes,
+                     double correction)
 {
-    const arrays all(call, in, out);
-    const std::uint64_t axes = axes_of(all.in_dimensions.rank());
     check_same_dtype(call, all.out, quotient_dtype_of(all.in.dtype));
     const fold_of_axes fold(call, all.in_dimensions, axes, all.out_dimensions);
     const execution where = execution_of(context);
@@ -348,14 +370,14 @@ upsweep_status upsweep_variance(upsweep_context* context, const upsweep_array* i
                 std::memcpy(to.data, &value, to.bytes());
             return;
         }
+        const dimensions by = dimensions_of(*in);
+        const std::uint64_t all_axes = by.rank() == 0 ? 0 : ~std::uint64_t{0} >> (64 - by.rank());
+        const fold_of_axes fold(call, by, all_axes, {});
+        if (from.count == 0 || is_folded_at_once(fold))
+            return gpu::write_variance(*where.gpu, correction, from, to.data, is_result_on_gpu);
         std::optional<gpu::scratch> aside;
-        arrays all(from, is_result_on_gpu ? to : aside.emplace(*where.gpu, to).get());
-        all.in_dimensions = dimensions_of(*in);
-        all.out_dimensions = {};
-        const std::size_t rank = all.in_dimensions.rank();
-        const std::uint64_t axes = rank == 0 ? 0 : ~std::uint64_t{0} >> (64 - rank);
-        const fold_of_axes fold(call, all.in_dimensions, axes, all.out_dimensions);
-        variances_on_gpu(call, *where.gpu, all, fold, correction);
+        variances_on_gpu(call, *where.gpu, {from, is_result_on_gpu ? to : aside.emplace(*where.gpu, to).get()}, fold,
+                         correction);
         if (aside)
             gpu::copy_and_wait(*where.gpu, to.data, aside->get().data, to.bytes());
     });
@@ -366,8 +388,9 @@ upsweep_status upsweep_variance_axis(upsweep_context* context, const upsweep_arr
 {
     constexpr const char* call = "variance_axis";
     return guarded([&] {
-        const auto bit_of = [&](std::size_t rank) { return std::uint64_t{1} << checked_axis(call, axis, rank); };
-        write_variances(call, context, in, bit_of, correction, out);
+        const arrays all(call, in, out);
+        const std::size_t along = checked_axis(call, axis, all.in_dimensions.rank());
+        write_variances(call, context, all, std::uint64_t{1} << along, correction);
     });
 }
 
@@ -375,10 +398,7 @@ upsweep_status upsweep_variance_axes(upsweep_context* context, const upsweep_arr
                                      double correction, const upsweep_array* out)
 {
     constexpr const char* call = "variance_axes";
-    return guarded([&] {
-        write_variances(
-            call, context, in, [&](std::size_t) { return axes; }, correction, out);
-    });
+    return guarded([&] { write_variances(call, context, arrays(call, in, out), axes, correction); });
 }
 
 } // extern "C"

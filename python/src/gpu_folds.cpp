@@ -257,12 +257,13 @@ nb::object var_on_gpu(gpu_array& in, nb::handle axis, double correction, bool ke
     gpu_output to(call, in, shape.rank, shape.extents, types.result, nb::none());
     const folded_output folded(call, in, types.folded, to.at());
     if (to.at().count() != 0) {
-        const std::uint64_t last = in.rank() > most_dimensions_of_library ? bring_together(call, in, axes) : axes;
+        const bool is_copied = in.rank() > most_dimensions_of_library && std::popcount(axes) != in.rank();
+        const std::uint64_t folded_axes = is_copied ? bring_together(call, in, axes) : axes;
         layout results;
         begin_beside(results, in.at(), folded.at().array.data, folded.at().array.dtype);
         append_kept(results, axes, keeps_dimensions, folded.at());
         on_gpu(in, [&](const gpu_library& library, upsweep_context* context) {
-            return library.variance_axes(context, &in.at().array, last, correction, &results.array);
+            return library.variance_axes(context, &in.at().array, folded_axes, correction, &results.array);
         });
     }
     folded.finish();

@@ -34,7 +34,7 @@ bool scan_lines(const device& gpu, const shape_fold& fold, const line_layout& li
 // as above, and of other types.
 bool variances_of_lines(const device& gpu, upsweep_dtype dtype, const line_layout& lines,
                         std::optional<double> correction);
-// Writes, as f32 or f64, the variances of all that lines of moments<double> are of. They take few dimensions to tell.
+// Writes, as f32 or f64, the variances of all that lines of moments<double> are of, which lie side by side without gaps. They take few dimensions to tell.
 void variances_of_moments(const device& gpu, const line_layout& lines, double correction, upsweep_dtype result);
 
 // Writes folds of no elements, or a value of the fold's type where one is given.

@@ -251,8 +251,9 @@ UPSWEEP_API upsweep_status upsweep_mean_axis(upsweep_context* context, const ups
 UPSWEEP_API upsweep_status upsweep_variance_axis(upsweep_context* context, const upsweep_array* in, int32_t axis,
                                                  double correction, const upsweep_array* out);
 /* The variance along several axes, dimension k where `axes` has the bit 2^k: that of the elements along them as one line, in the order of the array.
- * `out` has the shape of `in` without these axes, or with extent 1 there. Elements along axes that do not lie as one are copied first; on a GPU
- * floating-point numbers are not, but folded by blocks of a power of two along the last of these axes, where blocks have 64 bytes or more. */
+ * `out` has the shape of `in` without these axes, or with extent 1 there; NaN where they have no elements. UPSWEEP_UNSUPPORTED where the axes that
+ * stay and those that are folded take more than 8 dimensions to tell and do not lie as one. Elements along axes that do not lie as one are copied first; on a GPU
+ * floating-point numbers are not, but folded by blocks of a power of two along the last of these axes, where blocks have 128 bytes or more. */
 UPSWEEP_API upsweep_status upsweep_variance_axes(upsweep_context* context, const upsweep_array* in, uint64_t axes,
                                                  double correction, const upsweep_array* out);
 /* Writes where the least or the greatest element along an axis is, counted from 0, as i64: the lowest index among equal ones.

@@ -229,6 +229,10 @@ def variances_of_lines(libs, rng):
             for axis in range(len(shape)):
                 for lib in libs:
                     check_variance(lib, rng, source, axis)
+    for lib in libs:
+        number, out = Guarded.of("f32", np.float32([7])), Guarded("f32", 1)
+        grid, to = (Array.of(at.pointer, DTYPES["f32"], (1,) * 64) for at in (number, out))
+        require(lib.c.variance_axes(None, grid, 0, 0.0, to) == OK and out.array[0] == 0, f"{lib.isa} variance_axes of 64 dimensions")
 
 
 @case()

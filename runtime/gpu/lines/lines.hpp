@@ -36,7 +36,7 @@ void log_sum_exp_of_lines(const cuda& target, const line_layout& lines);
 // Writes variances, of f16, bf16, f32 or f64; without a correction moments, of type moments<double>.
 template <class T>
 void variances_of_lines(const cuda& target, line_layout lines, std::optional<double> correction);
-// Writes, as f32 or f64, the variances of all that lines of moments<double> are of.
+// Writes, as f32 or f64, the variances of all that lines of moments<double> are of, which lie side by side without gaps.
 template <class Result>
 void variances_of_moments(const cuda& target, const line_layout& lines, double correction);
 // Writes scans by plus, of unsigned integers and of all floating-point numbers, and by another operator, of f32, f64 or an unsigned integer, which stands

@@ -10,7 +10,8 @@
 // The files variances_*.cu include it, and no others.
 namespace upsweep::runtime::gpu {
 
-// Writes the variance of a line, or its moments, where those have the place of several results: one kernel serves both.
+// Writes the variance of a line, or its moments, where those have the place of several results: one kernel serves both. Kernels that have results in
+// registers first take no lines of moments: they are of lines of up to four elements, and of smaller accumulators.
 struct variance_or_moments {
     variance fold;
     bool are_moments = false;

@@ -7,13 +7,18 @@
 
 namespace upsweep::runtime::gpu {
 
-// Moments are few beside the elements that they are of: the same kernels fold many short lines of them and a long one.
 template <class Result>
 void variances_of_moments(const cuda& target, const line_layout& lines, double correction)
 {
     const upsweep::gpu::current_device current(target.device());
-    upsweep::gpu::reduce_walked_pieces<moments<double>>(target, "variance", lines_as<moments<double>, Result>(lines),
-                                                        mean_and_variance{}, variance_of_line{variance(correction)});
+    constexpr std::uint64_t very_long = std::uint64_t{1}
+                                        << 20; // so that lanes that have a piece each keep the memory busy
+    const auto all = lines_as<moments<double>, Result>(lines);
+    const variance_of_line finish{variance(correction)};
+    if (all.count() < upsweep::gpu::lanes && all.length() >= very_long)
+        upsweep::gpu::reduce_walked_pieces<moments<double>>(target, "variance", all, mean_and_variance{}, finish);
+    else
+        upsweep::gpu::reduce_lines_of_totals(target, "variance", all, mean_and_variance{}, finish);
 }
 
 template void variances_of_moments<float>(const cuda&, const line_layout&, double);

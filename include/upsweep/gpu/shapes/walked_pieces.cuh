@@ -76,12 +76,25 @@ struct walked_totals {
 
     walked_totals(const cuda& target, std::uint64_t length, std::uint64_t lines)
     {
+        make_levels(target, length >> log_piece_rows, lines, 0);
+    }
+    // With a level 0 that is there already, so many of each line.
+    walked_totals(const cuda& target, Acc* first, std::uint64_t each, std::uint64_t lines)
+    {
+        counts[count++] = each;
+        levels[0] = first;
+        make_levels(target, each >> log_piece_rows, lines, 1);
+    }
+
+private:
+    void make_levels(const cuda& target, std::uint64_t most, std::uint64_t lines, int first)
+    {
         std::uint64_t all = 0;
-        for (std::uint64_t left = length >> log_piece_rows; left != 0; left >>= log_piece_rows)
-            all += counts[count++] = left;
+        for (; most != 0; most >>= log_piece_rows)
+            all += counts[count++] = most;
         auto* next =
             static_cast<Acc*>(target.workspace().memory(workspace_purpose::large_totals, all * lines * sizeof(Acc)));
-        for (int k = 0; k < count; next += counts[k++] * lines)
+        for (int k = first; k < count; next += counts[k++] * lines)
             levels[k] = next;
     }
 };
@@ -192,6 +205,22 @@ __global__ void __launch_bounds__(long_walk::threads, 2)
         finish(fold, *of.out.first_of(line));
 }
 
+// Folds totals of pieces of lines, and the elements behind the last piece.
+template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
+void reduce_totals(const cuda& target, std::string_view call, const lines_on_device<T, Out, Rank>& of,
+                   const walked_totals<Acc>& totals, const Op& op, const Finish& finish)
+{
+    const std::uint64_t blocks_of_group = (of.count + lanes - 1) / lanes;
+    const auto grid = [](std::uint64_t blocks) {
+        return grid_shape{static_cast<unsigned>(blocks), long_walk::threads, 0};
+    };
+    for (int level = 1; level < totals.count; ++level)
+        launch(target, call, fold_walked_groups_kernel<Acc, Op>, grid(totals.counts[level] * blocks_of_group), of.count,
+               divider(blocks_of_group), totals, level, op);
+    launch(target, call, reduce_walked_pieces_kernel<Acc, T, Out, Rank, Op, Finish>, grid(blocks_of_group), of, totals,
+           op, finish);
+}
+
 // Folds the totals that fold_pieces(lines, totals) has had a kernel write, of the whole pieces, and the elements behind them.
 template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish, class FoldPieces>
 void reduce_pieces_of_lines(const cuda& target, std::string_view call, const detail::lines<const T, Out, Rank>& all,
@@ -200,17 +229,21 @@ void reduce_pieces_of_lines(const cuda& target, std::string_view call, const det
     const lines_on_device<T, Out, Rank> of{line_places<const T, Rank>(all.in), line_places<Out, Rank>(all.out),
                                            all.length(), all.count()};
     const walked_totals<Acc> totals(target, all.length(), all.count());
-    const auto grid = [](std::uint64_t blocks) {
-        return grid_shape{static_cast<unsigned>(blocks), long_walk::threads, 0};
-    };
     if (totals.count != 0)
         fold_pieces(of, totals);
-    const std::uint64_t blocks_of_group = (all.count() + lanes - 1) / lanes;
-    for (int level = 1; level < totals.count; ++level)
-        launch(target, call, fold_walked_groups_kernel<Acc, Op>, grid(totals.counts[level] * blocks_of_group),
-               all.count(), divider(blocks_of_group), totals, level, op);
-    launch(target, call, reduce_walked_pieces_kernel<Acc, T, Out, Rank, Op, Finish>, grid(blocks_of_group), of, totals,
-           op, finish);
+    reduce_totals(target, call, of, totals, op, finish);
+}
+
+// Folds lines of accumulators that lie side by side without gaps, as totals of pieces do.
+template <class Acc, class Out, std::size_t Rank, class Op, class Finish>
+void reduce_lines_of_totals(const cuda& target, std::string_view call, const detail::lines<const Acc, Out, Rank>& all,
+                            const Op& op, const Finish& finish)
+{
+    const lines_on_device<Acc, Out, Rank> nothing_else{line_places<const Acc, Rank>(all.in),
+                                                       line_places<Out, Rank>(all.out), 0, all.count()};
+    auto* const totals = const_cast<Acc*>(all.in.data()); // which is only read
+    reduce_totals(target, call, nothing_else, walked_totals<Acc>(target, totals, all.length(), all.count()), op,
+                  finish);
 }
 
 template <class Acc, class T, class Out, std::size_t Rank, class Op, class Finish>
