@@ -214,32 +214,42 @@ line_layout lines_of_moments(const char* call, const arrays& of, const fold_of_a
     return lines_of(call, kept, fold.kept.rank(), {data, sizeof(moments<double>)}, fold.of_results, of.to(), 1);
 }
 
-// Writes the variances of all that moments are of, which lie without gaps but with such strides, in moments: first those of the dimensions that stay. `all` are
-// their words. Where those of a line do not lie as beside others, they are copied.
-void fold_moments(const char* call, const gpu::device& gpu, const arrays& of, const fold_of_axes& fold,
-                  const dimensions& by, elements all, double correction)
-{
+// The dimensions of moments that lie without gaps, with strides in moments.
+struct order_of_moments {
     dimensions kept;
     dimensions folded;
-    for (std::size_t k = 0; k < by.rank(); ++k)
-        if (k < fold.kept.rank())
-            append_dimension(kept, by.extents[k], by.strides[k]);
-        else
-            append_merged(folded, by.extents[k], by.strides[k]);
+
+    // First those that stay, so many.
+    order_of_moments(const dimensions& of, std::size_t that_stay)
+    {
+        for (std::size_t k = 0; k < of.rank(); ++k)
+            if (k < that_stay)
+                append_dimension(kept, of.extents[k], of.strides[k]);
+            else
+                append_merged(folded, of.extents[k], of.strides[k]);
+    }
+    bool are_lines_side_by_side(std::size_t lines) const
+    {
+        return folded.rank() == 1 && folded.strides.front() == static_cast<std::ptrdiff_t>(lines);
+    }
+};
+
+// Writes the variances of all that moments are of, whose words are `all`. Where those of a line do not lie beside others, they are copied.
+void fold_moments(const char* call, const gpu::device& gpu, const arrays& of, const fold_of_axes& fold,
+                  const order_of_moments& order, elements all, double correction)
+{
     const std::size_t each = all.count / words_of_moments / of.out.count;
-    const bool lie_side_by_side =
-        folded.rank() == 1 && folded.strides.front() == static_cast<std::ptrdiff_t>(of.out.count);
-    if (lie_side_by_side) {
-        const line_layout lines = lines_of_moments(call, of, fold, kept, each, all.data);
+    if (order.are_lines_side_by_side(of.out.count)) {
+        const line_layout lines = lines_of_moments(call, of, fold, order.kept, each, all.data);
         if (gpu::have_few_dimensions(lines))
             return gpu::variances_of_moments(gpu, lines, correction, of.out.dtype);
     }
-    dimensions order;
-    for (const dimensions* part : {&folded, &kept})
+    dimensions words;
+    for (const dimensions* part : {&order.folded, &order.kept})
         for (std::size_t k = 0; k < part->rank(); ++k)
-            append_dimension(order, part->extents[k], part->strides[k] * static_cast<std::ptrdiff_t>(words_of_moments));
-    append_dimension(order, words_of_moments, 1);
-    describe(call, all, order);
+            append_dimension(words, part->extents[k], part->strides[k] * static_cast<std::ptrdiff_t>(words_of_moments));
+    append_dimension(words, words_of_moments, 1);
+    describe(call, all, words);
     const gpu::without_gaps side_by_side(gpu, all);
     gpu::variances_of_moments(gpu,
                               lines_of_moments(call, of, fold, without_gaps(fold.kept), each, side_by_side.get().data),
@@ -252,6 +262,7 @@ void fold_moments(const char* call, const gpu::device& gpu, const arrays& of, co
 bool fold_blocks_first(const char* call, const gpu::device& gpu, const arrays& of, const fold_of_axes& fold,
                        double correction)
 {
+    constexpr std::uint64_t few_to_copy = std::uint64_t{1} << 21; // in no more time than moments are brought in order
     const std::size_t last = fold.folded.rank() - 1;
     const std::size_t extent = fold.folded.extents[last];
     const std::ptrdiff_t stride = fold.folded.strides[last];
@@ -271,22 +282,25 @@ bool fold_blocks_first(const char* call, const gpu::device& gpu, const arrays& o
         append_dimension(blocks, extent / block, static_cast<std::ptrdiff_t>(block) * stride);
     if (blocks.rank() >= most_dimensions)
         return false;
+
+    // Moments are written in the order in which blocks are read.
+    std::vector<std::ptrdiff_t> strides = strides_in_order_of(blocks);
+    const order_of_moments order({blocks.extents, strides}, fold.kept.rank());
+    if (of.in.count < few_to_copy && !order.are_lines_side_by_side(of.out.count))
+        return false;
     elements words = of.in;
     words.dtype = UPSWEEP_F64;
     words.count = of.in.count / block * words_of_moments;
     const gpu::scratch memory(gpu, words);
     words.data = memory.get().data;
 
-    // Moments are written in the order in which blocks are read.
-    std::vector<std::ptrdiff_t> strides = strides_in_order_of(blocks);
-    const dimensions of_moments{blocks.extents, strides};
     strides.push_back(0);
     append_dimension(blocks, block, stride);
     const place between{words.data, sizeof(moments<double>)};
     const line_layout lines = lines_of(call, blocks, blocks.rank() - 1, of.from(), strides, between, 1);
     if (!gpu::variances_of_lines(gpu, of.in.dtype, lines, std::nullopt))
         return false;
-    fold_moments(call, gpu, of, fold, of_moments, words, correction);
+    fold_moments(call, gpu, of, fold, order, words, correction);
     return true;
 }
 

@@ -449,6 +449,11 @@ def lines_on_the_gpu(libs, rng):
                     rest = tuple(extent for k, extent in enumerate(shape) if not axes >> k & 1)
                     check_same_there(lib, rng, simulated, f"variance along axes {axes:#b}", lambda on, x, to: lib.c.variance_axes(
                         on, x, axes, 1.0, to), [source], "f32", rest, str(rng.choice(arrays.OF_OUTPUTS)))
+        # So many that moments are brought into the order of lines.
+        shape = (2, 1030, 4, 256)
+        source = arrays.Laid(rng, "f32", shape, "c", values=samples.mixed(rng, "f32", int(np.prod(shape))))
+        check_same_there(lib, rng, simulated, "variance along axes 1 and 3", lambda on, x, to: lib.c.variance_axes(on, x, 0b1010, 0.0, to),
+                         [source], "f32", (2, 4), "padded")
         # What takes 8 dimensions to tell leaves none for the blocks of an axis.
         shape = (2, 3, 2, 3, 2, 3, 2, 32)
         source = arrays.Laid(rng, "f32", shape, "padded", values=samples.mixed(rng, "f32", int(np.prod(shape))))
