@@ -122,7 +122,7 @@ UPSWEEP_LEFT_OUT(double)
 #undef UPSWEEP_LEFT_OUT
 #define UPSWEEP_LEFT_OUT(T)                                                                                            \
     template <>                                                                                                        \
-    void variances_of_lines<T>(const cuda&, line_layout, std::optional<double>)                                                \
+    void variances_of_lines<T>(const cuda&, line_layout, std::optional<double>)                                        \
     {                                                                                                                  \
         throw_left_out();                                                                                              \
     }
