@@ -160,7 +160,7 @@ bool reduce_truths_on_gpu(const char* call, const gpu::device& gpu, upsweep_op o
     const gpu::shape_fold fold = gpu::reduction_of_lines_of_truths(op, of.in.dtype);
     const dimensions of_words = without_axis(of.in_dimensions, axis);
     const std::vector<std::ptrdiff_t> strides = strides_of_reduction(call, of.in_dimensions, axis, of_words);
-    const gpu::without_gaps truths(gpu, of.out);
+    const auto truths = gpu::without_gaps::to_be_written(gpu, of.out);
     elements like = truths.get();
     like.dtype = of.in.dtype; // which has as many bytes as the words, and may have a sign that does not count
     const gpu::scratch words(gpu, like);
@@ -209,7 +209,6 @@ upsweep_dtype searched_on_gpu(upsweep_dtype dtype)
     case UPSWEEP_I8:
     case UPSWEEP_I16:
     case UPSWEEP_U16: return UPSWEEP_I32;
-    case UPSWEEP_U32: return UPSWEEP_I64;
     default: return searched_dtype(dtype);
     }
 }

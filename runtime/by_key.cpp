@@ -185,8 +185,9 @@ std::uint64_t reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op
     const gpu::shape_fold fold = gpu::reduction_of(op, in.values.dtype);
     const gpu::key_words keys(gpu, in.keys);
     const gpu::converted values(gpu, in.values, fold.as, fold.dtype);
-    const gpu::converted_results to_keys(gpu, out.keys, gpu::key_dtype(in.keys.dtype));
-    const gpu::converted_results to_values(gpu, out.values, fold.result);
+    const gpu::converted_results to_keys(gpu, out.keys, gpu::key_dtype(in.keys.dtype),
+                                         gpu::converted_results::written::some);
+    const gpu::converted_results to_values(gpu, out.values, fold.result, gpu::converted_results::written::some);
     std::optional<gpu::scratch> aside;
     elements words_out = to_keys.get();
     if (keys.are_floats()) {

@@ -2,6 +2,7 @@
 //
 // Linear recurrences along an axis.
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -138,7 +139,7 @@ void run_on_gpu(const gpu::device& gpu, const recurrence_arrays& of, std::size_t
     const std::vector<shared_dimension> dimensions = dimensions_for_gpu(of, axis);
     gpu::recurrence_layout layout;
     constexpr const char* what_there_is =
-        "a GPU has recurrences along an axis of f32 and f64, beside which up to 2 dimensions do not lie as fewer";
+        "a GPU has recurrences along an axis beside which up to 2 dimensions do not lie as fewer";
     must_be_done(call, dimensions.size() <= layout.extents.size(), what_there_is);
     layout.a = of.a->data;
     layout.b = of.b->data;
@@ -166,8 +167,9 @@ upsweep_status upsweep_linear_recurrence(upsweep_context* context, const upsweep
         const elements of_a = checked_elements(call, "the array a", a);
         const elements of_b = checked_elements(call, "the array b", b);
         const elements of_out = checked_elements(call, "the output", out);
-        if (of_out.dtype != UPSWEEP_F32 && of_out.dtype != UPSWEEP_F64)
-            throw refusal(UPSWEEP_UNSUPPORTED, call, "the results are neither f32 nor f64", "convert to one of them");
+        if (of_out.dtype < UPSWEEP_F16)
+            throw refusal(UPSWEEP_UNSUPPORTED, call, "the results are no floating-point numbers",
+                          "convert the arrays to f32 or f64");
         check_same_dtype(call, of_a, of_out.dtype);
         check_same_dtype(call, of_b, of_out.dtype);
         if (a->rank > static_cast<std::int32_t>(most_dimensions))
@@ -196,10 +198,10 @@ upsweep_status upsweep_linear_recurrence(upsweep_context* context, const upsweep
             return run_on_gpu(*where.gpu, all, static_cast<std::size_t>(axis), backward);
         const cpu& host = where.host;
         const direction begin = backward ? direction::backward : direction::forward;
-        if (of_out.dtype == UPSWEEP_F32)
-            run<float>(host, all, static_cast<std::size_t>(axis), begin);
-        else
-            run<double>(host, all, static_cast<std::size_t>(axis), begin);
+        with_type(of_out.dtype, [&]<class T>(std::type_identity<T>) {
+            if constexpr (!std::integral<T>)
+                run<T>(host, all, static_cast<std::size_t>(axis), begin);
+        });
     });
 }
 

@@ -164,6 +164,12 @@ input_and_output checked_arrays(const execution& where, const upsweep_array* in,
     return {from, to, is_on_gpu};
 }
 
+// Whether each element lies before the previous one, without gaps.
+bool lies_reversed(const elements& of)
+{
+    return of.count > 1 && of.extents.back() == of.count && of.strides.back() == -1;
+}
+
 // Scans elements in memory of the host; those that are not in one piece are gathered, and results scattered, piece by
 // piece.
 void scan_on_host(const cpu& host, any_scanner& scan, const elements& in, const elements& out)
@@ -226,10 +232,12 @@ upsweep_status upsweep_scan(upsweep_context* context, upsweep_op op, bool exclus
         if (!are_on_gpu)
             return scan_on_host(where.host, *make(), from, to);
         const scan_kind kind = exclusive ? scan_kind::exclusive : scan_kind::inclusive;
+        const gpu::scan_request request{op, from.dtype, to.dtype, kind, init, where.host, where.gpu, where.gpu_memory};
+        if (lies_reversed(from) && lies_reversed(to) && gpu::scan_by_type(request, from, to))
+            return;
         const gpu::without_gaps input(*where.gpu, from);
-        const gpu::without_gaps output(*where.gpu, to);
-        if (!gpu::scan_by_type({op, from.dtype, to.dtype, kind, init, where.host, where.gpu, where.gpu_memory},
-                               input.get(), output.get()) &&
+        const auto output = gpu::without_gaps::to_be_written(*where.gpu, to);
+        if (!gpu::scan_by_type(request, input.get(), output.get()) &&
             !scan_as_line(where, op, input.get(), output.get(), {kind, init}))
             make()->scan_on_gpu(input.get(), output.get());
         output.write_back();
@@ -263,7 +271,7 @@ upsweep_status upsweep_scanner_feed(upsweep_scanner* scanner, const upsweep_arra
         if (!arrays.are_on_gpu)
             return scan_on_host(where.host, *scanner->scan, arrays.in, arrays.out);
         const gpu::without_gaps input(*where.gpu, arrays.in);
-        const gpu::without_gaps output(*where.gpu, arrays.out);
+        const auto output = gpu::without_gaps::to_be_written(*where.gpu, arrays.out);
         scan_by_way_of_host(where, *scanner->scan, input.get(), output.get());
         output.write_back();
     });

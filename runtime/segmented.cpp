@@ -98,7 +98,7 @@ void scan_on_gpu(const gpu::device& gpu, const gpu::shape_fold& fold, const elem
 {
     const gpu::converted from(gpu, in, fold.as, fold.dtype);
     const gpu::converted offsets(gpu, bounds, UPSWEEP_U64);
-    const gpu::converted_results to(gpu, out, fold.result);
+    const gpu::converted_results to(gpu, out, fold.result, gpu::converted_results::written::some);
     const gpu::folded_init init(fold, out.dtype, start.init);
     gpu::scan_segments(gpu, fold, from.get(), offsets.get(), to.get(), {start.kind, init.get()});
     to.write_segments(offsets.get());

@@ -221,6 +221,38 @@ TYPED_TEST_P(recurrences, of_many_long_lines)
     }
 }
 
+// Lines side by side, as many as let a thread of a GPU have one each.
+template <class Target, class T>
+void expect_recurrences_of_columns(direction begin)
+{
+    auto random = generator();
+    constexpr std::size_t count = 2100;
+    constexpr std::size_t length = 77;
+    const host_array<T> a = random_coefficients<T>(random, count * length);
+    const host_array<T> b = random_array<T>(random, count * length);
+    const target_array<Target, T> a_there(a.span());
+    target_array<Target, T> in_place(b.span());
+    const view<const T, 2> a_view(a_there.const_span().data(), {length, count});
+    const view<T, 2> both(in_place.span().data(), {length, count});
+    linear_recurrence(Target{}, a_view, both, both, 0.75F, axis{0}, begin);
+    const host_array<T> got = in_place.to_host();
+    for (std::size_t line = 0; line < count; ++line) {
+        const auto column = [&](const host_array<T>& all) {
+            host_array<T> of_line(length);
+            for (std::size_t i = 0; i < length; ++i)
+                of_line[i] = all[i * count + line];
+            return of_line;
+        };
+        const auto expected = expected_line<float>(column(a), column(b), 0.75F, begin == backward);
+        ASSERT_TRUE(bits_equal(column(got), converted<T>(expected.span()))) << line;
+    }
+}
+TYPED_TEST_P(recurrences, of_many_long_columns)
+{
+    expect_recurrences_of_columns<TypeParam, float>(forward);
+    expect_recurrences_of_columns<TypeParam, bf16>(backward);
+}
+
 // A loop, as everybody writes it: the results are near it where it is well conditioned.
 TYPED_TEST_P(recurrences, are_near_a_loop)
 {
@@ -500,7 +532,7 @@ TYPED_TEST_P(recurrences, what_is_refused)
 }
 
 REGISTER_TYPED_TEST_SUITE_P(recurrences, of_floats, backward_of_floats, of_half_floats, backward_of_floats_as_doubles,
-                            of_long_lines, of_many_long_lines, are_near_a_loop,
+                            of_long_lines, of_many_long_lines, of_many_long_columns, are_near_a_loop,
                             products_of_coefficients_that_overflow_leave_zero_alone, a_coefficient_of_zero_forgets,
                             infinity_and_nan, gradients_of_floats, gradients_of_backward_half_floats,
                             gradients_are_slopes, lines_without_elements, what_is_refused);

@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -68,6 +69,41 @@ TYPED_TEST_P(view_scan, exclusive_with_an_operator_that_does_not_commute)
     });
 }
 
+// From the last element to the first, at addresses of every alignment, between others that stay.
+TYPED_TEST_P(view_scan, from_the_end)
+{
+    auto random = generator();
+    constexpr std::size_t beside = 7;
+    for (std::size_t offset = 0;
+         const std::size_t n : {1UL, 2UL, 31UL, 1000UL, 4097UL, 9000UL, many_elements<TypeParam>}) {
+        offset = (offset + 3) % beside;
+        const host_array<float> values = random_array<float>(random, n + beside);
+        host_array<float> from_the_end(n);
+        const auto part = values.span().subspan(offset, n);
+        std::reverse_copy(part.begin(), part.end(), from_the_end.begin());
+        const target_array<TypeParam, float> in(values.span());
+        const target_array<TypeParam, float> plain(from_the_end.span());
+        const auto last = static_cast<std::ptrdiff_t>(n) - 1;
+        const view<const float, 1> elements(in.const_span().data() + offset + last, {n}, {-1});
+        on_every_variant<TypeParam>([&](const TypeParam& target) {
+            const auto expect = [&](const char* what, auto scan) {
+                target_array<TypeParam, float> there(n);
+                scan(plain.const_span(), there.span());
+                const host_array<float> expected = there.to_host();
+                host_array<float> all = random_array<float>(random, n + beside);
+                target_array<TypeParam, float> out(all.span());
+                scan(elements, view<float, 1>(out.span().data() + beside - offset + last, {n}, {-1}));
+                std::reverse_copy(expected.begin(), expected.end(), all.span().subspan(beside - offset).begin());
+                EXPECT_TRUE(bits_equal(out.to_host(), all)) << what << " of " << n;
+            };
+            expect("sums", [&](const auto& from, const auto& to) { inclusive_scan(target, from, to, plus{}); });
+            expect("sums before", [&](const auto& from, const auto& to) { exclusive_scan(target, from, to, plus{}); });
+            expect("sums after a number",
+                   [&](const auto& from, const auto& to) { exclusive_scan(target, from, to, plus{}, 2.5F); });
+        });
+    }
+}
+
 // --- what is refused ------------------------------------------------------------------------------------------------
 
 template <class Target, class In, class Out>
@@ -126,7 +162,7 @@ TYPED_TEST_P(view_scan, overlapping_views_are_refused_unless_they_are_the_same)
 }
 
 REGISTER_TYPED_TEST_SUITE_P(view_scan, inclusive_sums_of_floats, exclusive_with_an_operator_that_does_not_commute,
-                            outputs_with_two_elements_at_one_place_are_refused,
+                            from_the_end, outputs_with_two_elements_at_one_place_are_refused,
                             overlapping_views_are_refused_unless_they_are_the_same);
 
 } // namespace upsweep::test

@@ -298,6 +298,11 @@ upsweep_dtype promoted(const recurrence_argument& a, const recurrence_argument& 
     return *type;
 }
 
+bool has_type(const recurrence_argument& of, upsweep_dtype dtype)
+{
+    return of.is_array() && of.array().dtype() == dtype;
+}
+
 // The shape that two are broadcast to, the last dimensions being those that meet.
 struct broadcast_shape {
     int rank = 0;
@@ -350,7 +355,10 @@ nb::object recurrence_on_gpu(nb::handle a_given, nb::handle b_given, nb::handle 
     if (!has_any)
         return nb::none();
     const upsweep_dtype result = promoted(a, b);
-    const upsweep_dtype work = result == UPSWEEP_F64 ? UPSWEEP_F64 : UPSWEEP_F32;
+    // Numbers beside half floats are not rounded to these, but folded as float32.
+    const bool are_of_type =
+        has_type(a, result) && has_type(b, result) && (!initial.is_given() || has_type(initial, result));
+    const upsweep_dtype work = are_of_type || result == UPSWEEP_F64 ? result : UPSWEEP_F32;
     const gpu_array& first = a.is_array() ? a.array() : b.array();
     a.prepare("a", first, work);
     b.prepare("b", first, work);
@@ -368,6 +376,9 @@ nb::object recurrence_on_gpu(nb::handle a_given, nb::handle b_given, nb::handle 
         std::copy(shape.extents + axis + 1, shape.extents + shape.rank, lines + axis);
         broadcast("initial", initial.at(), shape.rank - 1, lines, of_initial);
     }
+    if (work != result && !out.is_none())
+        refuse(PyExc_TypeError, recurrence, "states of float16 and bfloat16 are not written to out beside numbers",
+               "leave out out, or pass arrays of one type");
     gpu_output to(recurrence, first, shape.rank, shape.extents, work, out);
     on_gpu(first, [&](const gpu_library& library, upsweep_context* context) {
         return library.linear_recurrence(context, &of_a.array, &of_b.array,
@@ -377,8 +388,6 @@ nb::object recurrence_on_gpu(nb::handle a_given, nb::handle b_given, nb::handle 
     nb::object states = to.finish();
     if (work == result)
         return states;
-    if (!out.is_none())
-        refuse(PyExc_TypeError, recurrence, "states of float16 and bfloat16 are not written to out", "leave out out");
     return nb::module_::import_("upsweep._gpu_arrays").attr("converted")(states, lib().dtype_name(result));
 }
 

@@ -60,6 +60,26 @@ def test_types_that_are_asked_for(kind):
     agree(kind, lambda x: us.sum(x, dtype="float64"), host, kind.put(host))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_scans_to_other_types(kind, dtype):
+    """Of large arrays that begin anywhere, from either end."""
+    wider = ("float64",) if dtype in ("float32", "float64") else ("float32",) if dtype == "float16" else ("int64", "uint64", "int32", "float64")
+    for size in (70_001, (1 << 21) + 77):
+        host = random(size + 3, dtype)
+        there = kind.put(host)
+        for at in (0, 1, 3):
+            for to in wider:
+                agree(kind, lambda x: us.cumulative_sum(x[at:at + size], dtype=to), host, there, (to, at, size))
+                agree(kind, lambda x: us.scan(x[at:at + size], "plus", exclusive=True, initial=5, dtype=to), host, there, (to, at, size))
+            agree(kind, lambda x: us.cumulative_sum(x[at:at + size]), host, there, (at, size))
+            agree(kind, lambda x: us.cumulative_prod(x[at:at + size]), host, there, (at, size))
+        agree(kind, lambda x: us.scan(x[:size], "maximum", dtype=wider[-1]), host, there, size)
+        for step in (2, 3):
+            agree(kind, lambda x: us.cumulative_sum(x[1::step]), host, there, (step, size))
+        agree(kind, lambda x: us.scan(x[1:], "plus", reverse=True), host, there, size)
+        agree(kind, lambda x: us.scan(x[1:], "multiplies", exclusive=True, reverse=True), host, there, size)
+
+
 def test_types_of_torch(torch):
     x = torch.arange(10, dtype=torch.int32, device="cuda")
     assert us.sum(x, dtype=torch.float64).dtype == torch.float64

@@ -217,7 +217,7 @@ def test_rectangles(kind, dtype):
 
 @pytest.mark.parametrize("dtype", ("float32", "float64", "float16"))
 def test_recurrences(kind, dtype):
-    for shape, axis in (((0,), 0), ((1,), 0), ((70001,), 0), ((3, 5000), 1), ((5000, 3), 0), ((4, 300, 5), 1), ((2, 3, 4, 50), -1)):
+    for shape, axis in (((0,), 0), ((1,), 0), ((70001,), 0), ((3, 5000), 1), ((5000, 3), 0), ((4, 300, 5), 1), ((2, 3, 4, 50), -1), ((77, 2500), 0), ((77, 40_000), 0)):
         a, b = (random(shape, dtype, k).clip(-1, 1) for k in (1, 2))
         lines = np.asarray(random(tuple(np.delete(shape, axis)), dtype, 3))
         for reverse in (False, True):
@@ -236,6 +236,10 @@ def test_recurrences_without_copies(torch):
     assert us.linear_recurrence(a, b, axis=1, out=out) is out and same_bits(out.cpu().numpy(), want.numpy())
     us.linear_recurrence(a, b, axis=1, out=b)
     assert same_bits(b.cpu().numpy(), want.numpy())
+    half, to = a.bfloat16(), torch.empty_like(a, dtype=torch.bfloat16)
+    want = us.linear_recurrence(half.cpu(), half.cpu(), axis=1)
+    assert us.linear_recurrence(half, half, axis=1, out=to) is to and torch.equal(to.cpu(), want)
+    assert torch.equal(us.linear_recurrence(0.9, half, axis=1).cpu(), us.linear_recurrence(0.9, half.cpu(), axis=1))  # 0.9 is not rounded
 
 
 def test_gradients_there(torch):

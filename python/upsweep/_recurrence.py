@@ -60,7 +60,8 @@ def linear_recurrence(a: npt.ArrayLike, b: npt.ArrayLike, /, *, initial: npt.Arr
     arrays = [adopt(call, x) if not isinstance(x, (int, float)) else (x, None) for x in (a, b)]
     export = next((of for _, of in arrays if of is not None), None)
     first, second = (x for x, _ in arrays)
-    result = np.result_type(first, second)
+    # NumPy takes a number for a float64 beside bfloat16, which is no type of its own.
+    result = np.result_type(*([x for x in (first, second) if type(x) not in (bool, int, float)] or [first, second]))
     if not is_float(result):
         if result.kind not in "biu":
             raise TypeError(f"{call}: coefficients of dtype {result} are no real numbers; convert them")

@@ -24,4 +24,8 @@ public:
 std::byte* allocate_copy(const device& gpu, std::size_t bytes, const char* remedy);
 void free_copy(const device& gpu, std::byte* copy);
 
+// Writes elements without gaps as those of type `to`, one behind the other, in order of the stream. Returns false, and does nothing, where elements of that
+// type have fewer than 4 bytes.
+bool convert_to(const device& gpu, const elements& of, upsweep_dtype to, std::byte* out);
+
 } // namespace upsweep::runtime::gpu

@@ -21,7 +21,7 @@
 // Elements whose type is chosen at run time are converted when a kernel reads and writes them. One kernel therefore
 // serves integers of all widths, in 64 bits. That costs no time where elements come from memory of the host: the copy to
 // the GPU, where they have their own size, takes longer than the kernel. Arrays in memory of the GPU have kernels of
-// their own type (typed/), as far as reductions, histograms, and scans by plus, minimum and maximum go.
+// their own type (typed/), as far as reductions, histograms and the most frequent scans go.
 namespace upsweep::runtime::gpu {
 
 // Reads elements of type `from` as the type Acc in which they are folded. Integers are wrapped to `bits` bits, the

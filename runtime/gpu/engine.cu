@@ -24,6 +24,7 @@
 #include "elementwise.cuh"
 #include "fold.hpp"
 #include "shape_fold.hpp"
+#include "shapes.hpp"
 #include "typed/kernels.hpp"
 #include "typed/view.hpp"
 
@@ -168,6 +169,58 @@ __global__ void copy_kernel(const __grid_constant__ From from, std::uint64_t cou
     convert_each(from, count, to, [](const auto& element) { return element; });
 }
 
+// Where an element lies, and how far from it the next one of the same row does.
+template <class T>
+struct place_in_row {
+    T* place;
+    std::int64_t step;
+};
+// Of element `first`, if `count` elements from there on are in one row; else there is no place.
+template <class Word>
+__device__ place_in_row<Word> find_row(Word* dense, std::uint64_t first, int)
+{
+    return {dense + first, 1};
+}
+template <class Word, std::size_t Rank>
+__device__ place_in_row<Word> find_row(const upsweep::gpu::strided_source<Word, Rank>& apart, std::uint64_t first,
+                                       int count)
+{
+    const upsweep::gpu::strided_cursor<Word, Rank> cursor(apart, first);
+    return {cursor.are_in_row(count) ? &*cursor : nullptr, apart.strides[0]};
+}
+
+// Lanes side by side copy elements side by side, of rows that are longer than what a warp copies at once.
+template <class Word>
+inline constexpr int copied_by_lane = sizeof(Word) < 4 ? 16 : 8;
+template <class Word, class From, class To>
+__global__ void copy_rows_kernel(const __grid_constant__ From from, std::uint64_t count, const __grid_constant__ To to)
+{
+    using namespace upsweep::gpu;
+    constexpr int each = copied_by_lane<Word>;
+    constexpr unsigned piece = each * lanes;
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / lanes);
+    const std::uint64_t warp = std::uint64_t{blockIdx.x} * (blockDim.x / lanes) + threadIdx.x / lanes;
+    for (std::uint64_t first = warp * piece; first < count; first += warps * piece) {
+        const std::uint64_t of_lane = first + static_cast<unsigned>(lane_id());
+        constexpr int reach = (each - 1) * lanes + 1; // from a lane's first element to behind its last
+        const auto read = find_row(from, of_lane, reach);
+        const auto written = find_row(to, of_lane, reach);
+        if (first + piece <= count && read.place != nullptr && written.place != nullptr) {
+            Word words[each];
+#pragma unroll
+            for (int k = 0; k < each; ++k)
+                words[k] = read.place[k * lanes * read.step];
+#pragma unroll
+            for (int k = 0; k < each; ++k)
+                written.place[k * lanes * written.step] = words[k];
+        } else {
+            const std::uint64_t end = first + piece < count ? first + piece : count;
+            for (std::uint64_t i = of_lane; i < end; i += lanes)
+                to[i] = from[i];
+        }
+    }
+}
+
 // Whether the elements lie at strides that kernels know, in few dimensions.
 bool has_few_dimensions(const elements& of)
 {
@@ -184,12 +237,16 @@ void gather(const device& gpu, const elements& elements, std::byte* dense)
         if (!has_few_dimensions(elements))
             return upsweep::gpu::launch(gpu.target, "upsweep", gather_kernel<Word, Back>,
                                         grid_of_elements(elements.count), places(elements), elements.count, words);
-        const auto copy = [&]<class From, class To>(const From& from, const To& to) {
-            upsweep::gpu::launch(gpu.target, "upsweep", copy_kernel<From, To>, grid_of_conversion(elements.count), from,
-                                 elements.count, to);
-        };
         const upsweep::gpu::strided_source apart(view<Word, few_dimensions>(
             reinterpret_cast<Word*>(elements.data), last_of(elements.extents), last_of(elements.strides)));
+        const bool are_vectors = upsweep::gpu::is_aligned<upsweep::gpu::vector_elements<sizeof(Word)>>(apart);
+        const bool have_long_rows = elements.extents.back() >= 2 * copied_by_lane<Word> * upsweep::gpu::lanes;
+        const auto copy = [&]<class From, class To>(const From& from, const To& to) {
+            constexpr auto by_vectors = copy_kernel<From, To>;
+            constexpr auto by_rows = copy_rows_kernel<Word, From, To>;
+            upsweep::gpu::launch(gpu.target, "upsweep", have_long_rows && !are_vectors ? by_rows : by_vectors,
+                                 grid_of_conversion(elements.count), from, elements.count, to);
+        };
         if constexpr (Back)
             copy(static_cast<const Word*>(words), apart);
         else
@@ -308,7 +365,13 @@ std::byte* allocate_copy(const device& gpu, std::size_t bytes, const char* remed
 
 void free_copy(const device& gpu, std::byte* copy) { cudaFreeAsync(copy, gpu.target.stream()); }
 
-without_gaps::without_gaps(const device& gpu, const elements& of, bool wants_copy) : gpu_(gpu), of_(of), elements_(of)
+without_gaps::without_gaps(const device& gpu, const elements& of, bool wants_copy)
+    : without_gaps(gpu, of, wants_copy, true)
+{
+}
+
+without_gaps::without_gaps(const device& gpu, const elements& of, bool wants_copy, bool is_read)
+    : gpu_(gpu), of_(of), elements_(of)
 {
     if (of.count == 0 || (of.is_contiguous() && !wants_copy))
         return;
@@ -318,7 +381,8 @@ without_gaps::without_gaps(const device& gpu, const elements& of, bool wants_cop
     elements_.extents.fill(1);
     elements_.extents.back() = of.count;
     elements_.strides.fill(1);
-    gather<false>(gpu, of, elements_.data);
+    if (is_read)
+        gather<false>(gpu, of, elements_.data);
 }
 
 without_gaps::~without_gaps()
@@ -363,13 +427,30 @@ void write_variance(const device& gpu, double correction, const elements& in, vo
 
 bool scan_by_type(const scan_request& request, const elements& in, const elements& out)
 {
-    const typed_kernels* const kernels = typed_kernels_of(request.in);
-    const bool is_inclusive_after_init = request.kind == scan_kind::inclusive && request.init != nullptr;
-    const scan_kernel scan = kernels != nullptr ? scan_kernel_of(*kernels, request.op) : nullptr;
-    if (scan == nullptr || request.in != request.out || is_inclusive_after_init)
+    if (request.kind == scan_kind::inclusive && request.init != nullptr)
         return false;
-    scan(request.gpu->target, request.op, request.kind, in.data, out.data, in.count, request.init);
-    return true;
+    const cuda& target = request.gpu->target;
+    const typed_kernels* const kernels = typed_kernels_of(request.out);
+    const scan_kernel scan = kernels != nullptr ? scan_kernel_of(*kernels, request.op) : nullptr;
+    const bool are_reversed = !in.is_contiguous();
+    const auto scan_by = [&](scan_kernel kernel, const std::byte* from) {
+        kernel(target, request.op, {request.kind, from, out.data, in.count, request.init, are_reversed});
+        return true;
+    };
+    // Sums and products of integers of as many bits have the same bits, with a sign or without.
+    const bool is_any_sign = request.op == UPSWEEP_PLUS || request.op == UPSWEEP_MULTIPLIES;
+    if (request.in == request.out || (is_any_sign && scan != nullptr && has_bits_of(request.in, request.out)))
+        return scan != nullptr && scan_by(scan, in.data);
+    if (request.op == UPSWEEP_PLUS)
+        if (const scan_kernel widened = widened_sums_of(request.in, request.out); widened != nullptr)
+            return scan_by(widened, in.data);
+    // Many elements are converted to where the results belong, and scanned there, in less time than it takes to ask for the type of each.
+    constexpr std::uint64_t many = std::uint64_t{1} << 16;
+    if (scan == nullptr || are_reversed || in.count < many ||
+        scan_accumulator_dtype(request.op, request.out) != request.out ||
+        !convert_to(*request.gpu, in, request.out, out.data))
+        return false;
+    return scan_by(scan, out.data);
 }
 
 bool count_by_type(const counter_request& request, const even_bins& bins, const elements& in,

@@ -39,6 +39,8 @@ void copy_and_wait(const device& gpu, void* to, const void* from, std::size_t by
 class without_gaps {
 public:
     without_gaps(const device& gpu, const elements& of, bool wants_copy = false);
+    // Room for elements all of which are written before write_back.
+    static without_gaps to_be_written(const device& gpu, const elements& of) { return {gpu, of, false, false}; }
     without_gaps(const without_gaps&) = delete;
     without_gaps& operator=(const without_gaps&) = delete;
     ~without_gaps();
@@ -48,6 +50,8 @@ public:
     void write_back() const;
 
 private:
+    without_gaps(const device& gpu, const elements& of, bool wants_copy, bool is_read);
+
     const device& gpu_;
     elements of_;
     elements elements_;
@@ -94,7 +98,7 @@ std::unique_ptr<any_counter> make_byte_counter(const counter_request& request);
 // stream, or to memory of the host, for which the call waits. Returns false, and does nothing, where there is no such
 // kernel: make_reducer's can do all.
 bool reduce_by_type(const reduce_request& request, const elements& in, void* result, bool is_on_gpu);
-// Likewise the results of a scan.
+// Likewise the results of a scan. Elements and results both lie without gaps, or both in reverse.
 bool scan_by_type(const scan_request& request, const elements& in, const elements& out);
 // Likewise adds the numbers of samples to counts and *out_of_range, in memory of the GPU or of the host.
 bool count_by_type(const counter_request& request, const even_bins& bins, const elements& in,

@@ -65,6 +65,8 @@ bool reduce_lines(const device& gpu, const shape_fold& fold, upsweep_dtype dtype
             if constexpr (std::floating_point<T>)
                 if (fold.op == UPSWEEP_LOG_SUM_EXP)
                     return log_sum_exp_of_lines<T>(target, lines);
+            if (fold.op == UPSWEEP_PLUS && fold.dtype == UPSWEEP_U32)
+                return sum_lines<std::uint32_t>(target, lines, means, false);
             if (fold.op == UPSWEEP_PLUS)
                 return sum_lines<summed_as<T>>(target, lines, means, is_signed(dtype));
             const bool are_words = fold.dtype == UPSWEEP_U32 || fold.dtype == UPSWEEP_U64;
@@ -132,6 +134,7 @@ bool find_arguments(const device& gpu, upsweep_op op, upsweep_dtype dtype, const
     case UPSWEEP_I16: return arguments_of_lines<std::int16_t>(target, op, lines), true;
     case UPSWEEP_U16: return arguments_of_lines<std::uint16_t>(target, op, lines), true;
     case UPSWEEP_I32: return arguments_of_lines<std::int32_t>(target, op, lines), true;
+    case UPSWEEP_U32: return arguments_of_lines<std::uint32_t>(target, op, lines), true;
     case UPSWEEP_I64: return arguments_of_lines<std::int64_t>(target, op, lines), true;
     case UPSWEEP_U64: return arguments_of_lines<std::uint64_t>(target, op, lines), true;
     case UPSWEEP_F32: return arguments_of_lines<float>(target, op, lines), true;

@@ -24,6 +24,7 @@ void check_memory(const device&, const char*, const elements&) { throw_none(); }
 void write(const device&, void*, const void*, std::size_t) { throw_none(); }
 void copy_and_wait(const device&, void*, const void*, std::size_t) { throw_none(); }
 without_gaps::without_gaps(const device& gpu, const elements&, bool) : gpu_(gpu) { throw_none(); }
+without_gaps::without_gaps(const device& gpu, const elements&, bool, bool) : gpu_(gpu) { throw_none(); }
 without_gaps::~without_gaps() { static_cast<void>(gpu_); }
 void without_gaps::write_back() const
 {
@@ -63,7 +64,8 @@ void scan_segments(const device&, const shape_fold&, const elements&, const elem
 scratch::scratch(const device& gpu, const elements& like) : gpu_(gpu), elements_(like) { throw_none(); }
 scratch::~scratch() { static_cast<void>(gpu_); }
 converted::converted(const device& gpu, const elements& of, upsweep_dtype, upsweep_dtype) : dense_(gpu, of) {}
-converted_results::converted_results(const device& gpu, const elements& of, upsweep_dtype) : gpu_(gpu), dense_(gpu, of)
+converted_results::converted_results(const device& gpu, const elements& of, upsweep_dtype, written)
+    : gpu_(gpu), dense_(gpu, of)
 {
 }
 void converted_results::write(std::uint64_t, const elements*) const

@@ -80,6 +80,8 @@ shape_fold reduction_of_lines(upsweep_op op, upsweep_dtype dtype)
         return {dtype, UPSWEEP_U8, op, UPSWEEP_I64};
     if (counts && (is_narrow(dtype) || (op == UPSWEEP_MULTIPLIES && is_integer(dtype))))
         return {dtype, dtype, op, is_signed(dtype) ? UPSWEEP_I64 : UPSWEEP_U64};
+    if (op == UPSWEEP_PLUS && dtype == UPSWEEP_U32)
+        return {dtype, dtype, op, UPSWEEP_U64};
     const bool is_extremum = op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM;
     if (is_extremum && is_narrow(dtype) && dtype != UPSWEEP_BOOL)
         return {dtype, dtype, op, dtype};

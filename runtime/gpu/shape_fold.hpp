@@ -27,7 +27,7 @@ struct shape_fold {
 // Of elements of a type, or to results of a type, for which the operator must be defined.
 shape_fold reduction_of(upsweep_op op, upsweep_dtype dtype);
 shape_fold scan_of(upsweep_op op, upsweep_dtype dtype);
-// The same of lines, for which there are more kernels: sums, minima and maxima of types of 8 and 16 bits, which of truths are whether all are true,
+// The same of lines, for which there are more kernels: sums of u32, sums, minima and maxima of types of 8 and 16 bits, which of truths are whether all are true,
 // and whether any is; products of all types; and running sums of f16 and bf16.
 shape_fold reduction_of_lines(upsweep_op op, upsweep_dtype dtype);
 shape_fold scan_of_lines(upsweep_op op, upsweep_dtype dtype);

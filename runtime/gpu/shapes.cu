@@ -54,6 +54,28 @@ void convert_to_truths(const device& gpu, const elements& of, To* out)
                          of.count, out);
 }
 
+// Elements without gaps as numbers of 4 or 8 bytes, of which integers are those of type `as` that have as many bits.
+void convert_numbers(const device& gpu, const elements& of, upsweep_dtype as, upsweep_dtype to, std::byte* out)
+{
+    const bool is_wide = upsweep_dtype_size(to) == 8;
+    const int bits = is_wide ? 64 : 8 * static_cast<int>(upsweep_dtype_size(as));
+    const auto convert = [&]<class Acc, class To>(Acc, To) {
+        upsweep::gpu::launch(gpu.target, "upsweep", convert_kernel<Acc, To>, grid_of_conversion(of.count),
+                             static_cast<const std::byte*>(of.data), of.dtype, bits, of.count,
+                             reinterpret_cast<To*>(out));
+    };
+    if (to == UPSWEEP_F32)
+        convert(float{}, float{});
+    else if (to == UPSWEEP_F64)
+        convert(double{}, double{});
+    else if (is_wide)
+        convert(std::uint64_t{}, std::uint64_t{});
+    else if (is_signed(as))
+        convert(std::int64_t{}, std::int32_t{});
+    else
+        convert(std::uint64_t{}, std::int32_t{});
+}
+
 } // namespace
 
 bool has_bits_of(upsweep_dtype dtype, upsweep_dtype other)
@@ -84,34 +106,27 @@ converted::converted(const device& gpu, const elements& of, upsweep_dtype as, up
         return;
     copy_.emplace(gpu, elements_);
     const upsweep::gpu::current_device current(gpu.target.device());
-    const std::byte* const from = dense_.get().data;
     std::byte* const out = copy_->get().data;
-    const upsweep::gpu::grid_shape grid = grid_of_conversion(of.count);
     if (as == UPSWEEP_BOOL && (to == UPSWEEP_I32 || to == UPSWEEP_U8)) {
         to == UPSWEEP_U8 ? convert_to_truths(gpu, dense_.get(), reinterpret_cast<std::uint8_t*>(out))
                          : convert_to_truths(gpu, dense_.get(), reinterpret_cast<std::int32_t*>(out));
         return;
     }
-    const bool is_wide = upsweep_dtype_size(to) == 8;
-    const int bits = is_wide ? 64 : 8 * static_cast<int>(upsweep_dtype_size(as));
-    const auto convert = [&]<class Acc, class To>(Acc, To) {
-        upsweep::gpu::launch(gpu.target, "upsweep", convert_kernel<Acc, To>, grid, from, of.dtype, bits, of.count,
-                             reinterpret_cast<To*>(out));
-    };
-    if (to == UPSWEEP_F32)
-        convert(float{}, float{});
-    else if (to == UPSWEEP_F64)
-        convert(double{}, double{});
-    else if (is_wide)
-        convert(std::uint64_t{}, std::uint64_t{});
-    else if (is_signed(as))
-        convert(std::int64_t{}, std::int32_t{});
-    else
-        convert(std::uint64_t{}, std::int32_t{});
+    convert_numbers(gpu, dense_.get(), as, to, out);
 }
 
-converted_results::converted_results(const device& gpu, const elements& of, upsweep_dtype from)
-    : gpu_(gpu), dense_(gpu, of), elements_(dense_.get())
+bool convert_to(const device& gpu, const elements& of, upsweep_dtype to, std::byte* out)
+{
+    if (upsweep_dtype_size(to) < 4)
+        return false;
+    const upsweep::gpu::current_device current(gpu.target.device());
+    convert_numbers(gpu, of, to, to, out);
+    return true;
+}
+
+converted_results::converted_results(const device& gpu, const elements& of, upsweep_dtype from, written which)
+    : gpu_(gpu), dense_(which == written::all ? without_gaps::to_be_written(gpu, of) : without_gaps(gpu, of)),
+      elements_(dense_.get())
 {
     elements_.dtype = from;
     if (!has_bits_of(of.dtype, from) && of.count != 0)

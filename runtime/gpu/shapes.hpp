@@ -50,7 +50,9 @@ private:
 // Where kernels write results of one of these types that are to be converted: where they belong if they have that type, or else aside.
 class converted_results {
 public:
-    converted_results(const device& gpu, const elements& of, upsweep_dtype from);
+    // Where not all of an array with gaps is written, the others have to be brought along.
+    enum class written { all, some };
+    converted_results(const device& gpu, const elements& of, upsweep_dtype from, written which = written::all);
 
     const elements& get() const { return aside_ ? aside_->get() : elements_; }
     // Brings what has been written to where it belongs: all, the first ones, or those from the first offset on and before the last.

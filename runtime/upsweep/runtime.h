@@ -265,8 +265,8 @@ UPSWEEP_API upsweep_status upsweep_argmax_axis(upsweep_context* context, const u
                                                const upsweep_array* out);
 /* Writes h_t = a_t h_(t-1) + b_t along an axis, or from its end a_t h_(t+1) + b_t where `backward`: a scan of affine maps, in the
  * canonical order. `h0` has the states before the first elements: it lacks the axis, or has it once; NULL stands for zeros. All other
- * arrays have the shape of `a`, of at most 8 dimensions, and all are f32, or all f64. The strides of a and b may be zero; `out` may be
- * one of them. */
+ * arrays have the shape of `a`, of at most 8 dimensions, and all are of one type: f16 or bf16, whose states are f32 and are rounded
+ * once, f32 or f64. The strides of a and b may be zero; `out` may be one of them. */
 UPSWEEP_API upsweep_status upsweep_linear_recurrence(upsweep_context* context, const upsweep_array* a,
                                                      const upsweep_array* b, const upsweep_array* h0, int32_t axis,
                                                      bool backward, const upsweep_array* out);

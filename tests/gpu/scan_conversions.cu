@@ -7,7 +7,8 @@
 
 namespace upsweep::test {
 
-INSTANTIATE_TYPED_TEST_SUITE_P(cuda, scan_integers, on_gpu<std::int16_t>);
+using integers = on_gpu<std::uint8_t, std::int16_t>;
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, scan_integers, integers);
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, scan_float_sums, on_gpu<f16>);
 
 } // namespace upsweep::test

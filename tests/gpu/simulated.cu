@@ -70,23 +70,76 @@ TEST(simulated, scan_of_many_large_tiles)
 }
 
 // Elements and results that begin anywhere, between others of the same array, which stay.
-template <class T>
+template <class T, class Out = T>
 void scan_large_tiles_between(std::size_t offset_in, std::size_t offset_out, bool in_place = false)
 {
     auto random = generator();
-    const std::size_t n = 70 * 32768 / sizeof(T) + 5;
+    const std::size_t n = 70 * 32768 / sizeof(Out) + 5;
     const host_array<T> values = random_array<T>(random, n + 32);
-    host_array<T> expected = in_place ? values : random_array<T>(random, n + 32);
-    target_array<up::cuda, T> out(expected.span());
+    host_array<Out> expected = random_array<Out>(random, n + 32);
+    if constexpr (std::is_same_v<T, Out>)
+        if (in_place)
+            std::ranges::copy(values, expected.begin());
+    target_array<up::cuda, Out> out(expected.span());
     const target_array<up::cuda, T> in(values.span());
     const auto folds = literal_folds(
-        converted<up::scan_accumulator_t<up::plus, T>>(values.span().subspan(offset_in, n)).span(), up::plus{});
-    std::ranges::copy(converted<T>(folds.span()), expected.begin() + static_cast<std::ptrdiff_t>(offset_out));
+        converted<up::scan_accumulator_t<up::plus, Out>>(values.span().subspan(offset_in, n)).span(), up::plus{});
+    std::ranges::copy(converted<Out>(folds.span()), expected.begin() + static_cast<std::ptrdiff_t>(offset_out));
 
-    const std::span<T> results = out.span().subspan(offset_out, n);
-    const std::span<const T> elements = in_place ? results : in.const_span().subspan(offset_in, n);
+    const std::span<Out> results = out.span().subspan(offset_out, n);
+    std::span<const T> elements = in.const_span().subspan(offset_in, n);
+    if constexpr (std::is_same_v<T, Out>)
+        if (in_place)
+            elements = results;
     up::inclusive_scan(up::cuda{}, elements, results);
     EXPECT_TRUE(bits_equal(out.to_host(), expected)) << offset_in << " and " << offset_out;
+}
+
+// The same from the last element to the first.
+template <class T, class Out = T>
+void scan_large_tiles_from_the_end(std::size_t offset_in, std::size_t offset_out)
+{
+    auto random = generator();
+    const std::size_t n = 70 * 32768 / sizeof(Out) + 5;
+    const auto last = static_cast<std::ptrdiff_t>(n) - 1;
+    const host_array<T> values = random_array<T>(random, n + 32);
+    host_array<T> from_the_end(n);
+    const auto elements = values.span().subspan(offset_in, n);
+    std::reverse_copy(elements.begin(), elements.end(), from_the_end.begin());
+    const host_array<Out> expected = converted<Out>(
+        literal_folds(converted<up::scan_accumulator_t<up::plus, Out>>(from_the_end.span()).span(), up::plus{}).span());
+    host_array<Out> all = random_array<Out>(random, n + 32);
+    target_array<up::cuda, Out> out(all.span());
+    const target_array<up::cuda, T> in(values.span());
+    up::inclusive_scan(up::cuda{}, up::view<const T, 1>(in.const_span().data() + offset_in + last, {n}, {-1}),
+                       up::view<Out, 1>(out.span().data() + offset_out + last, {n}, {-1}));
+    std::reverse_copy(expected.begin(), expected.end(), all.span().subspan(offset_out).begin());
+    EXPECT_TRUE(bits_equal(out.to_host(), all)) << offset_in << " and " << offset_out;
+}
+
+TEST(simulated, scan_of_many_large_tiles_from_the_end)
+{
+    scan_large_tiles_from_the_end<std::int32_t>(3, 3); // words begin with the memory of the last element
+    scan_large_tiles_from_the_end<std::int32_t>(1, 0);
+    scan_large_tiles_from_the_end<std::uint8_t, std::uint64_t>(0, 1);
+    scan_large_tiles_from_the_end<std::int8_t>(5, 5);
+    under_schedules(schedules(1), [] { scan_large_tiles_from_the_end<double>(2, 5); });
+}
+
+TEST(simulated, scan_of_many_large_tiles_from_the_end_in_place)
+{
+    auto random = generator();
+    const std::size_t n = 70 * 8192 + 5;
+    const host_array<std::int32_t> values = random_array<std::int32_t>(random, n);
+    host_array<std::int32_t> expected(n);
+    std::ranges::reverse_copy(values, expected.begin());
+    const host_array<std::int32_t> folds = literal_folds(expected.span(), up::plus{});
+    for (std::size_t i = 0; i < n; ++i)
+        expected[n - 1 - i] = i == 0 ? 0 : folds[i - 1];
+    target_array<up::cuda, std::int32_t> array(values.span());
+    const up::view<std::int32_t, 1> from_the_end(array.span().data() + n - 1, {n}, {-1});
+    up::exclusive_scan(up::cuda{}, up::view<const std::int32_t, 1>(from_the_end), from_the_end);
+    EXPECT_TRUE(bits_equal(array.to_host(), expected));
 }
 
 TEST(simulated, scan_of_many_large_tiles_from_and_to_any_element)
@@ -95,6 +148,14 @@ TEST(simulated, scan_of_many_large_tiles_from_and_to_any_element)
     scan_large_tiles_between<double>(0, 3);
     scan_large_tiles_between<up::f16>(7, 1);
     scan_large_tiles_between<std::int8_t>(13, 13, true);
+}
+
+// Bytes of which wider results are made are read by the pieces of lanes, aligned or not.
+TEST(simulated, scan_of_many_large_tiles_from_bytes_to_wider_results)
+{
+    scan_large_tiles_between<std::uint8_t, std::uint64_t>(0, 0);
+    scan_large_tiles_between<std::int8_t, std::uint64_t>(4, 1);
+    under_schedules(schedules(1), [] { scan_large_tiles_between<std::uint8_t, std::uint64_t>(3, 2); });
 }
 
 // Their warps wait for one another at mbarriers.
@@ -111,6 +172,7 @@ TEST(simulated, scan_of_many_large_tiles_from_and_to_any_element_of_an_older_gen
     const sim::with_options with(options);
     scan_large_tiles_between<std::int32_t>(1, 31);
     scan_large_tiles_between<std::int8_t>(13, 13, true);
+    scan_large_tiles_between<std::uint8_t, std::uint64_t>(5, 0);
 }
 
 TEST(simulated, reduce_with_each_block_stalled_and_each_block_first)

@@ -324,7 +324,15 @@ def check_there(lib, rng, simulated, op, source, out_layout):
         require(lib.c.reducer_result(reducer, result.pointer) == OK, f"{what}: {lib.message()}")
         same_bits(result.array, expected, result_dtype, f"{what}, a reducer")
         lib.c.reducer_destroy(reducer)
-    scanned = arrays.Scanned(rng, op, source.dtype, arrays.converted(rng, op, source.dtype))
+    check_scan_there(lib, rng, simulated, op, source, arrays.converted(rng, op, source.dtype), out_layout)
+
+
+@case()
+def check_scan_there(lib, rng, simulated, op, source, out_dtype, out_layout):
+    """A scan from where elements lie to where results do, which touches nothing else."""
+    context, values = lib.context(cuda(1))[1], source.values()
+    what, there = f"{lib.isa} {op} of {source.what} on the GPU", There(simulated, source)
+    scanned = arrays.Scanned(rng, op, source.dtype, out_dtype)
     out = There(simulated, arrays.Laid(rng, scanned.out_dtype, source.shape, out_layout, True))
     status = scanned.call(lib, context, there.describe(), out.describe())
     if status == UNSUPPORTED and "the simulator has no kernel" in lib.message():
@@ -391,6 +399,21 @@ def check_same_there(lib, rng, simulated, what, call, sources, out_dtype, shape,
     same_bits(out.fetch().values(), expected.values(), out_dtype, f"{what} on the GPU to {out.laid.what}")
     require(out.laid.untouched_between(), f"{what} on the GPU: wrote beside its results")
     require(all(source.fetch().unchanged() for source in there), f"{what} on the GPU: wrote to its input")
+
+
+def scans_of_arrays_on_the_gpu(libs, rng):
+    """From either end, to the type of the elements and to wider ones, whose kernels read few bytes for many, and of the converted elements of many."""
+    for lib in libs:
+        simulated = Simulated(lib)
+        if not simulated.is_there:
+            continue
+        for dtype, wide in (("u8", "u64"), ("bool", "i64"), ("i32", "i64"), ("i16", "i16"), ("f32", "f32"), ("i16", "f32")):
+            for n in (1, 777, 9000, 66_000 if dtype == "i16" else 3):
+                for op in ("plus", "multiplies", "minimum"):
+                    for layout in ("c", "reversed"):
+                        values = samples.near(rng, dtype, n, -2, 2) if dtype == "f32" else rng.integers(0, 2 if dtype == "bool" else 120, n)
+                        source = arrays.Laid(rng, dtype, (n,), layout, values=np.asarray(values, STORAGE[dtype]))
+                        check_scan_there(lib, rng, simulated, op, source, wide, layout)
 
 
 def any_folds_on_the_gpu(libs, rng):
@@ -578,7 +601,7 @@ def arrays_on_the_gpu(libs, rng):
 
 
 CHECKS = (reducers, scanners, converting_scanners, whole_arrays, histograms_of_few_samples, histograms_in_chunks,
-          refusals, lines_and_runs, too_many_bins, too_much_memory, arrays_of_the_host, arrays_on_the_gpu, lines_on_the_gpu, any_folds_on_the_gpu,
+          refusals, lines_and_runs, too_many_bins, too_much_memory, arrays_of_the_host, arrays_on_the_gpu, scans_of_arrays_on_the_gpu, lines_on_the_gpu, any_folds_on_the_gpu,
           shapes_on_the_gpu)
 
 

@@ -15,6 +15,9 @@ UPSWEEP_REDUCE_TRUTH(std::uint16_t);
 UPSWEEP_REDUCE_TRUTH(float);
 UPSWEEP_SCAN_TYPED(std::int16_t);
 UPSWEEP_SCAN_TYPED(float);
+UPSWEEP_SCAN_WIDENED(std::uint8_t, std::uint64_t);
+UPSWEEP_SCAN_WIDENED(std::int32_t, std::uint64_t);
+UPSWEEP_SCAN_PRODUCTS(float);
 UPSWEEP_VARIANCE_TYPED(std::int16_t);
 UPSWEEP_VARIANCE_TYPED(float);
 
@@ -30,8 +33,18 @@ const typed_kernels* typed_kernels_of(upsweep_dtype dtype)
                                           nullptr,
                                           variance_typed<std::int16_t>};
     static constexpr typed_kernels of_f32{
-        reduce_typed<float>, nullptr, reduce_truth<float>, scan_typed<float>, nullptr, nullptr, variance_typed<float>};
+        reduce_typed<float>, nullptr, reduce_truth<float>, scan_typed<float>, nullptr, nullptr, variance_typed<float>,
+        scan_products<float>};
     return dtype == UPSWEEP_I16 ? &of_i16 : dtype == UPSWEEP_F32 ? &of_f32 : nullptr;
+}
+
+scan_kernel widened_sums_of(upsweep_dtype in, upsweep_dtype out)
+{
+    if (out != UPSWEEP_I64 && out != UPSWEEP_U64)
+        return nullptr;
+    if (in == UPSWEEP_BOOL || in == UPSWEEP_U8)
+        return scan_widened<std::uint8_t, std::uint64_t>;
+    return in == UPSWEEP_I32 ? scan_widened<std::int32_t, std::uint64_t> : nullptr;
 }
 
 } // namespace upsweep::runtime::gpu

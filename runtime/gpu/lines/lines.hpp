@@ -13,7 +13,7 @@
 // own.
 namespace upsweep::runtime::gpu {
 
-// Writes sums, or means if `means`, of i8, u8, i16, u16, i32, u64, f16, bf16, f32 or f64; means of signed integers are others.
+// Writes sums, or means if `means`, of i8, u8, i16, u16, i32, u32, u64, f16, bf16, f32 or f64; means of signed integers are others.
 template <class T>
 void sum_lines(const cuda& target, const line_layout& lines, bool means, bool is_signed);
 // Writes minima or maxima of i8, u8, i16, u16, i32, i64, f32 or f64.

@@ -121,7 +121,13 @@ image_kernels image_kernels_of(upsweep_dtype in, upsweep_dtype out)
 
 recurrence_kernels recurrence_kernels_of(upsweep_dtype dtype)
 {
-    return dtype == UPSWEEP_F32 ? recur<float> : recur<double>;
+    switch (dtype) {
+    case UPSWEEP_F16: return recur<f16>;
+    case UPSWEEP_BF16: return recur<bf16>;
+    case UPSWEEP_F32: return recur<float>;
+    case UPSWEEP_F64: return recur<double>;
+    default: return nullptr;
+    }
 }
 
 template <class Bins>

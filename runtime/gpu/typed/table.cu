@@ -17,14 +17,15 @@ constexpr typed_kernels make_kernels()
 {
     if constexpr (std::integral<T>) {
         using word = std::make_unsigned_t<T>;
+        scan_kernel of_products = nullptr;
+        if constexpr (sizeof(T) == 8) // modulo 2^64 they are those of unsigned integers
+            of_products = scan_products<word>;
         return {reduce_typed<T>,           reduce_bits<word>,     reduce_truth<word>, scan_typed<T>,
-                count_typed<T, even_bins>, count_typed<T, edges>, variance_typed<T>};
+                count_typed<T, even_bins>, count_typed<T, edges>, variance_typed<T>,  of_products};
     } else {
-        scan_kernel of_logarithms = nullptr;
-        if constexpr (std::same_as<T, float>)
-            of_logarithms = scan_log_sum_exp<T>;
-        return {reduce_typed<T>,       nullptr,           reduce_truth<T>, scan_typed<T>, count_typed<T, even_bins>,
-                count_typed<T, edges>, variance_typed<T>, of_logarithms};
+        return {
+            reduce_typed<T>,       nullptr,           reduce_truth<T>,  scan_typed<T>,      count_typed<T, even_bins>,
+            count_typed<T, edges>, variance_typed<T>, scan_products<T>, scan_log_sum_exp<T>};
     }
 }
 template <class T>
@@ -56,6 +57,26 @@ const typed_kernels* typed_kernels_of(upsweep_dtype dtype)
     case UPSWEEP_F64: return &kernels<double>;
     }
     return nullptr;
+}
+
+scan_kernel widened_sums_of(upsweep_dtype in, upsweep_dtype out)
+{
+    if (out == UPSWEEP_F32)
+        return in == UPSWEEP_F16 ? scan_widened<f16, float> : in == UPSWEEP_BF16 ? scan_widened<bf16, float> : nullptr;
+    if (out == UPSWEEP_F64)
+        return in == UPSWEEP_F32 ? scan_widened<float, double> : nullptr;
+    if (out != UPSWEEP_I64 && out != UPSWEEP_U64)
+        return nullptr;
+    switch (in) {
+    case UPSWEEP_BOOL: // truths are the bytes 0 and 1
+    case UPSWEEP_U8: return scan_widened<std::uint8_t, std::uint64_t>;
+    case UPSWEEP_I8: return scan_widened<std::int8_t, std::uint64_t>;
+    case UPSWEEP_I16: return scan_widened<std::int16_t, std::uint64_t>;
+    case UPSWEEP_U16: return scan_widened<std::uint16_t, std::uint64_t>;
+    case UPSWEEP_I32: return scan_widened<std::int32_t, std::uint64_t>;
+    case UPSWEEP_U32: return scan_widened<std::uint32_t, std::uint64_t>;
+    default: return nullptr;
+    }
 }
 
 } // namespace upsweep::runtime::gpu

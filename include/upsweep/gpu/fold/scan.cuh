@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,7 @@
 #include <upsweep/gpu/fold/vector_fold.cuh>
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
+#include <upsweep/gpu/source/lane_piece.cuh>
 #include <upsweep/gpu/source/shifted.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
@@ -84,6 +86,41 @@ UPSWEEP_HOST_DEVICE bool has_to_shift([[maybe_unused]] const Array& array, [[may
     }
 }
 
+// Arrays that lie the other way round, x[::-1] for example, are told by the place behind their first element. The memory of a warp
+// tile is read and written as if it were one of an array that does not: it is turned on its way between the ring and registers.
+struct scan_mode {
+    bool keeps_results; // in the second-level cache, and not the elements
+    bool is_reversed;   // the elements and the results, which are reached by pointers then
+};
+template <class T, std::size_t Rank>
+bool lies_reversed(const view<T, Rank>& elements)
+{
+    for (std::size_t k = 0; k + 1 < Rank; ++k)
+        if (elements.extent(k) != 1)
+            return false;
+    return elements.stride(Rank - 1) == -1;
+}
+template <class Source, class Out>
+inline constexpr bool may_be_reversed = std::is_pointer_v<Source>&& std::is_pointer_v<Out>;
+
+// Turns a lane's vectors from back to front: in the blocked arrangement they become those of the lane that is as far from the other end of the warp.
+template <class T, int Elements, int Rows>
+__device__ void turn(lane_vector<T, Elements> (&vectors)[Rows])
+{
+    lane_vector<T, Elements> turned[Rows];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+        typename lane_vector<T, Elements>::elements all;
+#pragma unroll
+        for (int j = 0; j < Elements; ++j)
+            all.element[j] = vectors[Rows - 1 - r][Elements - 1 - j];
+        turned[r] = lane_vector<T, Elements>::of(all);
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; ++r)
+        vectors[r] = turned[r];
+}
+
 template <class Shape, scan_kind Kind, class Acc, class Source, class Out, class Op>
 class scan_block {
     using element = std::iter_value_t<Source>;
@@ -95,6 +132,7 @@ class scan_block {
     // slower than shifting.
     template <class Array>
     using shifted = shifted_tile<elements, Shape::rows, Array>;
+    using piece_of_lane = lane_piece<elements, Shape::rows, Source>;
     static constexpr bool may_shift_in = Shape::may_shift_in;
     static constexpr bool may_shift_out = Shape::may_shift_out;
     static_assert(stages - Shape::ahead >= 2 || !may_shift_in || elements == 1,
@@ -109,10 +147,10 @@ public:
     };
 
     __device__ scan_block(Source in, Out out, std::uint64_t count, const Op& op, const scan_start<Acc>& start,
-                          bool keep_results, const scan_steps<Shape>& steps, shared_memory& shared, std::byte* ring)
-        : in_(in), out_(out), count_(count), vectors_{op, start}, keep_results_(keep_results), steps_(steps),
-          shared_(shared), ring_(ring), tiles_((count + Shape::tile - 1) / Shape::tile),
-          in_aligned_(is_aligned<elements>(in)), out_aligned_(is_aligned<elements>(out))
+                          scan_mode mode, const scan_steps<Shape>& steps, shared_memory& shared, std::byte* ring)
+        : in_(in), out_(out), count_(count), vectors_{op, start}, mode_(mode), steps_(steps), shared_(shared),
+          ring_(ring), tiles_((count + Shape::tile - 1) / Shape::tile), in_aligned_(is_aligned<elements>(in)),
+          out_aligned_(is_aligned<elements>(out))
     {
         const std::uint64_t end_in_tile = first_of_warp(0) + Shape::warp_tile;
         whole_tiles_ = count < end_in_tile ? 0 : (count - end_in_tile) / Shape::tile + 1;
@@ -216,6 +254,30 @@ private:
     {
         return tile * Shape::tile + warp_tile_in_tile() * elements;
     }
+    // Where the memory of this warp's part of a tile begins.
+    template <class Array>
+    __device__ Array memory_of(Array array, std::uint64_t tile) const
+    {
+        if constexpr (may_be_reversed<Source, Out>)
+            if (mode_.is_reversed)
+                return array - (first_of_warp(tile) + Shape::warp_tile);
+        return array + first_of_warp(tile);
+    }
+    // The lane whose place in memory this lane's vectors have.
+    __device__ int lane_in_memory() const { return is_reversed() ? lanes - 1 - lane_id() : lane_id(); }
+    __device__ bool is_reversed() const
+    {
+        if constexpr (may_be_reversed<Source, Out>)
+            return mode_.is_reversed;
+        else
+            return false;
+    }
+    // Where element j of vector `vector` in the memory of a warp tile stands among the elements of the array.
+    __device__ static std::uint64_t number_of_turned(std::uint64_t first, int vector, int j)
+    {
+        return first + static_cast<unsigned>(Shape::warp_tile - 1 - vector * elements - j);
+    }
+
     // Whether this warp's part of a tile is whole.
     __device__ bool is_whole(std::uint64_t tile) const { return tile < whole_tiles_; }
 
@@ -226,9 +288,11 @@ private:
         put_edges(i - 1);
         const std::uint64_t tile = tile_of(i);
         if (tile < tiles_) {
-            if (!is_whole(tile) || !(in_aligned_ || in_shifted_))
-                copy_rest(i, first_in(tile));
-            else if (keep_results_)
+            if (is_in_pieces(tile))
+                copy_piece(i, tile);
+            else if (!is_whole(tile) || !(in_aligned_ || in_shifted_))
+                copy_rest(i, tile);
+            else if (mode_.keeps_results)
                 copy_whole<true>(i, tile);
             else
                 copy_whole<false>(i, tile);
@@ -236,13 +300,29 @@ private:
         __pipeline_commit();
     }
 
+    // Whether the elements of this warp's part of a tile are copied by pieces, in which they lie in the ring then.
+    __device__ bool is_in_pieces(std::uint64_t tile) const
+    {
+        if constexpr (piece_of_lane::exists)
+            return is_whole(tile) && piece_of_lane(in_).is_possible(first_of_warp(tile), count_);
+        else
+            return false;
+    }
+    __device__ void copy_piece(int i, std::uint64_t tile) const
+    {
+        if constexpr (piece_of_lane::exists) {
+            __syncwarp(); // other lanes have read what these pieces replace
+            piece_of_lane(in_).copy(place(i, 0), memory_of(in_, tile));
+        }
+    }
+
     template <bool Once>
     __device__ void copy_whole(int i, std::uint64_t tile)
     {
         if (in_shifted_) {
-            copy_shifted<Once>(i, first_of_warp(tile));
+            copy_shifted<Once>(i, memory_of(in_, tile));
         } else {
-            const Source from = in_ + first_in(tile);
+            const Source from = memory_of(in_, tile) + lane_id() * elements;
 #pragma unroll
             for (int r = 0; r < Shape::rows; ++r)
                 copy_vector<Once>(place(i, striped<Shape::rows>(r)), from + r * Shape::row);
@@ -250,8 +330,11 @@ private:
     }
 
     // The end of the array, or an array that has no words.
-    __device__ void copy_rest(int i, std::uint64_t from) const
+    __device__ void copy_rest(int i, std::uint64_t tile) const
     {
+        if (is_reversed())
+            return copy_rest_of_reversed(i, first_of_warp(tile));
+        std::uint64_t from = first_in(tile);
 #pragma unroll 1
         for (int r = 0; r < Shape::rows; ++r, from += Shape::row)
             if (in_aligned_ && from + elements <= count_)
@@ -259,16 +342,32 @@ private:
             else
                 copy_elements(place(i, striped<Shape::rows>(r)), from);
     }
+    __device__ void copy_rest_of_reversed(int i, std::uint64_t first) const
+    {
+        if constexpr (may_be_reversed<Source, Out>) {
+#pragma unroll 1
+            for (int r = 0; r < Shape::rows; ++r) {
+                typename lane_vector<element, elements>::elements all;
+#pragma unroll
+                for (int j = 0; j < elements; ++j) {
+                    const std::uint64_t number = number_of_turned(first, r * lanes + lane_id(), j);
+                    const std::uint64_t there = number < count_ ? number : count_ - 1;
+                    all.element[j] = *(in_ - 1 - there);
+                }
+                *reinterpret_cast<lane_vector<element, elements>*>(place(i, striped<Shape::rows>(r))) =
+                    lane_vector<element, elements>::of(all);
+            }
+        }
+    }
 
     // The words of a shifted tile are copied as other vectors are. Its edges come by way of a register, which the next call
     // of copy puts into the ring: they have arrived by then.
     template <bool Once>
-    __device__ void copy_shifted(int i, std::uint64_t first)
+    __device__ void copy_shifted(int i, const Source& from)
     {
         if constexpr (may_shift_in) {
             const shifted<Source> tile(in_);
             __syncwarp(); // other lanes have read what these words replace
-            const Source from = in_ + first;
             std::byte* const to = place(i, 0);
             tile.for_each_word(from, 0, [&](int, int place_of_word, const Source& at) {
                 copy_vector<Once>(to + place_of_word * Shape::vector_bytes, at);
@@ -323,35 +422,50 @@ private:
     }
 
     // Loads this lane's vectors of tile i, in the blocked arrangement.
-    __device__ void load_values(int i, lane_vector<element, elements> (&values)[Shape::rows]) const
+    __device__ void load_values(int i, std::uint64_t tile, lane_vector<element, elements> (&values)[Shape::rows]) const
     {
+        load_from_memory_of_tile(i, tile, values);
+        if (is_reversed())
+            turn(values);
+    }
+    __device__ void load_from_memory_of_tile(int i, std::uint64_t tile,
+                                             lane_vector<element, elements> (&values)[Shape::rows]) const
+    {
+        const int lane = lane_in_memory();
+        if constexpr (piece_of_lane::exists)
+            if (is_in_pieces(tile))
+                return piece_of_lane(in_).load(place(i, 0), lane, values);
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
-            values[r] = load(i, blocked<Shape::rows>(r));
+            values[r] = load(i, blocked<Shape::rows>(r, lane));
     }
 
     // The same for a shifted tile, which it leaves in the ring as if it had been none.
     __device__ void shift_values(int i, lane_vector<element, elements> (&values)[Shape::rows])
     {
         if constexpr (may_shift_in) {
+            const int lane = lane_in_memory();
             lane_vector<element, elements> words[Shape::rows + 1];
-            words[0] = load(i, blocked<Shape::rows>(Shape::rows - 1, (lane_id() + lanes - 1) % lanes));
+            words[0] = load(i, blocked<Shape::rows>(Shape::rows - 1, (lane + lanes - 1) % lanes));
 #pragma unroll
             for (int r = 0; r < Shape::rows; ++r)
-                words[r + 1] = load(i, blocked<Shape::rows>(r));
+                words[r + 1] = load(i, blocked<Shape::rows>(r, lane));
             shifted<Source>(in_).to_pieces(words, values);
             __syncwarp();
             put(i, values);
+            if (is_reversed())
+                turn(values);
         }
     }
 
-    // Puts this lane's vectors, in the blocked arrangement, into the ring.
+    // Puts this lane's vectors, in the blocked arrangement and as they lie in memory, into the ring.
     template <class T>
     __device__ void put(int i, const lane_vector<T, elements> (&vectors)[Shape::rows]) const
     {
+        const int lane = lane_in_memory();
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
-            *reinterpret_cast<lane_vector<T, elements>*>(place(i, blocked<Shape::rows>(r))) = vectors[r];
+            *reinterpret_cast<lane_vector<T, elements>*>(place(i, blocked<Shape::rows>(r, lane))) = vectors[r];
     }
 
     // Puts the total of this warp's part of tile i where the other roles find it.
@@ -364,7 +478,7 @@ private:
         if (in_shifted_ && is_whole(tile))
             shift_values(i, values);
         else
-            load_values(i, values);
+            load_values(i, tile, values);
         Acc totals[Shape::rows];
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
@@ -407,7 +521,9 @@ private:
     {
         const std::uint64_t tile = tile_of(i);
         lane_vector<element, elements> values[Shape::rows];
-        load_values(i, values);
+        load_values(i, tile, values);
+        if constexpr (piece_of_lane::exists)
+            __syncwarp(); // other lanes have read the pieces that results replace
         Acc totals[Shape::rows];
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
@@ -437,9 +553,11 @@ private:
     __device__ void store(int i, std::uint64_t tile, lane_vector<result, elements> (&results)[Shape::rows])
     {
         const bool whole = is_whole(tile);
+        if (is_reversed())
+            turn(results);
         if constexpr (may_shift_out)
             if (whole && out_shifted_)
-                return store_words(i, first_of_warp(tile), results);
+                return store_words(i, memory_of(out_, tile), results);
         put(i, results);
         __syncwarp();
 #pragma unroll
@@ -447,17 +565,19 @@ private:
             results[r] = load<result>(i, striped<Shape::rows>(r));
         if constexpr (may_have_words<elements, Out>)
             if (whole && out_aligned_)
-                return store_vectors(first_in(tile), results);
-        store_rest(first_in(tile), results);
+                return store_vectors(memory_of(out_, tile) + lane_id() * elements, results);
+        if (is_reversed())
+            store_rest_of_reversed(first_of_warp(tile), results);
+        else
+            store_rest(first_in(tile), results);
     }
 
-    __device__ void store_words(int i, std::uint64_t first, lane_vector<result, elements> (&vectors)[Shape::rows])
+    __device__ void store_words(int i, const Out& to, lane_vector<result, elements> (&vectors)[Shape::rows])
     {
         const shifted<Out> tile(out_);
-        tile.to_words(vectors);
+        tile.to_words(vectors, is_reversed() ? (lane_id() + lanes - 1) % lanes : (lane_id() + 1) % lanes);
         put(i, vectors);
         __syncwarp();
-        const Out to = out_ + first;
         const std::byte* const results = place(i, 0);
         tile.for_each_word(to, tile.words_to_line(), [&](int, int place_of_word, Out at) {
             store_vector<elements>(at, *reinterpret_cast<const lane_vector<result, elements>*>(
@@ -469,10 +589,8 @@ private:
         __syncwarp(); // before the next elements replace these results
     }
 
-    __device__ void store_vectors(std::uint64_t first,
-                                  const lane_vector<result, elements> (&results)[Shape::rows]) const
+    __device__ void store_vectors(const Out& to, const lane_vector<result, elements> (&results)[Shape::rows]) const
     {
-        const Out to = out_ + first;
 #pragma unroll
         for (int r = 0; r < Shape::rows; ++r)
             store_vector<elements>(address_of(to + r * Shape::row), results[r]);
@@ -493,11 +611,27 @@ private:
         }
     }
 
+    __device__ void store_rest_of_reversed(std::uint64_t first,
+                                           const lane_vector<result, elements> (&results)[Shape::rows]) const
+    {
+        if constexpr (may_be_reversed<Source, Out>) {
+#pragma unroll
+            for (int r = 0; r < Shape::rows; ++r) {
+#pragma unroll
+                for (int j = 0; j < elements; ++j) {
+                    const std::uint64_t number = number_of_turned(first, r * lanes + lane_id(), j);
+                    if (number < count_)
+                        *(out_ - 1 - number) = results[r][j];
+                }
+            }
+        }
+    }
+
     Source in_;
     Out out_;
     std::uint64_t count_;
     vector_scan<elements, Kind, Acc, Source, Out, Op> vectors_;
-    bool keep_results_; // in the second-level cache, and not the elements
+    scan_mode mode_;
     scan_steps<Shape> steps_;
     shared_memory& shared_;
     std::byte* ring_;
@@ -513,7 +647,7 @@ private:
 
 template <class Shape, scan_kind Kind, class Acc, class Source, class Out, class Op>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    scan_kernel(Source in, Out out, std::uint64_t count, Op op, scan_start<Acc> start, bool keep_results,
+    scan_kernel(Source in, Out out, std::uint64_t count, Op op, scan_start<Acc> start, scan_mode mode,
                 tile_state_memory memory)
 {
     using block = scan_block<Shape, Kind, Acc, Source, Out, Op>;
@@ -522,7 +656,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     __shared__ typename block::shared_memory shared;
     __shared__ typename scan_steps<Shape>::memory barriers;
     const scan_steps<Shape> steps(barriers);
-    block self(in, out, count, op, start, keep_results, steps, shared, reinterpret_cast<std::byte*>(ring));
+    block self(in, out, count, op, start, mode, steps, shared, reinterpret_cast<std::byte*>(ring));
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     if (warp < Shape::warps)
         self.scan_tiles();
@@ -532,14 +666,16 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         self.look_back_from_tiles(memory, warp - Shape::warps - 1);
 }
 
-// Launches the kernel that scans `count` elements best.
+// Launches the kernel that scans `count` elements best, or elements that lie the other way round.
 template <scan_kind Kind, class Acc, class Source, class Out, class Op>
 void launch_scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op,
-                 const scan_start<Acc>& start)
+                 const scan_start<Acc>& start, bool is_reversed)
 {
     using few = small_scan_shape<Source, Out, 2>;
     using some = small_scan_shape<Source, Out, 4>;
     const auto scans_few = [&]<class Shape, bool Aligned>(Shape, std::bool_constant<Aligned>) {
+        if (is_reversed)
+            return false;
         constexpr auto kernel = small_scan_kernel<Shape, Aligned, Kind, Acc, Source, Out, Op>;
         const unsigned resident = resident_blocks<kernel>(target, Shape::threads, 0);
         const std::uint64_t most = resident < most_tiles_to_look_back ? resident : most_tiles_to_look_back;
@@ -561,39 +697,45 @@ void launch_scan(const cuda& target, Source in, Out out, std::uint64_t count, co
         if (scans_few(some{}, std::false_type{}))
             return;
 
-    const bool keep_results = count * sizeof(std::iter_value_t<Out>) <= target.workspace().cache_bytes();
+    const scan_mode mode{count * sizeof(std::iter_value_t<Out>) <= target.workspace().cache_bytes(), is_reversed};
     const auto with = [&]<class Shape>(Shape) {
         constexpr auto kernel = scan_kernel<Shape, Kind, Acc, Source, Out, Op>;
         const std::uint64_t tiles = (count + Shape::tile - 1) / Shape::tile;
         const std::uint64_t blocks = resident_blocks<kernel>(target, Shape::threads, Shape::shared_bytes);
         launch(target, "scan", kernel, static_cast<unsigned>(tiles < blocks ? tiles : blocks), Shape::threads,
-               Shape::shared_bytes, in, out, count, op, start, keep_results,
-               tile_states_of(target, tiles, sizeof(Acc)));
+               Shape::shared_bytes, in, out, count, op, start, mode, tile_states_of(target, tiles, sizeof(Acc)));
     };
     using large = large_scan_shape<Source, Out, Op, false>;
     using large_shifting = large_scan_shape<Source, Out, Op, true>;
     using small = scan_shape<Source, Out, 1, 3, 1, 1>;
     // Large tiles once there are 2 MiB of them, which keep the GPU busy.
     constexpr std::uint64_t many = (std::uint64_t{2} << 20) / large::vector_bytes * large::elements;
-    if (count < many || large::shared_bytes + 4096 > target.workspace().shared_bytes()) {
+    constexpr std::size_t large_bytes = std::max(large::shared_bytes, large_shifting::shared_bytes);
+    if (count < many || large_bytes + 4096 > target.workspace().shared_bytes()) {
         with(small{});
         return;
     }
-    if constexpr (large_shifting::may_shift_in || large_shifting::may_shift_out) {
-        if (has_to_shift<large>(in, shift::to_word) || has_to_shift<large>(out, shift::to_line)) {
-            with(large_shifting{});
-            return;
-        }
+    constexpr bool may_shift_large = large_shifting::may_shift_in || large_shifting::may_shift_out;
+    // That warps meet in each step (scan_steps.cuh) costs more than it gains where few bytes are read for many that are written.
+    constexpr bool widens = sizeof(std::iter_value_t<Source>) < sizeof(std::iter_value_t<Out>);
+    if constexpr (may_shift_large && widens) {
+        with(large_shifting{});
+    } else {
+        if constexpr (may_shift_large)
+            if (has_to_shift<large>(in, shift::to_word) || has_to_shift<large>(out, shift::to_line)) {
+                with(large_shifting{});
+                return;
+            }
+        with(large{});
     }
-    with(large{});
 }
 
 // Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array
 // comes with `before`, the fold of the elements before it: their number is a multiple of a power of two that exceeds
-// `count`.
+// `count`. Pointers to elements and results that lie the other way round are those to what is behind the first of them.
 template <scan_kind Kind, class Acc, class Source, class Out, class Op>
 void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr,
-          const Acc* before = nullptr)
+          const Acc* before = nullptr, bool is_reversed = false)
 {
     if (count == 0)
         return;
@@ -603,7 +745,7 @@ void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op&
     const auto with = [&]<class Wide>(const auto& wide_op, Wide) {
         const scan_start<Wide> start{static_cast<Wide>(fold), static_cast<Wide>(first), init != nullptr,
                                      before != nullptr};
-        launch_scan<Kind, Wide>(target, in, out, count, wide_op, start);
+        launch_scan<Kind, Wide>(target, in, out, count, wide_op, start, is_reversed);
     };
     // Narrow elements are folded in words.
     constexpr bool is_narrow = sizeof(element) <= 2 && std::is_same_v<std::iter_value_t<Source>, element>;
@@ -611,7 +753,7 @@ void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op&
         const auto place = [](double number) { return static_cast<std::int64_t>(ordered_double(number)); };
         launch_scan<Kind, std::int64_t>(
             target, reinterpret_cast<const ordered_double*>(in), reinterpret_cast<ordered_double*>(out), count, op,
-            scan_start<std::int64_t>{place(fold), place(first), init != nullptr, before != nullptr});
+            scan_start<std::int64_t>{place(fold), place(first), init != nullptr, before != nullptr}, is_reversed);
     } else if constexpr (is_narrow && detail::is_logical<Op> && has_words<elements_of<Source>, Source> &&
                          has_words<elements_of<Source>, Out>) {
         with(on_truths<Op>{}, unsigned{});
@@ -633,11 +775,26 @@ struct engine<cuda, verb::scan> {
     static void scan(const cuda& target, In in, Out out, std::size_t count, const Op& op, const Acc* init)
     {
         const gpu::current_device current(target.device());
+        if constexpr (is_view_iterator<In> && is_view_iterator<Out>)
+            if (gpu::lies_reversed(in.elements()) && gpu::lies_reversed(out.elements()))
+                return scan_reversed<Kind, Acc>(target, in.elements().data(), out.elements().data(), count, op, init);
         gpu::with_sources(in, out, [&](const auto& from, const auto& to) {
             gpu::check_place(target, "scan", from, count);
             gpu::check_place(target, "scan", to, count);
             gpu::scan<Kind, Acc>(target, from, to, count, op, init);
         });
+    }
+
+    // Of elements and results of which the first ones are given, and each of the others lies before the previous one.
+    template <scan_kind Kind, class Acc, class T, class Result, class Op>
+    static void scan_reversed(const cuda& target, const T* in, Result* out, std::size_t count, const Op& op,
+                              const Acc* init)
+    {
+        const gpu::current_device current(target.device());
+        const auto last = static_cast<std::ptrdiff_t>(count) - 1;
+        gpu::check_place(target, "scan", in - last, count);
+        gpu::check_place(target, "scan", out - last, count);
+        gpu::scan<Kind, Acc>(target, in + 1, out + 1, count, op, init, nullptr, true);
     }
 };
 

@@ -27,7 +27,7 @@
 //
 //     many long lines             a warp has a line, a piece of it at a time in shared memory, while the next piece is on its way
 //     few long lines              a warp has a piece, and the totals of pieces go from one to the other by the tree of piece_states.cuh
-//     short lines, or very many   a thread has a line, eight elements at a time
+//     short lines, or very many   a thread has a line, 16 or 32 elements at a time
 //     side by side
 //
 // Who has a whole line keeps the totals of its aligned blocks in a binary counter (fold_order.hpp).
@@ -438,12 +438,12 @@ __global__ void __launch_bounds__(recurrence_warps* lanes, Recurrence::blocks)
 
 // --- a line a thread --------------------------------------------------------------------------------------------------------------------
 
-template <class Recurrence>
-__global__ void __launch_bounds__(128) recurrence_lines_kernel(const __grid_constant__ Recurrence of)
+// Rows elements of a line are on their way at once.
+template <class Recurrence, int Rows>
+__global__ void __launch_bounds__(lanes) recurrence_lines_kernel(const __grid_constant__ Recurrence of)
 {
     using accumulator = typename Recurrence::accumulator;
     using map_t = affine_map<accumulator>;
-    constexpr int rows = 8;
     const auto length = static_cast<std::int64_t>(of.lines.length);
     const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
     for (std::uint64_t number = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; number < of.lines.count;
@@ -452,33 +452,47 @@ __global__ void __launch_bounds__(128) recurrence_lines_kernel(const __grid_cons
         map_counter<accumulator> counter(line.before);
         if (length == 0)
             line.put_nothing();
-        map_t maps[rows];
+        // Of whole rows no load waits for a condition, so that all of them are on their way at once.
+        const auto for_each_row = [&](std::int64_t first, auto take) {
+            if (first + Rows <= length) {
+#pragma unroll
+                for (int r = 0; r < Rows; ++r)
+                    take(r);
+            } else {
+#pragma unroll
+                for (int r = 0; r < Rows; ++r)
+                    if (first + r < length)
+                        take(r);
+            }
+        };
+        map_t maps[Rows];
         auto next = line.at(0, 1);
         const auto load = [&](std::int64_t first) {
 #pragma unroll
-            for (int r = 0; r < rows; ++r, next.advance()) {
+            for (int r = 0; r < Rows; ++r)
                 maps[r] = compose_maps{}.template identity<map_t>();
-                if (first + r < length)
-                    maps[r] = next.map();
-            }
+            for_each_row(first, [&](int r) {
+                maps[r] = next.map();
+                next.advance();
+            });
         };
         auto to = line.at(0, 1);
         load(0);
-        for (std::int64_t first = 0; first < length; first += rows) {
-            decltype(to.aside()) asides[rows] = {};
+        for (std::int64_t first = 0; first < length; first += Rows) {
+            decltype(to.aside()) asides[Rows] = {};
             auto at = to;
-#pragma unroll
-            for (int r = 0; r < rows; ++r, at.advance())
-                if (first + r < length)
-                    asides[r] = at.aside();
-            map_t folds[rows];
-            lane_folds<rows>(counter.state(), maps, folds, compose_maps{});
-            counter.push(lane_total<rows>(maps, compose_maps{}));
-            load(first + rows); // the next elements come while results are written
-#pragma unroll
-            for (int r = 0; r < rows; ++r, to.advance())
-                if (first + r < length)
-                    to.put(r + 1 < rows ? folds[(r + 1) % rows].b : counter.state().b, asides[r]);
+            for_each_row(first, [&](int r) {
+                asides[r] = at.aside();
+                at.advance();
+            });
+            map_t folds[Rows];
+            lane_folds<Rows>(counter.state(), maps, folds, compose_maps{});
+            counter.push(lane_total<Rows>(maps, compose_maps{}));
+            load(first + Rows); // the next elements come while results are written
+            for_each_row(first, [&](int r) {
+                to.put(r + 1 < Rows ? folds[(r + 1) % Rows].b : counter.state().b, asides[r]);
+                to.advance();
+            });
         }
     }
 }
@@ -493,11 +507,15 @@ void scan_recurrence(const cuda& target, std::string_view call, const Recurrence
     const auto multiprocessors = static_cast<std::uint64_t>(target.workspace().multiprocessors());
     constexpr std::uint64_t many_lines = 2048;
     if (of.lines.length <= short_length || (lie_side_by_side && count >= many_lines)) {
-        constexpr int threads = 128;
+        constexpr int threads = lanes; // so that few lines, too, are spread over all multiprocessors
         const std::uint64_t blocks = (count + threads - 1) / threads;
-        const std::uint64_t most = std::uint64_t{16} * multiprocessors;
-        return launch(target, call, recurrence_lines_kernel<Recurrence>,
-                      grid_shape{static_cast<unsigned>(blocks < most ? blocks : most), threads, 0}, of);
+        const std::uint64_t most = std::uint64_t{64} * multiprocessors;
+        const grid_shape grid{static_cast<unsigned>(blocks < most ? blocks : most), threads, 0};
+        // The fewer lines there are, the more of each is on its way.
+        constexpr std::uint64_t few_lines = 256; // of a multiprocessor
+        if (of.lines.length > short_length && count <= few_lines * multiprocessors)
+            return launch(target, call, recurrence_lines_kernel<Recurrence, 32>, grid, of);
+        return launch(target, call, recurrence_lines_kernel<Recurrence, 16>, grid, of);
     }
     using scanner = recurrence_pieces<Recurrence>;
     constexpr auto kernel = recurrence_pieces_kernel<Recurrence>;

@@ -140,14 +140,15 @@ public:
         shift(words, static_cast<unsigned>((Elements - head_) * sizeof(element)), pieces);
     }
 
-    // Of the pieces of this lane in the blocked arrangement, its words. The lanes of a warp call this together.
-    __device__ void to_words(word (&pieces)[Words]) const
+    // Of the pieces of this lane in the blocked arrangement, its words. The lanes of a warp call this together, each with the one that has the next
+    // pieces.
+    __device__ void to_words(word (&pieces)[Words], int next_lane = (lane_id() + 1) % lanes) const
     {
         word from[Words + 1];
 #pragma unroll
         for (int r = 0; r < Words; ++r)
             from[r] = pieces[r];
-        from[Words].memory = shuffle(pieces[0].memory, (lane_id() + 1) % lanes);
+        from[Words].memory = shuffle(pieces[0].memory, next_lane);
         shift(from, static_cast<unsigned>(head_ * sizeof(element)), pieces);
     }
 

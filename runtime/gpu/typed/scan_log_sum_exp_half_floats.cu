@@ -1,0 +1,7 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include <upsweep/types.hpp>
+
+#include "scan.cuh"
+
+UPSWEEP_SCAN_LOG_SUM_EXP(upsweep::f16);
+UPSWEEP_SCAN_LOG_SUM_EXP(upsweep::bf16);

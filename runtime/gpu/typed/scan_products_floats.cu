@@ -1,0 +1,5 @@
+// Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
+#include "scan.cuh"
+
+UPSWEEP_SCAN_PRODUCTS(float);
+UPSWEEP_SCAN_PRODUCTS(double);
