@@ -78,6 +78,10 @@ def test_scans_to_other_types(kind, dtype):
             agree(kind, lambda x: us.cumulative_sum(x[1::step]), host, there, (step, size))
         agree(kind, lambda x: us.scan(x[1:], "plus", reverse=True), host, there, size)
         agree(kind, lambda x: us.scan(x[1:], "multiplies", exclusive=True, reverse=True), host, there, size)
+    host = random((140, 1031), dtype)
+    there = kind.put(host)
+    for axis in (0, 1):
+        agree(kind, lambda x: us.scan(x, "plus", reverse=True, axis=axis), host, there, axis)
 
 
 def test_types_of_torch(torch):

@@ -433,6 +433,8 @@ bool scan_by_type(const scan_request& request, const elements& in, const element
     const typed_kernels* const kernels = typed_kernels_of(request.out);
     const scan_kernel scan = kernels != nullptr ? scan_kernel_of(*kernels, request.op) : nullptr;
     const bool are_reversed = !in.is_contiguous();
+    if (are_reversed && request.op != UPSWEEP_PLUS)
+        return false;
     const auto scan_by = [&](scan_kernel kernel, const std::byte* from) {
         kernel(target, request.op, {request.kind, from, out.data, in.count, request.init, are_reversed});
         return true;

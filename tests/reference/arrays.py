@@ -68,6 +68,8 @@ def strides_of(rng, shape, layout, is_output):
             strides[k] = -strides[k]
         if not is_output and (layout == "broadcast" or layout == "mixed") and rng.random() < 0.4:
             strides[k] = 0
+    if layout == "turned" and strides:  # rows from their ends, without gaps
+        strides[-1] = -strides[-1]
     return strides
 
 

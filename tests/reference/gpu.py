@@ -410,7 +410,7 @@ def scans_of_arrays_on_the_gpu(libs, rng):
         for dtype, wide in (("u8", "u64"), ("bool", "i64"), ("i32", "i64"), ("i16", "i16"), ("f32", "f32"), ("i16", "f32")):
             for n in (1, 777, 9000, 66_000 if dtype == "i16" else 3):
                 for op in ("plus", "multiplies", "minimum"):
-                    for layout in ("c", "reversed"):
+                    for layout in ("c", "turned"):
                         values = samples.near(rng, dtype, n, -2, 2) if dtype == "f32" else rng.integers(0, 2 if dtype == "bool" else 120, n)
                         source = arrays.Laid(rng, dtype, (n,), layout, values=np.asarray(values, STORAGE[dtype]))
                         check_scan_there(lib, rng, simulated, op, source, wide, layout)
@@ -464,6 +464,11 @@ def lines_on_the_gpu(libs, rng):
                 source = arrays.Laid(rng, "f32", shape, str(layout), values=values)
                 for axis in range(len(shape)):
                     check_lines_there(lib, rng, simulated, source, axis, str(rng.choice(arrays.OF_OUTPUTS)))
+        # So many elements in rows from their ends are turned in copies.
+        source = arrays.Laid(rng, "f32", (129, 1031), "turned", values=samples.mixed(rng, "f32", 129 * 1031))
+        for op in ("plus", "maximum"):
+            check_same_there(lib, rng, simulated, f"{op} from the ends of rows", lambda on, x, to: lib.c.scan_axis(
+                on, OP_NUMBERS[op], op == "maximum", x, 1, to, None), [source], "f32", source.shape, "turned")
         # Blocks of axes that do not lie as one, some of them whole lines, and some too short to be folded first.
         for shape in ((6, 5, 64), (3, 48, 4, 32), (2, 300, 3, 32), (8, 3, 40, 2), (7, 9, 5), (256, 290), (700, 96)):
             for layout in rng.choice([layout for layout in arrays.LAYOUTS if layout != "broadcast"], 3, replace=False):

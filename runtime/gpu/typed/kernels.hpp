@@ -29,7 +29,7 @@ struct scan_arrays {
     void* out;
     std::size_t count;
     const void* init;
-    bool are_reversed;
+    bool are_reversed; // for sums alone
 };
 using scan_kernel = void (*)(const cuda& target, upsweep_op op, const scan_arrays& of);
 

@@ -1,6 +1,7 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstring>
 #include <span>
 
@@ -19,15 +20,18 @@ void scan_by(const cuda& target, Op op, const scan_arrays& of)
     T first{};
     if (of.init != nullptr)
         std::memcpy(&first, of.init, sizeof first);
-    if (of.are_reversed) {
-        using accumulator = scan_accumulator_t<Op, T>;
-        using engine = detail::engine<cuda, detail::verb::scan>;
-        const auto init = convert<accumulator>(first);
-        if (of.kind == scan_kind::inclusive)
-            return engine::scan_reversed<scan_kind::inclusive, accumulator>(target, in, out, of.count, op, nullptr);
-        return engine::scan_reversed<scan_kind::exclusive, accumulator>(target, in, out, of.count, op,
-                                                                        of.init != nullptr ? &init : nullptr);
-    }
+    if constexpr (std::same_as<Op, plus>)
+        if (of.are_reversed) {
+            using accumulator = scan_accumulator_t<Op, T>;
+            using engine = detail::engine<cuda, detail::verb::scan>;
+            const auto init = convert<accumulator>(first);
+            const accumulator* const begin = of.init != nullptr ? &init : nullptr;
+            if (of.kind == scan_kind::inclusive)
+                engine::scan_reversed<scan_kind::inclusive, accumulator>(target, in, out, of.count, op, begin);
+            else
+                engine::scan_reversed<scan_kind::exclusive, accumulator>(target, in, out, of.count, op, begin);
+            return;
+        }
     const std::span from(in, of.count);
     const std::span to(out, of.count);
     if (of.kind == scan_kind::inclusive)

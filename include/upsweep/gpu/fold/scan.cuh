@@ -46,6 +46,7 @@ struct scan_shape {
         Shifts && may_be_shifted<vector_elements<larger_element<Source, Out>>, Rows, Source>;
     static constexpr bool may_shift_out =
         Shifts && may_be_shifted<vector_elements<larger_element<Source, Out>>, Rows, Out>;
+    static constexpr bool is_reversed = false;
     static constexpr bool waits_apart = Shifts;           // its warps, which meet at a barrier in each step otherwise
     static constexpr int warps = 16;                      // that scan
     static constexpr int look_back_warps = LookBackWarps; // that fold the totals of other blocks
@@ -86,11 +87,12 @@ UPSWEEP_HOST_DEVICE bool has_to_shift([[maybe_unused]] const Array& array, [[may
     }
 }
 
-// Arrays that lie the other way round, x[::-1] for example, are told by the place behind their first element. The memory of a warp
-// tile is read and written as if it were one of an array that does not: it is turned on its way between the ring and registers.
-struct scan_mode {
-    bool keeps_results; // in the second-level cache, and not the elements
-    bool is_reversed;   // the elements and the results, which are reached by pointers then
+// The shape for arrays that lie the other way round, x[::-1] for example, which are told by the place behind their first element. The memory of a warp tile is
+// read and written as if it were one of an array that does not: it is turned on its way between the ring and registers. As a condition in the kernels of
+// all arrays that would cost those of half floats and of bytes 3 to 10 % of their time.
+template <class Usual>
+struct reversed_shape : Usual {
+    static constexpr bool is_reversed = true;
 };
 template <class T, std::size_t Rank>
 bool lies_reversed(const view<T, Rank>& elements)
@@ -100,9 +102,6 @@ bool lies_reversed(const view<T, Rank>& elements)
             return false;
     return elements.stride(Rank - 1) == -1;
 }
-template <class Source, class Out>
-inline constexpr bool may_be_reversed = std::is_pointer_v<Source>&& std::is_pointer_v<Out>;
-
 // Turns a lane's vectors from back to front: in the blocked arrangement they become those of the lane that is as far from the other end of the warp.
 template <class T, int Elements, int Rows>
 __device__ void turn(lane_vector<T, Elements> (&vectors)[Rows])
@@ -147,10 +146,10 @@ public:
     };
 
     __device__ scan_block(Source in, Out out, std::uint64_t count, const Op& op, const scan_start<Acc>& start,
-                          scan_mode mode, const scan_steps<Shape>& steps, shared_memory& shared, std::byte* ring)
-        : in_(in), out_(out), count_(count), vectors_{op, start}, mode_(mode), steps_(steps), shared_(shared),
-          ring_(ring), tiles_((count + Shape::tile - 1) / Shape::tile), in_aligned_(is_aligned<elements>(in)),
-          out_aligned_(is_aligned<elements>(out))
+                          bool keep_results, const scan_steps<Shape>& steps, shared_memory& shared, std::byte* ring)
+        : in_(in), out_(out), count_(count), vectors_{op, start}, keep_results_(keep_results), steps_(steps),
+          shared_(shared), ring_(ring), tiles_((count + Shape::tile - 1) / Shape::tile),
+          in_aligned_(is_aligned<elements>(in)), out_aligned_(is_aligned<elements>(out))
     {
         const std::uint64_t end_in_tile = first_of_warp(0) + Shape::warp_tile;
         whole_tiles_ = count < end_in_tile ? 0 : (count - end_in_tile) / Shape::tile + 1;
@@ -258,20 +257,12 @@ private:
     template <class Array>
     __device__ Array memory_of(Array array, std::uint64_t tile) const
     {
-        if constexpr (may_be_reversed<Source, Out>)
-            if (mode_.is_reversed)
-                return array - (first_of_warp(tile) + Shape::warp_tile);
+        if constexpr (Shape::is_reversed)
+            return array - (first_of_warp(tile) + Shape::warp_tile);
         return array + first_of_warp(tile);
     }
     // The lane whose place in memory this lane's vectors have.
-    __device__ int lane_in_memory() const { return is_reversed() ? lanes - 1 - lane_id() : lane_id(); }
-    __device__ bool is_reversed() const
-    {
-        if constexpr (may_be_reversed<Source, Out>)
-            return mode_.is_reversed;
-        else
-            return false;
-    }
+    __device__ int lane_in_memory() const { return Shape::is_reversed ? lanes - 1 - lane_id() : lane_id(); }
     // Where element j of vector `vector` in the memory of a warp tile stands among the elements of the array.
     __device__ static std::uint64_t number_of_turned(std::uint64_t first, int vector, int j)
     {
@@ -292,7 +283,7 @@ private:
                 copy_piece(i, tile);
             else if (!is_whole(tile) || !(in_aligned_ || in_shifted_))
                 copy_rest(i, tile);
-            else if (mode_.keeps_results)
+            else if (keep_results_)
                 copy_whole<true>(i, tile);
             else
                 copy_whole<false>(i, tile);
@@ -332,7 +323,7 @@ private:
     // The end of the array, or an array that has no words.
     __device__ void copy_rest(int i, std::uint64_t tile) const
     {
-        if (is_reversed())
+        if constexpr (Shape::is_reversed)
             return copy_rest_of_reversed(i, first_of_warp(tile));
         std::uint64_t from = first_in(tile);
 #pragma unroll 1
@@ -344,7 +335,7 @@ private:
     }
     __device__ void copy_rest_of_reversed(int i, std::uint64_t first) const
     {
-        if constexpr (may_be_reversed<Source, Out>) {
+        if constexpr (Shape::is_reversed) {
 #pragma unroll 1
             for (int r = 0; r < Shape::rows; ++r) {
                 typename lane_vector<element, elements>::elements all;
@@ -425,7 +416,7 @@ private:
     __device__ void load_values(int i, std::uint64_t tile, lane_vector<element, elements> (&values)[Shape::rows]) const
     {
         load_from_memory_of_tile(i, tile, values);
-        if (is_reversed())
+        if constexpr (Shape::is_reversed)
             turn(values);
     }
     __device__ void load_from_memory_of_tile(int i, std::uint64_t tile,
@@ -453,7 +444,7 @@ private:
             shifted<Source>(in_).to_pieces(words, values);
             __syncwarp();
             put(i, values);
-            if (is_reversed())
+            if constexpr (Shape::is_reversed)
                 turn(values);
         }
     }
@@ -553,7 +544,7 @@ private:
     __device__ void store(int i, std::uint64_t tile, lane_vector<result, elements> (&results)[Shape::rows])
     {
         const bool whole = is_whole(tile);
-        if (is_reversed())
+        if constexpr (Shape::is_reversed)
             turn(results);
         if constexpr (may_shift_out)
             if (whole && out_shifted_)
@@ -566,7 +557,7 @@ private:
         if constexpr (may_have_words<elements, Out>)
             if (whole && out_aligned_)
                 return store_vectors(memory_of(out_, tile) + lane_id() * elements, results);
-        if (is_reversed())
+        if constexpr (Shape::is_reversed)
             store_rest_of_reversed(first_of_warp(tile), results);
         else
             store_rest(first_in(tile), results);
@@ -575,7 +566,7 @@ private:
     __device__ void store_words(int i, const Out& to, lane_vector<result, elements> (&vectors)[Shape::rows])
     {
         const shifted<Out> tile(out_);
-        tile.to_words(vectors, is_reversed() ? (lane_id() + lanes - 1) % lanes : (lane_id() + 1) % lanes);
+        tile.to_words(vectors, Shape::is_reversed ? (lane_id() + lanes - 1) % lanes : (lane_id() + 1) % lanes);
         put(i, vectors);
         __syncwarp();
         const std::byte* const results = place(i, 0);
@@ -614,7 +605,7 @@ private:
     __device__ void store_rest_of_reversed(std::uint64_t first,
                                            const lane_vector<result, elements> (&results)[Shape::rows]) const
     {
-        if constexpr (may_be_reversed<Source, Out>) {
+        if constexpr (Shape::is_reversed) {
 #pragma unroll
             for (int r = 0; r < Shape::rows; ++r) {
 #pragma unroll
@@ -631,7 +622,7 @@ private:
     Out out_;
     std::uint64_t count_;
     vector_scan<elements, Kind, Acc, Source, Out, Op> vectors_;
-    scan_mode mode_;
+    bool keep_results_; // in the second-level cache, and not the elements
     scan_steps<Shape> steps_;
     shared_memory& shared_;
     std::byte* ring_;
@@ -647,7 +638,7 @@ private:
 
 template <class Shape, scan_kind Kind, class Acc, class Source, class Out, class Op>
 __global__ void __launch_bounds__(Shape::threads, 1)
-    scan_kernel(Source in, Out out, std::uint64_t count, Op op, scan_start<Acc> start, scan_mode mode,
+    scan_kernel(Source in, Out out, std::uint64_t count, Op op, scan_start<Acc> start, bool keep_results,
                 tile_state_memory memory)
 {
     using block = scan_block<Shape, Kind, Acc, Source, Out, Op>;
@@ -656,7 +647,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     __shared__ typename block::shared_memory shared;
     __shared__ typename scan_steps<Shape>::memory barriers;
     const scan_steps<Shape> steps(barriers);
-    block self(in, out, count, op, start, mode, steps, shared, reinterpret_cast<std::byte*>(ring));
+    block self(in, out, count, op, start, keep_results, steps, shared, reinterpret_cast<std::byte*>(ring));
     const int warp = static_cast<int>(threadIdx.x) / lanes;
     if (warp < Shape::warps)
         self.scan_tiles();
@@ -666,16 +657,14 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         self.look_back_from_tiles(memory, warp - Shape::warps - 1);
 }
 
-// Launches the kernel that scans `count` elements best, or elements that lie the other way round.
+// Scans elements of which each tile has a block of its own, if the GPU holds as many blocks at once.
 template <scan_kind Kind, class Acc, class Source, class Out, class Op>
-void launch_scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op,
-                 const scan_start<Acc>& start, bool is_reversed)
+bool launch_scan_of_few(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op,
+                        const scan_start<Acc>& start)
 {
     using few = small_scan_shape<Source, Out, 2>;
     using some = small_scan_shape<Source, Out, 4>;
     const auto scans_few = [&]<class Shape, bool Aligned>(Shape, std::bool_constant<Aligned>) {
-        if (is_reversed)
-            return false;
         constexpr auto kernel = small_scan_kernel<Shape, Aligned, Kind, Acc, Source, Out, Op>;
         const unsigned resident = resident_blocks<kernel>(target, Shape::threads, 0);
         const std::uint64_t most = resident < most_tiles_to_look_back ? resident : most_tiles_to_look_back;
@@ -690,20 +679,31 @@ void launch_scan(const cuda& target, Source in, Out out, std::uint64_t count, co
         may_be_shifted<few::elements, few::rows, Source> || may_be_shifted<few::elements, few::rows, Out>;
     if constexpr (may_shift)
         if (is_aligned<few::elements>(in) && is_aligned<few::elements>(out) && scans_few(few{}, std::true_type{}))
-            return;
+            return true;
     if (scans_few(few{}, std::false_type{}))
-        return;
+        return true;
     if constexpr (some::rows != few::rows && sizeof(Acc) <= sizeof(std::uint64_t)) // with larger ones registers run out
-        if (scans_few(some{}, std::false_type{}))
-            return;
+        return scans_few(some{}, std::false_type{});
+    return false;
+}
 
-    const scan_mode mode{count * sizeof(std::iter_value_t<Out>) <= target.workspace().cache_bytes(), is_reversed};
-    const auto with = [&]<class Shape>(Shape) {
-        constexpr auto kernel = scan_kernel<Shape, Kind, Acc, Source, Out, Op>;
-        const std::uint64_t tiles = (count + Shape::tile - 1) / Shape::tile;
-        const std::uint64_t blocks = resident_blocks<kernel>(target, Shape::threads, Shape::shared_bytes);
-        launch(target, "scan", kernel, static_cast<unsigned>(tiles < blocks ? tiles : blocks), Shape::threads,
-               Shape::shared_bytes, in, out, count, op, start, mode, tile_states_of(target, tiles, sizeof(Acc)));
+// Launches the kernel that scans `count` elements best.
+template <bool Reversed, scan_kind Kind, class Acc, class Source, class Out, class Op>
+void launch_scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op,
+                 const scan_start<Acc>& start)
+{
+    if constexpr (!Reversed)
+        if (launch_scan_of_few<Kind>(target, in, out, count, op, start))
+            return;
+    const bool keep_results = count * sizeof(std::iter_value_t<Out>) <= target.workspace().cache_bytes();
+    const auto with = [&]<class Usual>(Usual) {
+        using shape = std::conditional_t<Reversed, reversed_shape<Usual>, Usual>;
+        constexpr auto kernel = scan_kernel<shape, Kind, Acc, Source, Out, Op>;
+        const std::uint64_t tiles = (count + shape::tile - 1) / shape::tile;
+        const std::uint64_t blocks = resident_blocks<kernel>(target, shape::threads, shape::shared_bytes);
+        launch(target, "scan", kernel, static_cast<unsigned>(tiles < blocks ? tiles : blocks), shape::threads,
+               shape::shared_bytes, in, out, count, op, start, keep_results,
+               tile_states_of(target, tiles, sizeof(Acc)));
     };
     using large = large_scan_shape<Source, Out, Op, false>;
     using large_shifting = large_scan_shape<Source, Out, Op, true>;
@@ -715,13 +715,14 @@ void launch_scan(const cuda& target, Source in, Out out, std::uint64_t count, co
         with(small{});
         return;
     }
-    constexpr bool may_shift_large = large_shifting::may_shift_in || large_shifting::may_shift_out;
-    // That warps meet in each step (scan_steps.cuh) costs more than it gains where few bytes are read for many that are written.
+    constexpr bool may_shift = large_shifting::may_shift_in || large_shifting::may_shift_out;
+    // That warps meet in each step (scan_steps.cuh) costs more than it gains where few bytes are read for many that are written. Arrays that lie
+    // the other way round, which are rarer, have one kernel, whether they are shifted or not.
     constexpr bool widens = sizeof(std::iter_value_t<Source>) < sizeof(std::iter_value_t<Out>);
-    if constexpr (may_shift_large && widens) {
+    if constexpr (may_shift && (widens || Reversed)) {
         with(large_shifting{});
     } else {
-        if constexpr (may_shift_large)
+        if constexpr (may_shift)
             if (has_to_shift<large>(in, shift::to_word) || has_to_shift<large>(out, shift::to_line)) {
                 with(large_shifting{});
                 return;
@@ -733,9 +734,9 @@ void launch_scan(const cuda& target, Source in, Out out, std::uint64_t count, co
 // Writes the results of `count` elements in order of the stream. Elements are read once. A piece of a larger array
 // comes with `before`, the fold of the elements before it: their number is a multiple of a power of two that exceeds
 // `count`. Pointers to elements and results that lie the other way round are those to what is behind the first of them.
-template <scan_kind Kind, class Acc, class Source, class Out, class Op>
+template <scan_kind Kind, class Acc, bool Reversed = false, class Source, class Out, class Op>
 void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op& op, const Acc* init = nullptr,
-          const Acc* before = nullptr, bool is_reversed = false)
+          const Acc* before = nullptr)
 {
     if (count == 0)
         return;
@@ -745,15 +746,15 @@ void scan(const cuda& target, Source in, Out out, std::uint64_t count, const Op&
     const auto with = [&]<class Wide>(const auto& wide_op, Wide) {
         const scan_start<Wide> start{static_cast<Wide>(fold), static_cast<Wide>(first), init != nullptr,
                                      before != nullptr};
-        launch_scan<Kind, Wide>(target, in, out, count, wide_op, start, is_reversed);
+        launch_scan<Reversed, Kind, Wide>(target, in, out, count, wide_op, start);
     };
     // Narrow elements are folded in words.
     constexpr bool is_narrow = sizeof(element) <= 2 && std::is_same_v<std::iter_value_t<Source>, element>;
     if constexpr (folds_ordered_doubles<Op, Source, Out>) {
         const auto place = [](double number) { return static_cast<std::int64_t>(ordered_double(number)); };
-        launch_scan<Kind, std::int64_t>(
+        launch_scan<Reversed, Kind, std::int64_t>(
             target, reinterpret_cast<const ordered_double*>(in), reinterpret_cast<ordered_double*>(out), count, op,
-            scan_start<std::int64_t>{place(fold), place(first), init != nullptr, before != nullptr}, is_reversed);
+            scan_start<std::int64_t>{place(fold), place(first), init != nullptr, before != nullptr});
     } else if constexpr (is_narrow && detail::is_logical<Op> && has_words<elements_of<Source>, Source> &&
                          has_words<elements_of<Source>, Out>) {
         with(on_truths<Op>{}, unsigned{});
@@ -794,7 +795,7 @@ struct engine<cuda, verb::scan> {
         const auto last = static_cast<std::ptrdiff_t>(count) - 1;
         gpu::check_place(target, "scan", in - last, count);
         gpu::check_place(target, "scan", out - last, count);
-        gpu::scan<Kind, Acc>(target, in + 1, out + 1, count, op, init, nullptr, true);
+        gpu::scan<Kind, Acc, true>(target, in + 1, out + 1, count, op, init);
     }
 };
 

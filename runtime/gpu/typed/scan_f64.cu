@@ -1,5 +1,4 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #include "scan.cuh"
 
-UPSWEEP_SCAN_TYPED(float);
 UPSWEEP_SCAN_TYPED(double);

@@ -3,5 +3,4 @@
 
 #include "scan.cuh"
 
-UPSWEEP_SCAN_TYPED(upsweep::f16);
 UPSWEEP_SCAN_TYPED(upsweep::bf16);
