@@ -239,12 +239,13 @@ void gather(const device& gpu, const elements& elements, std::byte* dense)
                                         grid_of_elements(elements.count), places(elements), elements.count, words);
         const upsweep::gpu::strided_source apart(view<Word, few_dimensions>(
             reinterpret_cast<Word*>(elements.data), last_of(elements.extents), last_of(elements.strides)));
-        const bool are_vectors = upsweep::gpu::is_aligned<upsweep::gpu::vector_elements<sizeof(Word)>>(apart);
-        const bool have_long_rows = elements.extents.back() >= 2 * copied_by_lane<Word> * upsweep::gpu::lanes;
+        // Neighbours in memory are copied by vectors, whether these are aligned or not.
+        const bool are_rows_apart =
+            elements.strides.back() != 1 && elements.extents.back() >= 2 * copied_by_lane<Word> * upsweep::gpu::lanes;
         const auto copy = [&]<class From, class To>(const From& from, const To& to) {
             constexpr auto by_vectors = copy_kernel<From, To>;
             constexpr auto by_rows = copy_rows_kernel<Word, From, To>;
-            upsweep::gpu::launch(gpu.target, "upsweep", have_long_rows && !are_vectors ? by_rows : by_vectors,
+            upsweep::gpu::launch(gpu.target, "upsweep", are_rows_apart ? by_rows : by_vectors,
                                  grid_of_conversion(elements.count), from, elements.count, to);
         };
         if constexpr (Back)
