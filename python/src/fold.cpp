@@ -298,6 +298,53 @@ nb::object fold_axes(const char* call, const operand& in, const fold_types& type
     return to.finish(in);
 }
 
+namespace {
+
+struct destroy_reducer {
+    void operator()(upsweep_reducer* of) const { lib().reducer_destroy(of); }
+};
+using owned_reducer = std::unique_ptr<upsweep_reducer, destroy_reducer>;
+
+// So many elements of an array of one dimension without gaps, from number `first` on.
+nb::object part_of(PyArrayObject* array, std::int64_t first, std::int64_t count)
+{
+    PyArray_Descr* const descr = PyArray_DESCR(array);
+    Py_INCREF(descr);
+    npy_intp extent = count;
+    nb::object part = nb::steal(PyArray_NewFromDescr(&PyArray_Type, descr, 1, &extent, nullptr,
+                                                     PyArray_BYTES(array) + first * PyArray_ITEMSIZE(array),
+                                                     NPY_ARRAY_WRITEABLE, nullptr));
+    check(part.ptr());
+    return part;
+}
+
+// Folds elements as those of another type, of arrays without gaps: some at a time, so that the copy stays in the caches.
+void fold_converted(upsweep_op op, const operand& in, const fold_types& types, value& total)
+{
+    constexpr std::int64_t most = std::int64_t{1} << 16;
+    upsweep_reducer* created = nullptr;
+    check(lib().reducer_create(nullptr, op, types.elements, &created));
+    const owned_reducer fold(created);
+    const nb::object copies = new_array(1, &most, types.elements);
+    for (std::int64_t first = 0; first < in.count(); first += most) {
+        const std::int64_t count = std::min(most, in.count() - first);
+        const nb::object from = part_of(in.numpy(), first, count);
+        const nb::object to = part_of(as_array(copies), 0, count);
+        if (PyArray_CopyInto(as_array(to), as_array(from)) < 0)
+            throw nb::python_error();
+        layout converted;
+        describe(as_array(to), types.elements, converted);
+        const auto feed = [&] {
+            const gil_released others(count);
+            return lib().reducer_feed(fold.get(), &converted.array);
+        };
+        check(feed());
+    }
+    check(lib().reducer_result(fold.get(), total.bytes));
+}
+
+} // namespace
+
 nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis, std::optional<upsweep_dtype> dtype,
                   bool keeps_dimensions, nb::handle out, nb::handle identity)
 {
@@ -313,8 +360,14 @@ nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis
     if (!dtype && !out.is_none() && (op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES) && PyArray_Check(out.ptr()))
         dtype = dtype_of(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(out.ptr())));
     const fold_types types = types_of_reduction(call, op, in.dtype(), dtype);
-    in.convert(types.elements);
     const std::uint64_t axes = axes_argument(call, axis, in.rank());
+    if (types.elements != in.dtype() && std::popcount(axes) == in.rank() && in.count() != 0 &&
+        PyArray_IS_C_CONTIGUOUS(in.numpy())) {
+        value total;
+        fold_converted(op, in, types, total);
+        return finish_value(call, in, total, types, keeps_dimensions ? in.rank() : 0, out);
+    }
+    in.convert(types.elements);
     if (std::popcount(axes) != in.rank())
         return fold_axes(
             call, in, types, axes, keeps_dimensions, out, identity,
@@ -439,11 +492,8 @@ public:
     }
 
 private:
-    struct destroy {
-        void operator()(upsweep_reducer* of) const { lib().reducer_destroy(of); }
-    };
     fold_types types_{};
-    std::unique_ptr<upsweep_reducer, destroy> fold_;
+    owned_reducer fold_;
 };
 
 // --- argmin and argmax --------------------------------------------------------------------------------------------------------

@@ -124,6 +124,7 @@ void find_all(const finder& find, library& to)
     find(to.select, "upsweep_select");
     find(to.partition, "upsweep_partition");
     find(to.joint_histogram_edges, "upsweep_joint_histogram_edges");
+    find(to.reducer_create, "upsweep_reducer_create");
     find(to.reducer_create_variance, "upsweep_reducer_create_variance");
     find(to.reducer_feed, "upsweep_reducer_feed");
     find(to.reducer_result, "upsweep_reducer_result");

@@ -51,6 +51,7 @@ struct library {
     decltype(&upsweep_select) select;
     decltype(&upsweep_partition) partition;
     decltype(&upsweep_joint_histogram_edges) joint_histogram_edges;
+    decltype(&upsweep_reducer_create) reducer_create;
     decltype(&upsweep_reducer_create_variance) reducer_create_variance;
     decltype(&upsweep_reducer_feed) reducer_feed;
     decltype(&upsweep_reducer_result) reducer_result;

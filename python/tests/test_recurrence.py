@@ -87,3 +87,11 @@ def test_refusals():
     line = np.ones(10)
     with pytest.raises(ValueError, match="overlap"):
         us.linear_recurrence(line[:5], line[5:], out=line[3:8])
+
+
+def test_numbers_take_the_type_of_the_array():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    half = random(100, "float32", 5).astype(ml_dtypes.bfloat16)
+    states = us.linear_recurrence(0.9, half)
+    assert states.dtype == half.dtype and same_bits(states, us.linear_recurrence(np.float32(0.9), half.astype("f4")).astype(half.dtype))
+    assert us.linear_recurrence(np.float64(0.5), np.ones(3, "f4")).dtype == "f8"  # a type that NumPy promotes
