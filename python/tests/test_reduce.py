@@ -104,6 +104,22 @@ def test_dtype():
         us.reduce(x, "maximum", dtype=np.float64)
 
 
+@pytest.mark.parametrize("to", ("int64", "float16", "float32", "float64"))
+@pytest.mark.parametrize("dtype", ("bool", "int8", "uint32", "int64", "float16", "float32", "float64"))
+def test_another_type_of_many(dtype, to):
+    """Elements are converted some at a time, with the bits of all at once."""
+    if not np.can_cast(dtype, to, "same_kind"):
+        return
+    for size in (1, 65_536, 65_537, 200_001):
+        x = random(size, dtype)
+        for fold in (us.sum, us.prod):
+            want = fold(x.astype(to))
+            assert same_bits(fold(x, dtype=to), np.asarray(want).astype(to)), (fold, size)
+            assert same_bits(fold(x[::-1], dtype=to), np.asarray(fold(x[::-1].astype(to))).astype(to)), (fold, size)
+    grid = random((300, 401), dtype)
+    assert same_bits(us.sum(grid, dtype=to, keepdims=True), np.asarray(us.sum(grid.astype(to), keepdims=True)).astype(to))
+
+
 def test_mean():
     for dtype in INTEGERS:
         x = random(777, dtype)
