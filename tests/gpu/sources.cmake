@@ -19,8 +19,6 @@ set(gpu_tests_of_compilers reduce.cu scan.cu view_reduce.cu bulk_copies.cu histo
 # include is parsed once. Those that are named nowhere are compiled alone.
 set(gpu_tests_compiled_together
     "reduce.cu reduce_operators.cu reduce_floats.cu view_reduce.cu"
-    "scan.cu scan_conversions.cu"
-    "scan_operators.cu view_scan.cu"
     "argmin.cu by_key.cu segmented.cu"
     "rows.cu short_rows.cu"
     "staged_rows.cu lane_rows.cu"
