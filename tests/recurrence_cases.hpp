@@ -194,63 +194,43 @@ TYPED_TEST_P(recurrences, of_long_lines)
     }
 }
 
-// Lines of several pieces, as many as let a warp of a GPU have whole ones.
-TYPED_TEST_P(recurrences, of_many_long_lines)
+// Lines along an axis of a matrix, to another array and in place.
+template <class Target, class T>
+void expect_recurrences_of_lines(const std::array<std::size_t, 2>& extents, std::size_t k, float before)
 {
     auto random = generator();
-    constexpr std::size_t count = 90;
-    constexpr std::size_t length = 1300;
-    const host_array<float> a = random_coefficients<float>(random, count * length);
-    const host_array<float> b = random_array<float>(random, count * length);
-    const target_array<TypeParam, float> a_there(a.span());
-    const target_array<TypeParam, float> b_there(b.span());
-    const view<const float, 2> a_view(a_there.const_span().data(), {count, length});
-    const view<const float, 2> b_view(b_there.const_span().data(), {count, length});
+    const std::size_t size = extents[0] * extents[1];
+    const split lines = split_at(extents, k);
+    const host_array<T> a = random_coefficients<T>(random, size);
+    const host_array<T> b = random_array<T>(random, size);
+    const target_array<Target, T> a_there(a.span());
+    const target_array<Target, T> b_there(b.span());
+    const view<const T, 2> a_view(a_there.const_span().data(), extents);
+    const view<const T, 2> b_view(b_there.const_span().data(), extents);
     for (const direction begin : {forward, backward}) {
-        target_array<TypeParam, float> out(count * length);
-        linear_recurrence(TypeParam{}, a_view, b_view, view<float, 2>(out.span().data(), {count, length}), -3.5F,
-                          axis{1}, begin);
-        const host_array<float> got = out.to_host();
-        for (std::size_t line = 0; line < count; ++line) {
-            const auto part = [&](const host_array<float>& all) {
-                return host_array<float>(all.span().subspan(line * length, length));
-            };
-            ASSERT_TRUE(bits_equal(part(got), expected_line<float>(part(a), part(b), -3.5F, begin == backward)))
-                << line;
+        target_array<Target, T> out(size);
+        linear_recurrence(Target{}, a_view, b_view, view<T, 2>(out.span().data(), extents), before, axis{k}, begin);
+        target_array<Target, T> in_place(b.span());
+        const view<T, 2> both(in_place.span().data(), extents);
+        linear_recurrence(Target{}, a_view, both, both, before, axis{k}, begin);
+        const host_array<T> got = out.to_host();
+        for (std::size_t line = 0; line < lines.lines(); ++line) {
+            const auto expected =
+                expected_line<float>(line_of(a, lines, line), line_of(b, lines, line), before, begin == backward);
+            ASSERT_TRUE(bits_equal(line_of(got, lines, line), converted<T>(expected.span()))) << line;
         }
+        ASSERT_TRUE(bits_equal(in_place.to_host(), got)) << "in place";
     }
 }
 
+// Lines of several pieces, as many as let a warp of a GPU have whole ones.
+TYPED_TEST_P(recurrences, of_many_long_lines) { expect_recurrences_of_lines<TypeParam, float>({90, 1300}, 1, -3.5F); }
+
 // Lines side by side, as many as let a thread of a GPU have one each.
-template <class Target, class T>
-void expect_recurrences_of_columns(direction begin)
-{
-    auto random = generator();
-    constexpr std::size_t count = 2100;
-    constexpr std::size_t length = 77;
-    const host_array<T> a = random_coefficients<T>(random, count * length);
-    const host_array<T> b = random_array<T>(random, count * length);
-    const target_array<Target, T> a_there(a.span());
-    target_array<Target, T> in_place(b.span());
-    const view<const T, 2> a_view(a_there.const_span().data(), {length, count});
-    const view<T, 2> both(in_place.span().data(), {length, count});
-    linear_recurrence(Target{}, a_view, both, both, 0.75F, axis{0}, begin);
-    const host_array<T> got = in_place.to_host();
-    for (std::size_t line = 0; line < count; ++line) {
-        const auto column = [&](const host_array<T>& all) {
-            host_array<T> of_line(length);
-            for (std::size_t i = 0; i < length; ++i)
-                of_line[i] = all[i * count + line];
-            return of_line;
-        };
-        const auto expected = expected_line<float>(column(a), column(b), 0.75F, begin == backward);
-        ASSERT_TRUE(bits_equal(column(got), converted<T>(expected.span()))) << line;
-    }
-}
 TYPED_TEST_P(recurrences, of_many_long_columns)
 {
-    expect_recurrences_of_columns<TypeParam, float>(forward);
-    expect_recurrences_of_columns<TypeParam, bf16>(backward);
+    expect_recurrences_of_lines<TypeParam, float>({77, 2100}, 0, 0.75F);
+    expect_recurrences_of_lines<TypeParam, bf16>({77, 2100}, 0, 0.75F);
 }
 
 // A loop, as everybody writes it: the results are near it where it is well conditioned.

@@ -11,16 +11,11 @@ import re
 
 import torch
 import upsweep as us
-from python_axes import microseconds
+from python_views import of_seven
 
 TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "float16", "bfloat16", "float32", "float64")
 WIDER = {"int32": ("int64",), "float16": ("float32", "float64"), "bfloat16": ("float32",), "float32": ("float64",), "uint8": ("int32", "float32"), "int64": ("float64",)}
 COLUMNS = 8192
-
-
-def of_seven(call):
-    call()
-    return sorted(microseconds(call) for _ in range(7))[2]
 
 
 def bytes_of(*arrays):

@@ -361,14 +361,12 @@ nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis
         dtype = dtype_of(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(out.ptr())));
     const fold_types types = types_of_reduction(call, op, in.dtype(), dtype);
     const std::uint64_t axes = axes_argument(call, axis, in.rank());
-    if (types.elements != in.dtype() && std::popcount(axes) == in.rank() && in.count() != 0 &&
-        PyArray_IS_C_CONTIGUOUS(in.numpy())) {
-        value total;
-        fold_converted(op, in, types, total);
-        return finish_value(call, in, total, types, keeps_dimensions ? in.rank() : 0, out);
-    }
-    in.convert(types.elements);
-    if (std::popcount(axes) != in.rank())
+    const bool are_all = std::popcount(axes) == in.rank();
+    const bool is_converted_in_parts =
+        are_all && types.elements != in.dtype() && PyArray_IS_C_CONTIGUOUS(in.numpy()) != 0;
+    if (!is_converted_in_parts)
+        in.convert(types.elements);
+    if (!are_all)
         return fold_axes(
             call, in, types, axes, keeps_dimensions, out, identity,
             [&](const layout& to) { return fold_blocks_first(op, in, axes, to); },
@@ -382,6 +380,8 @@ nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis
         const nb::object filled = nb::steal(PyObject_CallMethod(neutral.ptr(), "fill", "O", identity.ptr()));
         check(filled.ptr());
         std::memcpy(total.bytes, PyArray_DATA(as_array(neutral)), lib().dtype_size(types.folded));
+    } else if (is_converted_in_parts) {
+        fold_converted(op, in, types, total);
     } else {
         const upsweep_array result = total.array(types.folded);
         const auto fold = [&] {

@@ -19,6 +19,7 @@
 #include <upsweep/gpu/primitive/vector.cuh>
 #include <upsweep/gpu/source/array.cuh>
 #include <upsweep/gpu/source/lane_piece.cuh>
+#include <upsweep/gpu/source/reversed.cuh>
 #include <upsweep/gpu/source/shifted.cuh>
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
@@ -94,31 +95,6 @@ template <class Usual>
 struct reversed_shape : Usual {
     static constexpr bool is_reversed = true;
 };
-template <class T, std::size_t Rank>
-bool lies_reversed(const view<T, Rank>& elements)
-{
-    for (std::size_t k = 0; k + 1 < Rank; ++k)
-        if (elements.extent(k) != 1)
-            return false;
-    return elements.stride(Rank - 1) == -1;
-}
-// Turns a lane's vectors from back to front: in the blocked arrangement they become those of the lane that is as far from the other end of the warp.
-template <class T, int Elements, int Rows>
-__device__ void turn(lane_vector<T, Elements> (&vectors)[Rows])
-{
-    lane_vector<T, Elements> turned[Rows];
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-        typename lane_vector<T, Elements>::elements all;
-#pragma unroll
-        for (int j = 0; j < Elements; ++j)
-            all.element[j] = vectors[Rows - 1 - r][Elements - 1 - j];
-        turned[r] = lane_vector<T, Elements>::of(all);
-    }
-#pragma unroll
-    for (int r = 0; r < Rows; ++r)
-        vectors[r] = turned[r];
-}
 
 template <class Shape, scan_kind Kind, class Acc, class Source, class Out, class Op>
 class scan_block {
@@ -335,19 +311,17 @@ private:
     }
     __device__ void copy_rest_of_reversed(int i, std::uint64_t first) const
     {
-        if constexpr (Shape::is_reversed) {
 #pragma unroll 1
-            for (int r = 0; r < Shape::rows; ++r) {
-                typename lane_vector<element, elements>::elements all;
+        for (int r = 0; r < Shape::rows; ++r) {
+            typename lane_vector<element, elements>::elements all;
 #pragma unroll
-                for (int j = 0; j < elements; ++j) {
-                    const std::uint64_t number = number_of_turned(first, r * lanes + lane_id(), j);
-                    const std::uint64_t there = number < count_ ? number : count_ - 1;
-                    all.element[j] = *(in_ - 1 - there);
-                }
-                *reinterpret_cast<lane_vector<element, elements>*>(place(i, striped<Shape::rows>(r))) =
-                    lane_vector<element, elements>::of(all);
+            for (int j = 0; j < elements; ++j) {
+                const std::uint64_t number = number_of_turned(first, r * lanes + lane_id(), j);
+                const std::uint64_t there = number < count_ ? number : count_ - 1;
+                all.element[j] = *(in_ - 1 - there);
             }
+            *reinterpret_cast<lane_vector<element, elements>*>(place(i, striped<Shape::rows>(r))) =
+                lane_vector<element, elements>::of(all);
         }
     }
 
@@ -605,15 +579,13 @@ private:
     __device__ void store_rest_of_reversed(std::uint64_t first,
                                            const lane_vector<result, elements> (&results)[Shape::rows]) const
     {
-        if constexpr (Shape::is_reversed) {
 #pragma unroll
-            for (int r = 0; r < Shape::rows; ++r) {
+        for (int r = 0; r < Shape::rows; ++r) {
 #pragma unroll
-                for (int j = 0; j < elements; ++j) {
-                    const std::uint64_t number = number_of_turned(first, r * lanes + lane_id(), j);
-                    if (number < count_)
-                        *(out_ - 1 - number) = results[r][j];
-                }
+            for (int j = 0; j < elements; ++j) {
+                const std::uint64_t number = number_of_turned(first, r * lanes + lane_id(), j);
+                if (number < count_)
+                    *(out_ - 1 - number) = results[r][j];
             }
         }
     }
