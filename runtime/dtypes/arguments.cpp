@@ -10,15 +10,12 @@ namespace upsweep::runtime {
 
 namespace {
 
+// Unsigned integers are read as signed ones.
 template <class T>
 void find_in(const cpu& host, upsweep_op op, const line_layout& lines)
 {
-    using engine = detail::engine<cpu, detail::verb::argument_lines>;
-    const auto typed = lines_as<T, std::int64_t>(lines);
-    if (op == UPSWEEP_MINIMUM)
-        engine::find<minimum>(host, typed);
-    else
-        engine::find<maximum>(host, typed);
+    const auto flip = op == UPSWEEP_MINIMUM ? cpu_engine::flip_of<minimum, T>() : cpu_engine::flip_of<maximum, T>();
+    cpu_engine::find_in_lines(host, lines_as<cpu_engine::searched_t<T>, std::int64_t>(lines), flip);
 }
 
 } // namespace

@@ -26,7 +26,8 @@
 #include <upsweep/view.hpp>
 
 // Positions of minima and maxima. Of an array the minima of blocks are found by vectors, without positions; where the least is, is looked
-// for in the one block that has it. Of lines side by side each lane keeps its least element and its row.
+// for in the one block that has it. Of lines side by side each lane keeps its least element and its row. Maxima are minima of elements some of
+// whose bits are flipped, and unsigned integers are signed ones with the sign flipped: one instantiation serves four searches.
 namespace upsweep::cpu_engine {
 
 // The minimum or maximum of some elements, and its position.
@@ -36,31 +37,59 @@ struct argument {
     std::size_t index = 0;
 };
 
-// What elements are compared as: a vector has no lanes of bool.
+// What elements are compared as: floating-point numbers, or signed integers, as processors compare them by vectors.
 template <class T>
-using searched_t = std::conditional_t<std::same_as<T, bool>, std::uint8_t, detail::compared_t<T>>;
+struct searched : std::type_identity<detail::compared_t<T>> {
+};
+template <std::integral T>
+struct searched<T> : std::make_signed<T> {
+};
+template <>
+struct searched<bool> : std::type_identity<std::int8_t> {
+};
+template <class T>
+using searched_t = typename searched<T>::type;
 
-// Looks for the first element that precedes all others in blocks and elements that are taken one after the other.
-template <class Op, class Acc, class In>
+// Unsigned integers are read as signed ones.
+template <class T>
+concept read_as_signed = std::unsigned_integral<T> && !std::same_as<T, bool>;
+
+// The bits that are flipped in elements of type T, so that the least of them is the one that Op looks for: the sign where unsigned integers are
+// compared as signed ones, and for maxima the sign of floating-point numbers, and all bits of integers.
+template <class Op, class T>
+constexpr auto flip_of()
+{
+    using number = searched_t<T>;
+    using bits = unsigned_t<number>;
+    constexpr auto sign = static_cast<bits>(bits{1} << (8 * sizeof(bits) - 1));
+    constexpr auto all = std::floating_point<number> ? sign : std::numeric_limits<bits>::max();
+    constexpr bits to_signed = read_as_signed<T> ? sign : bits{0};
+    return static_cast<bits>(std::same_as<Op, maximum> ? to_signed ^ all : to_signed);
+}
+
+// Looks for the first of the least elements, with the bits of `flip` flipped, in blocks and elements that are taken one after the other.
+template <class Acc, class In>
 class block_search {
 public:
-    explicit block_search(In in) : in_(in) {}
+    using bits = unsigned_t<Acc>;
+
+    block_search(In in, bits flip) : in_(in), flip_(flip) {}
 
     template <std::size_t Size>
     void take(std::size_t first)
     {
         take(least_of<Size>(first), first, Size);
     }
-    void take_one(std::size_t at) { take(load<Acc>(in_, at), at, 1); }
+    void take_one(std::size_t at) { take(element(at), at, 1); }
 
     // The position of the first of the equal elements, in the first of the blocks that have one.
     argument<Acc> found() const
     {
         std::size_t at = first_;
         const std::size_t end = first_ + size_;
-        while (end - at > small && detail::precedes<Op>(value_, least_of<small>(at)))
+        while (end - at > small && detail::precedes<minimum>(value_, least_of<small>(at)))
             at += small;
-        while (end - at > 1 && detail::precedes<Op>(value_, load<Acc>(in_, at)))
+        while (end - at > 1 && detail::precedes<minimum>(value_, element(at)))
             ++at;
         return {value_, at};
     }
@@ -69,28 +98,50 @@ public:
     static constexpr std::size_t small = 4 * vector_bytes / sizeof(Acc);
 
 private:
+    Acc element(std::size_t at) const
+    {
+        return std::bit_cast<Acc>(static_cast<bits>(std::bit_cast<bits>(load<Acc>(in_, at)) ^ flip_));
+    }
+
+    // Four minima are under way at a time, which hides the latency of the operation.
     template <std::size_t Size>
     Acc least_of(std::size_t first) const
     {
+        constexpr std::size_t lanes = vector_bytes / sizeof(Acc);
         std::array<Acc, Size> buffer;
         const Acc* const elements = load_block<Size, Acc>(in_ + static_cast<std::ptrdiff_t>(first), buffer.data());
-        auto columns = vector_columns<Op, Acc, Size>(elements);
+        const auto flipped = [&](std::size_t i) {
+            return (vector_t<Acc>)((vector_t<bits>)load_vector(elements + i) ^ flip_);
+        };
+        const auto lesser_of = [](vector_t<Acc> a, vector_t<Acc> b) { return apply<minimum, Acc>(a, b); };
+        vector_t<Acc> a = flipped(0);
+        vector_t<Acc> b = flipped(lanes);
+        vector_t<Acc> c = flipped(2 * lanes);
+        vector_t<Acc> d = flipped(3 * lanes);
+        for (std::size_t i = 4 * lanes; i < Size; i += 4 * lanes) {
+            a = lesser_of(a, flipped(i));
+            b = lesser_of(b, flipped(i + lanes));
+            c = lesser_of(c, flipped(i + 2 * lanes));
+            d = lesser_of(d, flipped(i + 3 * lanes));
+        }
+        std::array<Acc, lanes> columns;
+        store_vector<Acc>(lesser_of(lesser_of(a, b), lesser_of(c, d)), columns.data());
         if constexpr (sizeof(Acc) >= 4) { // by halves, so that few steps wait for one another
-            for (std::size_t half = columns.size() / 2; half != 0; half /= 2)
+            for (std::size_t half = lanes / 2; half != 0; half /= 2)
                 for (std::size_t k = 0; k < half; ++k)
-                    columns[k] = Op{}(columns[k], columns[k + half]);
+                    columns[k] = minimum{}(columns[k], columns[k + half]);
             return columns[0];
         } else { // compilers fold them by vectors
             Acc least = columns[0];
             for (const Acc& value : columns)
-                least = Op{}(least, value);
+                least = minimum{}(least, value);
             return least;
         }
     }
 
     void take(const Acc& value, std::size_t first, std::size_t size)
     {
-        if (size_ != 0 && !detail::precedes<Op>(value, value_))
+        if (size_ != 0 && !detail::precedes<minimum>(value, value_))
             return;
         value_ = value;
         first_ = first;
@@ -98,19 +149,20 @@ private:
     }
 
     In in_;
-    Acc value_{};
+    bits flip_;
+    Acc value_{};           // the least, flipped
     std::size_t first_ = 0; // the block that has it
     std::size_t size_ = 0;
 };
 
 // Of elements begin to end - 1, on the calling thread.
-template <class Op, class Acc, class In>
-argument<Acc> find_serially(In in, std::size_t begin, std::size_t end)
+template <class Acc, class In>
+argument<Acc> find_serially(In in, std::size_t begin, std::size_t end, unsigned_t<Acc> flip)
 {
     read_ahead ahead =
         end - begin >= grain_size<Acc> ? further_on(in + static_cast<std::ptrdiff_t>(begin)) : read_ahead();
     constexpr std::size_t large = block_size<Acc>;
-    block_search<Op, Acc, In> search(in);
+    block_search<Acc, In> search(in, flip);
     constexpr std::size_t small = search.small;
     constexpr std::size_t medium = std::min(large, 8 * small);
     std::size_t i = begin;
@@ -122,25 +174,28 @@ argument<Acc> find_serially(In in, std::size_t begin, std::size_t end)
         search.template take<medium>(i);
     for (; end - i >= small; i += small)
         search.template take<small>(i);
-    for (; i < end; ++i)
-        search.take_one(i);
+    if (i < end && end - begin >= small) // What was searched before, and is again, precedes nothing.
+        search.template take<small>(end - small);
+    else
+        for (; i < end; ++i)
+            search.take_one(i);
     return search.found();
 }
 
 // Of all elements, on all threads.
-template <class Op, class Acc, class In>
-argument<Acc> find_in(const cpu& target, In in, std::size_t count)
+template <class Acc, class In>
+argument<Acc> find_in(const cpu& target, In in, std::size_t count, unsigned_t<Acc> flip)
 {
     constexpr std::size_t piece = grain_size<Acc>;
     const std::size_t pieces = (count + piece - 1) / piece;
     if (pieces < 4 || thread_count(target) == 1)
-        return find_serially<Op, Acc>(in, 0, count);
+        return find_serially<Acc>(in, 0, count, flip);
     std::vector<argument<Acc>> found(pieces);
     for_each_index(target, pieces, [&](std::size_t k) {
-        found[k] = find_serially<Op, Acc>(in, k * piece, std::min(count, (k + 1) * piece));
+        found[k] = find_serially<Acc>(in, k * piece, std::min(count, (k + 1) * piece), flip);
     });
     return *std::ranges::min_element(found, [](const argument<Acc>& a, const argument<Acc>& b) {
-        return detail::precedes<Op>(a.value, b.value); // min_element takes the first of equal ones
+        return detail::precedes<minimum>(a.value, b.value); // min_element takes the first of equal ones
     });
 }
 
@@ -148,51 +203,56 @@ argument<Acc> find_in(const cpu& target, In in, std::size_t count)
 template <class In, class F>
 void with_address(In in, F f)
 {
-    if constexpr (detail::strided_iterator<In>)
+    using element = std::iter_value_t<In>;
+    if constexpr (detail::strided_iterator<In>) {
         if (in.is_contiguous())
-            return f(in.address());
-    f(in);
+            return with_address(in.address(), f);
+        f(in);
+    } else if constexpr (std::is_pointer_v<In> && read_as_signed<element>) {
+        f(reinterpret_cast<const searched_t<element>*>(in));
+    } else {
+        f(in);
+    }
 }
 
-// An integer for each number, so that the one that precedes has the lesser integer, and equal ones have equal integers.
+// An integer for each number with the bits of `flip` flipped, so that the lesser has the lesser integer, NaN the least, and equal ones have
+// equal integers.
 template <class Acc>
 using key_t = std::conditional_t<sizeof(Acc) == 8, std::int64_t, std::int32_t>;
-template <class Op, class Acc>
-UPSWEEP_ALWAYS_INLINE inline vector_t<key_t<Acc>> keys_of(vector_t<Acc> values)
+template <class Acc>
+UPSWEEP_ALWAYS_INLINE inline vector_t<key_t<Acc>> keys_of(vector_t<Acc> values, key_t<Acc> flip)
 {
     using key = key_t<Acc>;
     using keys = vector_t<key>;
-    constexpr key lowest = std::numeric_limits<key>::min();
-    const auto named = (keys)values;
-    const auto in_order = [](keys ascending) { return std::same_as<Op, minimum> ? ascending : ~ascending; };
+    const keys flipped = (keys)values ^ flip;
     if constexpr (std::floating_point<Acc>) {
+        constexpr key lowest = std::numeric_limits<key>::min();
         constexpr int sign = 8 * sizeof(key) - 1;
         const keys of_numbers =
-            in_order(named ^ ((named >> sign) & ~lowest)); // negative ones have all bits but the sign inverted
+            flipped ^ ((flipped >> sign) & ~lowest); // negative ones have all bits but the sign inverted
         return values == values ? of_numbers : keys{} + lowest;
-    } else if constexpr (std::unsigned_integral<Acc>) {
-        return in_order(named ^ lowest);
     } else {
-        return in_order(named);
+        return flipped;
     }
 }
 
 // Lanes keep the integers of their elements in the type of those, 32 bits at least, and the rows in as many bits.
 template <class T>
-using lane_number_t = std::conditional_t<(std::integral<T> && sizeof(T) < 4), std::int32_t, detail::compared_t<T>>;
+using lane_number_t = std::conditional_t<(std::integral<T> && sizeof(T) < 4), std::int32_t, searched_t<T>>;
 
 // Rows that one search numbers: fewer than 2^31.
 inline constexpr std::size_t rows_of_search = std::size_t{1} << 30;
 
-// Looks for the first row that precedes all others in each of some neighbouring lines, in lockstep.
-template <class Op, class T, std::size_t Rank>
+// Looks for the first row that has the least element, with the bits of `flip` flipped, in each of some neighbouring lines, in lockstep.
+template <class T, std::size_t Rank>
 class lane_search {
     using number = lane_number_t<T>;
     using key = key_t<number>;
     using reader = lane_reader<number, T, Rank>;
 
 public:
-    lane_search(const view<const T, Rank>& in, std::size_t first, std::size_t count) : reader_(in, true)
+    lane_search(const view<const T, Rank>& in, std::size_t first, std::size_t count, unsigned_t<searched_t<T>> flip)
+        : reader_(in, true), flip_(static_cast<std::make_signed_t<unsigned_t<searched_t<T>>>>(flip))
     {
         for (std::size_t done = 0, slot = 0; done < count;) {
             const auto lines = unit_of_lines(in, first + done, std::min(unit_lanes<number>, count - done));
@@ -243,18 +303,18 @@ private:
         for (const unit& u : units_) {
             const lane_rows<number> rows = reader_.template read<Rows>(u.in, u.lanes, row, buffer_);
             for (std::size_t lane = 0; lane < u.lanes; lane += at_once)
-                choose<Rows>(rows.first + lane, rows.step, static_cast<key>(number_of_row), keys_.get() + u.slot + lane,
-                             rows_.get() + u.slot + lane);
+                choose<Rows>(rows.first + lane, rows.step, static_cast<key>(number_of_row), flip_,
+                             keys_.get() + u.slot + lane, rows_.get() + u.slot + lane);
         }
     }
     template <std::size_t Rows>
-    static void choose(const number* elements, std::ptrdiff_t step, key first, key* __restrict keys,
+    static void choose(const number* elements, std::ptrdiff_t step, key first, key flip, key* __restrict keys,
                        key* __restrict rows)
     {
         vector_t<key> least = load_vector(keys);
         vector_t<key> where = load_vector(rows);
         for (std::size_t r = 0; r < Rows; ++r) {
-            const vector_t<key> here = keys_of<Op, number>(load_vector(elements));
+            const vector_t<key> here = keys_of<number>(load_vector(elements), flip);
             const auto is_less = here < least;
             where = is_less ? vector_t<key>{} + (first + static_cast<key>(r)) : where;
             least = is_less ? here : least;
@@ -265,6 +325,7 @@ private:
     }
 
     reader reader_;
+    key flip_; // with the sign of the elements' bits
     std::vector<unit> units_;
     std::unique_ptr<key[]> keys_;
     std::unique_ptr<key[]> rows_;
@@ -272,8 +333,8 @@ private:
 };
 
 // Lines in lockstep, in groups and pieces that threads share.
-template <class Op, class T, class Index, std::size_t Rank>
-void find_in_lanes(const cpu& target, const detail::lines<const T, Index, Rank>& of)
+template <class T, class Index, std::size_t Rank>
+void find_in_lanes(const cpu& target, const detail::lines<const T, Index, Rank>& of, unsigned_t<searched_t<T>> flip)
 {
     using number = lane_number_t<T>;
     using key = key_t<number>;
@@ -294,7 +355,7 @@ void find_in_lanes(const cpu& target, const detail::lines<const T, Index, Rank>&
         const std::size_t first = task % cuts.groups * cuts.lines_a_group;
         const std::size_t count = size_of_group(task % cuts.groups);
         const std::size_t first_row = piece * rows_a_piece;
-        lane_search<Op, T, Rank> search(of.in, first, count);
+        lane_search<T, Rank> search(of.in, first, count, flip);
         search.take(first_row, std::min(rows_a_piece, length - first_row));
         if (is_cut) {
             search.for_each(first, [&](std::size_t line, std::size_t row, key least) {
@@ -322,6 +383,34 @@ void find_in_lanes(const cpu& target, const detail::lines<const T, Index, Rank>&
     });
 }
 
+// Of each line.
+template <class T, class Index, std::size_t Rank>
+void find_in_lines(const cpu& target, const detail::lines<const T, Index, Rank>& of, unsigned_t<searched_t<T>> flip)
+{
+    constexpr std::size_t few_elements = 256;
+    constexpr std::size_t elements_a_task = std::size_t{1} << 14;
+    constexpr std::size_t many_elements = std::size_t{1} << 20; // of a line that all threads search
+    if (!goes_line_by_line(of.in, 8, few_elements))
+        return find_in_lanes(target, of, flip);
+    const std::size_t lines_a_task = std::max<std::size_t>(1, elements_a_task / of.length());
+    const std::size_t tasks = (of.count() + lines_a_task - 1) / lines_a_task;
+    const bool shares_lines =
+        of.length() >= many_elements && tasks < 4 * static_cast<std::size_t>(thread_count(target));
+    const auto find_line = [&](const cpu& threads, std::size_t line) {
+        with_line(of.in, line, [&](auto in) {
+            of.out[line] = static_cast<Index>(find_in<searched_t<T>>(threads, in, of.length(), flip).index);
+        });
+    };
+    if (shares_lines)
+        for (std::size_t line = 0; line < of.count(); ++line)
+            find_line(target, line);
+    else
+        for_each_index(target, tasks, [&](std::size_t task) {
+            for (std::size_t line = task * lines_a_task; line < std::min(of.count(), (task + 1) * lines_a_task); ++line)
+                find_line(cpu{1}, line);
+        });
+}
+
 } // namespace upsweep::cpu_engine
 
 namespace upsweep::detail {
@@ -331,9 +420,11 @@ struct engine<cpu, verb::argument> {
     template <class Op, class In, class Index>
     static void find(const cpu& target, In first, std::size_t count, Index* result)
     {
-        using number = cpu_engine::searched_t<std::iter_value_t<In>>;
+        using element = std::iter_value_t<In>;
+        using number = cpu_engine::searched_t<element>;
         cpu_engine::with_address(first, [&](auto in) {
-            *result = static_cast<Index>(cpu_engine::find_in<Op, number>(target, in, count).index);
+            *result = static_cast<Index>(
+                cpu_engine::find_in<number>(target, in, count, cpu_engine::flip_of<Op, element>()).index);
         });
     }
 };
@@ -343,30 +434,20 @@ struct engine<cpu, verb::argument_lines> {
     template <class Op, class T, class Index, std::size_t Rank>
     static void find(const cpu& target, const lines<const T, Index, Rank>& of)
     {
-        using number = cpu_engine::searched_t<T>;
-        constexpr std::size_t few_elements = 256;
-        constexpr std::size_t elements_a_task = std::size_t{1} << 14;
-        constexpr std::size_t many_elements = std::size_t{1} << 20; // of a line that all threads search
-        if (!cpu_engine::goes_line_by_line(of.in, 8, few_elements))
-            return cpu_engine::find_in_lanes<Op>(target, of);
-        const std::size_t lines_a_task = std::max<std::size_t>(1, elements_a_task / of.length());
-        const std::size_t tasks = (of.count() + lines_a_task - 1) / lines_a_task;
-        const bool shares_lines =
-            of.length() >= many_elements && tasks < 4 * static_cast<std::size_t>(cpu_engine::thread_count(target));
-        const auto find_line = [&](const cpu& threads, std::size_t line) {
-            cpu_engine::with_line(of.in, line, [&](auto in) {
-                of.out[line] = static_cast<Index>(cpu_engine::find_in<Op, number>(threads, in, of.length()).index);
-            });
-        };
-        if (shares_lines)
-            for (std::size_t line = 0; line < of.count(); ++line)
-                find_line(target, line);
-        else
-            cpu_engine::for_each_index(target, tasks, [&](std::size_t task) {
-                for (std::size_t line = task * lines_a_task; line < std::min(of.count(), (task + 1) * lines_a_task);
-                     ++line)
-                    find_line(cpu{1}, line);
-            });
+        const auto flip = cpu_engine::flip_of<Op, T>();
+        if constexpr (cpu_engine::read_as_signed<T>) {
+            using number = cpu_engine::searched_t<T>;
+            std::array<std::size_t, Rank> extents;
+            std::array<std::ptrdiff_t, Rank> strides;
+            for (std::size_t k = 0; k < Rank; ++k) {
+                extents[k] = of.in.extent(k);
+                strides[k] = of.in.stride(k);
+            }
+            const view<const number, Rank> in(reinterpret_cast<const number*>(of.in.data()), extents, strides);
+            cpu_engine::find_in_lines(target, lines<const number, Index, Rank>{in, of.out}, flip);
+        } else {
+            cpu_engine::find_in_lines(target, of, flip);
+        }
     }
 };
 
