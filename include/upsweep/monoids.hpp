@@ -1,12 +1,15 @@
 // Copyright The Upsweep Authors. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include <upsweep/numbers.hpp>
 #include <upsweep/op.hpp>
@@ -15,7 +18,7 @@
 
 // Operators beyond those of op.hpp, ready for reduce and scan, along axes, of segments and by key. Each is a monoid, whose identity is
 // neutral to the bit; those of floating-point numbers are associative up to rounding, and the canonical order makes their bits those of every
-// target: they use sums, products, quotients and comparisons alone, which all machines round alike.
+// target: they use sums, products, quotients, fused multiply-adds and comparisons alone, which all machines round alike.
 //
 //     float total = up::reduce(cpu, log_likelihoods, up::log_sum_exp{});
 //     auto moments = up::reduce(cpu, samples, up::mean_and_variance{});      // moments.mean(), moments.variance()
@@ -24,57 +27,122 @@ namespace upsweep {
 
 namespace detail {
 
-// e^x for -708 <= x <= 0 to about 1 unit in the last place: 2^k e^r, of which Taylor's series is summed for |r| <= ln(2) / 2.
-UPSWEEP_HOST_DEVICE constexpr double exponential(double x)
+// The polynomials of log_sum_exp, those whose greatest relative error is least (Remez 1934), of descending powers. They are computed by
+// fused multiply-adds, each of which rounds once, wherever it is computed.
+//
+// e^x for |x| <= ln(2) / 2: to 2^-28 in float, and to 2^-55 in double.
+struct exponential_near_0 {
+    template <std::floating_point T>
+    UPSWEEP_HOST_DEVICE static constexpr auto coefficients()
+    {
+        if constexpr (sizeof(T) == sizeof(float))
+            return std::array{
+                0x1.6a2434p-10F, 0x1.1239e2p-7F, 0x1.5558f2p-5F, 0x1.555492p-3F, 0x1.fffffcp-2F, 1.0F, 1.0F};
+        else
+            return std::array{0x1.ad66317e521c1p-26,
+                              0x1.28b31cbd3b784p-22,
+                              0x1.71df4520b92e3p-19,
+                              0x1.a01992c517597p-16,
+                              0x1.a01a011051361p-13,
+                              0x1.6c16c187858ebp-10,
+                              0x1.1111111130dfap-7,
+                              0x1.555555554f35ap-5,
+                              0x1.55555555554a2p-3,
+                              0x1.0000000000010p-1,
+                              1.0,
+                              1.0};
+    }
+};
+// ln(1 + x) / x for 0 <= x <= 1: to 2^-27 in float, and to 2^-54 in double.
+struct logarithm_of_1_and {
+    template <std::floating_point T>
+    UPSWEEP_HOST_DEVICE static constexpr auto coefficients()
+    {
+        if constexpr (sizeof(T) == sizeof(float))
+            return std::array{-0x1.b2f582p-9F, 0x1.4b0830p-6F,  -0x1.d8631cp-5F, 0x1.b579bep-4F,  -0x1.3a7a80p-3F,
+                              0x1.935c9ep-3F,  -0x1.ff26e0p-3F, 0x1.554df0p-2F,  -0x1.ffffd2p-2F, 1.0F};
+        else
+            return std::array{0x1.a420f631af7bbp-16, -0x1.2ed5ef2c393d8p-12, 0x1.9ea2c85a0d313p-10,
+                              -0x1.68968aff7dd5cp-8, 0x1.c2c3e3b09f32ap-7,   -0x1.b432153726788p-6,
+                              0x1.596dad2f60a46p-5,  -0x1.d61fb27631dbfp-5,  0x1.1fddb302bcf66p-4,
+                              -0x1.4ad860bfc3312p-4, 0x1.711cf2b7ef6f3p-4,   -0x1.98cd2f4e9fe65p-4,
+                              0x1.c6f55516a5652p-4,  -0x1.fffa4ca322970p-4,  0x1.2491fa7af934ep-3,
+                              -0x1.55554f4f18158p-3, 0x1.9999994a62ae6p-3,   -0x1.fffffffd7fd2dp-3,
+                              0x1.555555554ff6dp-2,  -0x1.fffffffffff6dp-2,  1.0};
+    }
+};
+
+// What log_sum_exp does to numbers. The engine of the CPU does it to vectors of them, too (cpu/log_sum_exp.hpp).
+struct arithmetic_of_numbers {
+    template <std::floating_point T>
+    UPSWEEP_HOST_DEVICE static T multiply_add(T a, T b, T c)
+    {
+        return std::fma(a, b, c);
+    }
+    // 2^k of a number whose lowest bits are those of the integer k.
+    template <std::floating_point T>
+    UPSWEEP_HOST_DEVICE static T power_of_2(T has_k)
+    {
+        return std::bit_cast<T>((std::bit_cast<bits_t<T>>(has_k) + (std::numeric_limits<T>::max_exponent - 1))
+                                << (std::numeric_limits<T>::digits - 1));
+    }
+    template <std::floating_point T>
+    UPSWEEP_HOST_DEVICE static T choose(bool condition, T a, T b)
+    {
+        return condition ? a : b;
+    }
+};
+
+// The value of a polynomial at x (Horner), without a loop, which compilers might not unroll.
+template <class Polynomial, std::floating_point T, class Arithmetic, class Numbers, std::size_t... I>
+UPSWEEP_HOST_DEVICE Numbers value_of_polynomial(Numbers x, std::index_sequence<I...>)
 {
-    constexpr double round =
-        0x1.8p52; // a sum with it has no digits behind the point, and the lowest bits of an integer
-    const double rounded = x * 0x1.71547652b82fep0 + round;
-    const double k = rounded - round;
-    const double r = (x - k * 0x1.62e42feep-1) - k * 0x1.a39ef35793c76p-33;
-    constexpr double coefficients[] = {
-        1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
-        1.0 / 120,       1.0 / 24,       1.0 / 6,       1.0 / 2,      1.0,         1.0};
-    double sum = 1.0 / 6227020800;
-    for (const double coefficient : coefficients)
-        sum = sum * r + coefficient;
-    return sum * std::bit_cast<double>((std::bit_cast<std::uint64_t>(rounded) + 1023) << 52);
+    constexpr auto coefficients = Polynomial::template coefficients<T>();
+    Numbers sum = Numbers{} + coefficients[0];
+    ((sum = Arithmetic::multiply_add(sum, x, Numbers{} + coefficients[I + 1])), ...);
+    return sum;
+}
+template <class Polynomial, std::floating_point T, class Arithmetic, class Numbers>
+UPSWEEP_HOST_DEVICE Numbers value_of_polynomial(Numbers x)
+{
+    constexpr std::size_t degree = Polynomial::template coefficients<T>().size() - 1;
+    return value_of_polynomial<Polynomial, T, Arithmetic>(x, std::make_index_sequence<degree>{});
 }
 
-// The sum of a and ln(1 + x) for 0 <= x <= 1: twice the inverse hyperbolic tangent of x / (2 + x).
-UPSWEEP_HOST_DEVICE constexpr double add_logarithm_of_1_and(double a, double x)
+// e^x for x <= 0 that are not less than the least distance of log_sum_exp: 2^k e^r.
+template <std::floating_point T, class Arithmetic, class Numbers>
+UPSWEEP_HOST_DEVICE Numbers exponential(Numbers x)
 {
-    const double s = x / (2.0 + x);
-    const double square = s * s;
-    double sum = 1.0 / 35;
-    for (int n = 33; n > 1; n -= 2)
-        sum = sum * square + 1.0 / n;
-    return a + (2.0 * s + 2.0 * s * (square * sum));
+    constexpr bool is_float = sizeof(T) == sizeof(float);
+    // A sum with it has no digits behind the point, and the lowest bits of an integer.
+    constexpr T round = is_float ? 0x1.8p23 : 0x1.8p52;
+    constexpr T of_ln_2 = is_float ? 0x1.715476p0 : 0x1.71547652b82fep0; // its inverse
+    constexpr T ln_2 = is_float ? 0x1.62e430p-1 : 0x1.62e42fefa39efp-1;
+    constexpr T rest_of_ln_2 = is_float ? -0x1.05c610p-29 : 0x1.abc9e3b39803fp-56;
+    const Numbers none{};
+    const Numbers rounded = Arithmetic::multiply_add(x, none + of_ln_2, none + round);
+    const Numbers k = rounded - round;
+    const Numbers r = Arithmetic::multiply_add(k, none - rest_of_ln_2, Arithmetic::multiply_add(k, none - ln_2, x));
+    return value_of_polynomial<exponential_near_0, T, Arithmetic>(r) * Arithmetic::power_of_2(rounded);
 }
 
-// The same of floats, for -87 <= x <= 0, by the polynomials whose greatest relative error is least (Remez 1934): 2^-28 and 2^-27. They are
-// computed by fused multiply-adds, each of which rounds once, wherever it is computed.
-UPSWEEP_HOST_DEVICE inline float exponential(float x)
+// ln(e^a + e^b), computed in type T: of two numbers, or of two vectors lane by lane.
+template <std::floating_point T, class Arithmetic, class Numbers>
+UPSWEEP_HOST_DEVICE Numbers logarithm_of_sum(Numbers a, Numbers b)
 {
-    constexpr float round = 0x1.8p23F;
-    const float rounded = std::fma(x, 0x1.715476p0F, round);
-    const float k = rounded - round;
-    const float r = std::fma(k, 0x1.05c610p-29F, std::fma(k, -0x1.62e430p-1F, x));
-    constexpr float coefficients[] = {0x1.1239e2p-7F, 0x1.5558f2p-5F, 0x1.555492p-3F, 0x1.fffffcp-2F, 1.0F, 1.0F};
-    float sum = 0x1.6a2434p-10F;
-    for (const float coefficient : coefficients)
-        sum = std::fma(sum, r, coefficient);
-    return sum * std::bit_cast<float>((std::bit_cast<std::uint32_t>(rounded) + 127) << 23);
-}
-UPSWEEP_HOST_DEVICE inline float add_logarithm_of_1_and(float a, float x)
-{
-    constexpr float coefficients[] = {0x1.4b0830p-6F,  -0x1.d8631cp-5F, 0x1.b579bep-4F,
-                                      -0x1.3a7a80p-3F, 0x1.935c9ep-3F,  -0x1.ff26e0p-3F,
-                                      0x1.554df0p-2F,  -0x1.ffffd2p-2F, 1.0F};
-    float sum = -0x1.b2f582p-9F;
-    for (const float coefficient : coefficients)
-        sum = std::fma(sum, x, coefficient);
-    return std::fma(sum, x, a);
+    constexpr T least = sizeof(T) == sizeof(float) ? -87 : -708;
+    const Numbers none{};
+    // Without branches, whose time would be a matter of luck.
+    const Numbers greater = Arithmetic::choose(a < b, b, a);
+    const Numbers lesser = Arithmetic::choose(a < b, a, b);
+    const Numbers distance = lesser - greater; // NaN of equal infinities
+    const auto counts = distance >= least;
+    const Numbers more = exponential<T, Arithmetic>(Arithmetic::choose(counts, distance, none + least));
+    const Numbers sum =
+        Arithmetic::multiply_add(value_of_polynomial<logarithm_of_1_and, T, Arithmetic>(more), more, greater);
+    const auto is_nan = (a != a) | (b != b);
+    return Arithmetic::choose(is_nan, none + std::numeric_limits<T>::quiet_NaN(),
+                              Arithmetic::choose(counts, sum, greater));
 }
 
 } // namespace detail
@@ -84,20 +152,9 @@ UPSWEEP_HOST_DEVICE inline float add_logarithm_of_1_and(float a, float x)
 // greater of both or of what is added to it, as if the lesser were another by half a unit. What is less than e^-708, or e^-87, is not added.
 struct log_sum_exp {
     template <std::floating_point T>
-    UPSWEEP_HOST_DEVICE constexpr T operator()(const T& a, const T& b) const
+    UPSWEEP_HOST_DEVICE T operator()(const T& a, const T& b) const
     {
-        using wide = std::conditional_t<sizeof(T) < sizeof(double), float, double>;
-        constexpr wide least = sizeof(T) < sizeof(double) ? -87 : -708;
-        // Without branches, whose time would be a matter of luck.
-        const T greater = a < b ? b : a;
-        const T lesser = a < b ? a : b;
-        const wide distance = static_cast<wide>(lesser) - static_cast<wide>(greater); // NaN of equal infinities
-        const bool counts = distance >= least;
-        const wide more = detail::exponential(counts ? distance : least);
-        const T sum =
-            counts ? static_cast<T>(detail::add_logarithm_of_1_and(static_cast<wide>(greater), more)) : greater;
-        const bool is_nan = (a != a) | (b != b);
-        return is_nan ? std::numeric_limits<T>::quiet_NaN() : sum;
+        return detail::logarithm_of_sum<T, detail::arithmetic_of_numbers>(a, b);
     }
     template <std::floating_point T>
     UPSWEEP_HOST_DEVICE static constexpr T identity()

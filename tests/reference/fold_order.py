@@ -56,65 +56,83 @@ def _ordered(choose, sign):
     return minimum_or_maximum
 
 
-def exponential(x):
-    k = (x * float.fromhex("0x1.71547652b82fep0") + float.fromhex("0x1.8p52")) - float.fromhex("0x1.8p52")
-    r = (x - k * float.fromhex("0x1.62e42feep-1")) - k * float.fromhex("0x1.a39ef35793c76p-33")
-    result = np.full_like(x, 1.0 / 6227020800)
-    for divisor in (479001600, 39916800, 3628800, 362880, 40320, 5040, 720, 120, 24, 6, 2, 1, 1):
-        result = result * r + 1.0 / divisor
-    return np.ldexp(result, k.astype(np.int64))
+def _to_odd(a, b):
+    """The sum of doubles, to odd where it is inexact: so rounding it once more is as if it had not been rounded."""
+    total = a + b
+    of_b = total - a
+    error = (a - (total - of_b)) + (b - of_b)
+    bits = np.asarray(total).view(np.int64)
+    inexact = (error != 0) & (bits & 1 == 0)
+    return (bits + np.where(inexact, np.where((error > 0) == (total > 0), 1, -1), 0)).view(np.float64)
 
 
-def logarithm_of_1_and(x):
-    s = x / (2.0 + x)
-    square = s * s
-    result = np.full_like(x, 1.0 / 35)
-    for n in range(33, 1, -2):
-        result = result * square + 1.0 / n
-    return 2.0 * s + 2.0 * s * (square * result)
+def _halves(x):
+    """Two doubles of half as many digits each (Dekker 1971)."""
+    scaled = x * 134217729.0
+    high = scaled - (scaled - x)
+    return high, x - high
 
 
 def fma(a, b, c):
-    """a * b + c of floats, rounded once: the sum in doubles, to odd, so that rounding it to a float is the only one."""
-    product, c = np.float64(a) * np.float64(b), np.float64(c)  # which is exact
-    total = product + c
-    of_c = total - product
-    error = (product - (total - of_c)) + (c - of_c)
-    bits = np.asarray(total).view(np.int64)
-    inexact = (error != 0) & (bits & 1 == 0)
-    return (bits + np.where(inexact, np.where((error > 0) == (total > 0), 1, -1), 0)).view(np.float64).astype(np.float32)
+    """a * b + c, rounded once. A product of floats is a double; one of doubles has a second one (Boldo and Melquiond 2008)."""
+    if a.dtype == np.float32:
+        return _to_odd(np.float64(a) * np.float64(b), np.float64(c)).astype(np.float32)
+    (high_a, low_a), (high_b, low_b) = _halves(a), _halves(np.float64(b))
+    product = a * b
+    of_product = low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
+    low = c + of_product
+    of_low = low - of_product
+    rest = (of_product - (low - of_low)) + (c - of_low)
+    total = product + low
+    of_total = total - product
+    rest_of_total = (product - (total - of_total)) + (low - of_total)
+    return total + _to_odd(rest_of_total, rest)
 
 
-def exponential_of_floats(x):
-    scaled = fma(x, float.fromhex("0x1.715476p0"), float.fromhex("0x1.8p23"))
-    k = scaled - np.float32(float.fromhex("0x1.8p23"))
-    r = fma(k, float.fromhex("0x1.05c610p-29"), fma(k, -float.fromhex("0x1.62e430p-1"), x))
-    result = np.full_like(x, float.fromhex("0x1.6a2434p-10"))
-    for coefficient in ("0x1.1239e2p-7", "0x1.5558f2p-5", "0x1.555492p-3", "0x1.fffffcp-2", "1", "1"):
-        result = fma(result, r, float.fromhex(coefficient))
-    return np.ldexp(result, k.astype(np.int32))
+# By type: what is added to round to an integer, 1 / ln 2, ln 2, what remains of it, and the polynomials.
+POLYNOMIALS = {
+    np.float32: ("0x1.8p23", "0x1.715476p0", "0x1.62e430p-1", "-0x1.05c610p-29",
+                 "0x1.6a2434p-10 0x1.1239e2p-7 0x1.5558f2p-5 0x1.555492p-3 0x1.fffffcp-2 1 1",
+                 "-0x1.b2f582p-9 0x1.4b0830p-6 -0x1.d8631cp-5 0x1.b579bep-4 -0x1.3a7a80p-3 0x1.935c9ep-3 -0x1.ff26e0p-3 "
+                 "0x1.554df0p-2 -0x1.ffffd2p-2 1"),
+    np.float64: ("0x1.8p52", "0x1.71547652b82fep0", "0x1.62e42fefa39efp-1", "0x1.abc9e3b39803fp-56",
+                 "0x1.ad66317e521c1p-26 0x1.28b31cbd3b784p-22 0x1.71df4520b92e3p-19 0x1.a01992c517597p-16 "
+                 "0x1.a01a011051361p-13 0x1.6c16c187858ebp-10 0x1.1111111130dfap-7 0x1.555555554f35ap-5 "
+                 "0x1.55555555554a2p-3 0x1.0000000000010p-1 1 1",
+                 "0x1.a420f631af7bbp-16 -0x1.2ed5ef2c393d8p-12 0x1.9ea2c85a0d313p-10 -0x1.68968aff7dd5cp-8 "
+                 "0x1.c2c3e3b09f32ap-7 -0x1.b432153726788p-6 0x1.596dad2f60a46p-5 -0x1.d61fb27631dbfp-5 "
+                 "0x1.1fddb302bcf66p-4 -0x1.4ad860bfc3312p-4 0x1.711cf2b7ef6f3p-4 -0x1.98cd2f4e9fe65p-4 "
+                 "0x1.c6f55516a5652p-4 -0x1.fffa4ca322970p-4 0x1.2491fa7af934ep-3 -0x1.55554f4f18158p-3 "
+                 "0x1.9999994a62ae6p-3 -0x1.fffffffd7fd2dp-3 0x1.555555554ff6dp-2 -0x1.fffffffffff6dp-2 1"),
+}
 
 
-def add_logarithm_of_1_and_float(a, x):
-    result = np.full_like(x, -float.fromhex("0x1.b2f582p-9"))
-    for coefficient in ("0x1.4b0830p-6", "-0x1.d8631cp-5", "0x1.b579bep-4", "-0x1.3a7a80p-3", "0x1.935c9ep-3", "-0x1.ff26e0p-3",
-                        "0x1.554df0p-2", "-0x1.ffffd2p-2", "1"):
-        result = fma(result, x, float.fromhex(coefficient))
-    return fma(result, x, a)
+def polynomial(x, coefficients):
+    """Horner's scheme; the coefficients are those of descending powers."""
+    first, *others = map(float.fromhex, coefficients.split())
+    result = np.full_like(x, first)
+    for coefficient in others:
+        result = fma(result, x, x.dtype.type(coefficient))
+    return result
+
+
+def add_logarithm_of_1_and_exponential(a, x):
+    """a + ln(1 + e^x)."""
+    *numbers, of_exponential, of_logarithm = POLYNOMIALS[x.dtype.type]
+    to_round, of_ln_2, ln_2, rest = (x.dtype.type(float.fromhex(number)) for number in numbers)
+    k = fma(x, of_ln_2, to_round) - to_round
+    r = fma(k, -rest, fma(k, -ln_2, x))
+    power = np.ldexp(polynomial(r, of_exponential), k.astype(np.int32))
+    return fma(polynomial(power, of_logarithm), power, a)
 
 
 def log_sum_exp(a, b):
     with np.errstate(all="ignore"):
         greater, lesser = np.where(a < b, b, a), np.where(a < b, a, b)
-        if a.dtype == np.float64:
-            distance = lesser - greater
-            counts = distance >= -708
-            total = greater + logarithm_of_1_and(exponential(np.where(counts, distance, -708.0)))
-        else:
-            wide = greater.astype(np.float32)
-            distance = lesser.astype(np.float32) - wide
-            counts = distance >= -87
-            total = add_logarithm_of_1_and_float(wide, exponential_of_floats(np.where(counts, distance, np.float32(-87))))
+        wide, least = (np.float64, -708) if a.dtype == np.float64 else (np.float32, -87)
+        distance = lesser.astype(wide) - greater.astype(wide)
+        counts = distance >= least
+        total = add_logarithm_of_1_and_exponential(greater.astype(wide), np.where(counts, distance, wide(least)))
         result = np.where(counts, total.astype(a.dtype), greater)
         return np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
 

@@ -126,7 +126,7 @@ read_ahead further_on([[maybe_unused]] In in)
 // Whether the bottom levels of Count elements fill squares of vectors.
 template <std::size_t Count, class Acc, class Op>
 inline constexpr bool has_squares = [] {
-    if constexpr (is_vector_monoid<Op, Acc>)
+    if constexpr (is_vector_monoid<Op, Acc> && !folds_each<Op, Acc>)
         return Count >= square<Acc>::elements;
     else
         return false;
@@ -146,7 +146,7 @@ inline void take_pairs_apart(const Acc* in, Acc* lefts, Acc* rights)
 template <std::size_t Count, class Acc, class Op>
 inline void fold_pairs(const Acc* __restrict in, Acc* __restrict out, const Op& op)
 {
-    if constexpr (takes_vectors<Op>) {
+    if constexpr (folds_each<Op, Acc>) {
         std::array<Acc, Count / 2> lefts, rights;
         take_pairs_apart<Count / 2>(in, lefts.data(), rights.data());
         fold_each<Count / 2>(lefts.data(), rights.data(), out, op);
@@ -298,7 +298,7 @@ public:
     Acc up_sweep(const Acc* __restrict in, const Op& op, read_ahead& ahead)
     {
         ahead.advance<Count>();
-        if constexpr (takes_vectors<Op>) {
+        if constexpr (folds_each<Op, Acc>) {
             std::array<Acc, Count / 2> rights;
             take_pairs_apart<Count / 2>(in, lefts_.data(), rights.data());
             fold_each<Count / 2>(lefts_.data(), rights.data(), pairs_.data(), op);
@@ -319,13 +319,13 @@ public:
     {
         above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, pairs_.data(), op);
         pairs_[Count / 2] = end;
-        [[maybe_unused]] std::array<Acc, takes_vectors<Op> ? Count / 2 : 0> rights;
-        if constexpr (takes_vectors<Op>)
+        [[maybe_unused]] std::array<Acc, folds_each<Op, Acc> ? Count / 2 : 0> rights;
+        if constexpr (folds_each<Op, Acc>)
             fold_each<Count / 2>(pairs_.data(), lefts_.data(), rights.data(), op);
         for (std::size_t j = 0; j < Count / 2; ++j) {
             const Acc left = pairs_[j];
             Acc right;
-            if constexpr (takes_vectors<Op>)
+            if constexpr (folds_each<Op, Acc>)
                 right = rights[j];
             else
                 right = op(left, lefts_[j]);

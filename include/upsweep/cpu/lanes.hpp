@@ -61,13 +61,7 @@ struct lane_group<Op, Acc> {
     {
         store_vector<Acc, Store>(group, to);
     }
-    UPSWEEP_ALWAYS_INLINE static type fold([[maybe_unused]] const Op& op, type a, type b)
-    {
-        if constexpr (takes_vectors<Op>)
-            return op(a, b);
-        else
-            return apply<Op, Acc>(a, b);
-    }
+    UPSWEEP_ALWAYS_INLINE static type fold(const Op& op, type a, type b) { return fold_of_vectors<Op, Acc>(op, a, b); }
 };
 
 // Rows of a unit of lanes: where the first one lies, and how much further the next.

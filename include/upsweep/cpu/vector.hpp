@@ -17,6 +17,7 @@
 #include <emmintrin.h>
 #endif
 
+#include <upsweep/cpu/log_sum_exp.hpp>
 #include <upsweep/fold_order.hpp>
 #include <upsweep/op.hpp>
 
@@ -96,7 +97,8 @@ inline void stream_fence()
 template <class Op, class T>
 inline constexpr bool is_vector_monoid = std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8) &&
                                          (detail::is_arithmetic<Op> || detail::is_extremum<Op> ||
-                                          (std::integral<T> && detail::is_bitwise<Op>));
+                                          (std::integral<T> && detail::is_bitwise<Op>) ||
+                                          (std::floating_point<T> && std::same_as<Op, log_sum_exp>));
 
 // Whether the operator says that it takes vectors of elements, too, as one may that is chosen at run time: what it takes to call
 // it is shared by the elements of a vector. Such an operator also says, by is_exact(), whether any order gives the same bits.
@@ -105,24 +107,6 @@ inline constexpr bool takes_vectors = requires
 {
     requires Op::takes_vectors;
 };
-
-// out[j] = a[j] (+) b[j], by an operator that takes vectors.
-template <std::size_t Count, class T, class Op>
-inline void fold_each(const T* a, const T* b, T* out, const Op& op)
-{
-    constexpr std::size_t lanes = vector_bytes / sizeof(T);
-    constexpr std::size_t whole = Count / lanes * lanes;
-    for (std::size_t j = 0; j < whole; j += lanes)
-        store_vector<T>(op(load_vector(a + j), load_vector(b + j)), out + j);
-    if constexpr (whole < Count) {
-        constexpr std::size_t bytes = (Count - whole) * sizeof(T);
-        vector_t<T> left{}, right{};
-        std::memcpy(&left, a + whole, bytes);
-        std::memcpy(&right, b + whole, bytes);
-        const vector_t<T> folds = op(left, right);
-        std::memcpy(out + whole, &folds, bytes);
-    }
-}
 
 // The unsigned integer type of the same size as T.
 template <class T>
@@ -208,6 +192,8 @@ UPSWEEP_ALWAYS_INLINE inline V apply(V a, V b)
         return a | b;
     } else if constexpr (std::same_as<Op, bit_xor>) {
         return a ^ b;
+    } else if constexpr (std::same_as<Op, log_sum_exp>) {
+        return logarithm_of_sum<T>(a, b);
     } else if constexpr (std::integral<T>) {
         return std::same_as<Op, minimum> ? (a < b ? a : b) : (a > b ? a : b);
     } else if constexpr (std::same_as<Op, minimum>) { // op.hpp says how NaN and zeros of either sign compare.
@@ -217,6 +203,39 @@ UPSWEEP_ALWAYS_INLINE inline V apply(V a, V b)
     } else {
         const auto both = (bits)greater<T>(a, b) & (bits)greater<T>(b, a);
         return (V)(both | unordered<T>(a, b));
+    }
+}
+
+// Whether levels of the fold order are folded element by element of two arrays, by vectors: with an operator that takes vectors, or one of so
+// many instructions that what is done of them in the up-sweep is kept for the down-sweep.
+template <class Op, class T>
+inline constexpr bool folds_each = takes_vectors<Op> || (is_vector_monoid<Op, T> && std::same_as<Op, log_sum_exp>);
+
+// By one of the operators of vectors.
+template <class Op, class T>
+UPSWEEP_ALWAYS_INLINE inline vector_t<T> fold_of_vectors([[maybe_unused]] const Op& op, vector_t<T> a, vector_t<T> b)
+{
+    if constexpr (takes_vectors<Op>)
+        return op(a, b);
+    else
+        return apply<Op, T>(a, b);
+}
+
+// out[j] = a[j] (+) b[j].
+template <std::size_t Count, class T, class Op>
+inline void fold_each(const T* a, const T* b, T* out, const Op& op)
+{
+    constexpr std::size_t lanes = vector_bytes / sizeof(T);
+    constexpr std::size_t whole = Count / lanes * lanes;
+    for (std::size_t j = 0; j < whole; j += lanes)
+        store_vector<T>(fold_of_vectors<Op, T>(op, load_vector(a + j), load_vector(b + j)), out + j);
+    if constexpr (whole < Count) {
+        constexpr std::size_t bytes = (Count - whole) * sizeof(T);
+        vector_t<T> left{}, right{};
+        std::memcpy(&left, a + whole, bytes);
+        std::memcpy(&right, b + whole, bytes);
+        const vector_t<T> folds = fold_of_vectors<Op, T>(op, left, right);
+        std::memcpy(out + whole, &folds, bytes);
     }
 }
 
