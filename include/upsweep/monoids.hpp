@@ -72,87 +72,68 @@ struct logarithm_of_1_and {
     }
 };
 
-// What log_sum_exp does to numbers. The engine of the CPU does it to vectors of them, too (cpu/log_sum_exp.hpp).
-struct arithmetic_of_numbers {
-    template <std::floating_point T>
-    UPSWEEP_HOST_DEVICE static T multiply_add(T a, T b, T c)
-    {
-        return std::fma(a, b, c);
-    }
-    // 2^k of a number whose lowest bits are those of the integer k.
-    template <std::floating_point T>
-    UPSWEEP_HOST_DEVICE static T power_of_2(T has_k)
-    {
-        return std::bit_cast<T>((std::bit_cast<bits_t<T>>(has_k) + (std::numeric_limits<T>::max_exponent - 1))
-                                << (std::numeric_limits<T>::digits - 1));
-    }
-    template <std::floating_point T>
-    UPSWEEP_HOST_DEVICE static T choose(bool condition, T a, T b)
-    {
-        return condition ? a : b;
-    }
+template <std::floating_point T>
+struct numbers_of_log_sum_exp {
+    static constexpr bool is_float = sizeof(T) == sizeof(float);
+    // Of the lesser number from the greater one, so far that it is added.
+    static constexpr T least_distance = is_float ? -87 : -708;
+    // A sum with it has no digits behind the point, and the lowest bits of an integer.
+    static constexpr T round = is_float ? 0x1.8p23 : 0x1.8p52;
+    static constexpr T inverse_of_ln_2 = is_float ? 0x1.715476p0 : 0x1.71547652b82fep0;
+    static constexpr T ln_2 = is_float ? 0x1.62e430p-1 : 0x1.62e42fefa39efp-1;
+    static constexpr T rest_of_ln_2 = is_float ? -0x1.05c610p-29 : 0x1.abc9e3b39803fp-56;
+    // By which 2^k is made of the lowest bits of k.
+    static constexpr bits_t<T> exponent_of_1 = std::numeric_limits<T>::max_exponent - 1;
+    static constexpr int exponent_place = std::numeric_limits<T>::digits - 1;
 };
 
 // The value of a polynomial at x (Horner), without a loop, which compilers might not unroll.
-template <class Polynomial, std::floating_point T, class Arithmetic, class Numbers, std::size_t... I>
-UPSWEEP_HOST_DEVICE Numbers value_of_polynomial(Numbers x, std::index_sequence<I...>)
+template <class Polynomial, std::floating_point T, std::size_t... I>
+UPSWEEP_HOST_DEVICE T value_of_polynomial(T x, std::index_sequence<I...>)
 {
     constexpr auto coefficients = Polynomial::template coefficients<T>();
-    Numbers sum = Numbers{} + coefficients[0];
-    ((sum = Arithmetic::multiply_add(sum, x, Numbers{} + coefficients[I + 1])), ...);
+    T sum = coefficients[0];
+    ((sum = std::fma(sum, x, coefficients[I + 1])), ...);
     return sum;
 }
-template <class Polynomial, std::floating_point T, class Arithmetic, class Numbers>
-UPSWEEP_HOST_DEVICE Numbers value_of_polynomial(Numbers x)
+template <class Polynomial, std::floating_point T>
+UPSWEEP_HOST_DEVICE T value_of_polynomial(T x)
 {
     constexpr std::size_t degree = Polynomial::template coefficients<T>().size() - 1;
-    return value_of_polynomial<Polynomial, T, Arithmetic>(x, std::make_index_sequence<degree>{});
+    return value_of_polynomial<Polynomial>(x, std::make_index_sequence<degree>{});
 }
 
-// e^x for x <= 0 that are not less than the least distance of log_sum_exp: 2^k e^r.
-template <std::floating_point T, class Arithmetic, class Numbers>
-UPSWEEP_HOST_DEVICE Numbers exponential(Numbers x)
+// e^x for x <= 0 that are not less than the least distance: 2^k e^r.
+template <std::floating_point T>
+UPSWEEP_HOST_DEVICE T exponential(T x)
 {
-    constexpr bool is_float = sizeof(T) == sizeof(float);
-    // A sum with it has no digits behind the point, and the lowest bits of an integer.
-    constexpr T round = is_float ? 0x1.8p23 : 0x1.8p52;
-    constexpr T of_ln_2 = is_float ? 0x1.715476p0 : 0x1.71547652b82fep0; // its inverse
-    constexpr T ln_2 = is_float ? 0x1.62e430p-1 : 0x1.62e42fefa39efp-1;
-    constexpr T rest_of_ln_2 = is_float ? -0x1.05c610p-29 : 0x1.abc9e3b39803fp-56;
-    const Numbers none{};
-    const Numbers rounded = Arithmetic::multiply_add(x, none + of_ln_2, none + round);
-    const Numbers k = rounded - round;
-    const Numbers r = Arithmetic::multiply_add(k, none - rest_of_ln_2, Arithmetic::multiply_add(k, none - ln_2, x));
-    return value_of_polynomial<exponential_near_0, T, Arithmetic>(r) * Arithmetic::power_of_2(rounded);
+    using numbers = numbers_of_log_sum_exp<T>;
+    const T rounded = std::fma(x, numbers::inverse_of_ln_2, numbers::round);
+    const T k = rounded - numbers::round;
+    const T r = std::fma(k, -numbers::rest_of_ln_2, std::fma(k, -numbers::ln_2, x));
+    const auto power = (std::bit_cast<bits_t<T>>(rounded) + numbers::exponent_of_1) << numbers::exponent_place;
+    return value_of_polynomial<exponential_near_0>(r) * std::bit_cast<T>(power);
 }
 
-// ln(e^a + e^b), computed in type T: of two numbers, or of two vectors lane by lane.
-template <std::floating_point T, class Arithmetic, class Numbers>
-UPSWEEP_HOST_DEVICE Numbers logarithm_of_sum(Numbers a, Numbers b)
+// ln(e^a + e^b), without branches, whose time would be a matter of luck. The engine of the CPU has the same of vectors, with the same bits
+// (cpu/log_sum_exp.hpp): nvcc takes no vectors for functions that a device has, too.
+template <std::floating_point T>
+UPSWEEP_HOST_DEVICE T logarithm_of_sum(T a, T b)
 {
-    constexpr T least = sizeof(T) == sizeof(float) ? -87 : -708;
-    const Numbers none{};
-    // Without branches, whose time would be a matter of luck.
-    const Numbers greater = Arithmetic::choose(a < b, b, a);
-    const Numbers lesser = Arithmetic::choose(a < b, a, b);
-    const Numbers distance = lesser - greater; // NaN of equal infinities
-    const auto counts = distance >= least;
-    const Numbers more = exponential<T, Arithmetic>(Arithmetic::choose(counts, distance, none + least));
-    const Numbers sum =
-        Arithmetic::multiply_add(value_of_polynomial<logarithm_of_1_and, T, Arithmetic>(more), more, greater);
-    const auto is_nan = (a != a) | (b != b);
-    return Arithmetic::choose(is_nan, none + std::numeric_limits<T>::quiet_NaN(),
-                              Arithmetic::choose(counts, sum, greater));
+    constexpr T least = numbers_of_log_sum_exp<T>::least_distance;
+    const T greater = a < b ? b : a;
+    const T lesser = a < b ? a : b;
+    const T distance = lesser - greater; // NaN of equal infinities
+    const bool counts = distance >= least;
+    const T more = exponential(counts ? distance : least);
+    const T sum = std::fma(value_of_polynomial<logarithm_of_1_and>(more), more, greater);
+    const bool is_nan = (a != a) | (b != b);
+    return is_nan ? std::numeric_limits<T>::quiet_NaN() : counts ? sum : greater;
 }
-
 // Not inlined in f64: the coefficients, of 8 bytes each, would take more registers than a thread of a GPU has.
-UPSWEEP_HOST_DEVICE inline float logarithm_of_sum_of_numbers(float a, float b)
+[[gnu::noinline]] UPSWEEP_HOST_DEVICE inline double logarithm_of_sum_by_call(double a, double b)
 {
-    return logarithm_of_sum<float, arithmetic_of_numbers>(a, b);
-}
-[[gnu::noinline]] UPSWEEP_HOST_DEVICE inline double logarithm_of_sum_of_numbers(double a, double b)
-{
-    return logarithm_of_sum<double, arithmetic_of_numbers>(a, b);
+    return logarithm_of_sum(a, b);
 }
 
 } // namespace detail
@@ -164,7 +145,10 @@ struct log_sum_exp {
     template <std::floating_point T>
     UPSWEEP_HOST_DEVICE T operator()(const T& a, const T& b) const
     {
-        return detail::logarithm_of_sum_of_numbers(a, b);
+        if constexpr (sizeof(T) == sizeof(double))
+            return detail::logarithm_of_sum_by_call(a, b);
+        else
+            return detail::logarithm_of_sum(a, b);
     }
     template <std::floating_point T>
     UPSWEEP_HOST_DEVICE static constexpr T identity()
