@@ -89,8 +89,8 @@ def fma(a, b, c):
     return total + _to_odd(rest_of_total, rest)
 
 
-# By type: what is added to round to an integer, 1 / ln 2, ln 2, what remains of it, and the polynomials.
-POLYNOMIALS = {
+# By type: what is added to round to an integer, 1 / ln 2, ln 2, what remains of it, and the polynomials of e^x and ln(1 + x) / x.
+NUMBERS_OF_LOG_SUM_EXP = {
     np.float32: ("0x1.8p23", "0x1.715476p0", "0x1.62e430p-1", "-0x1.05c610p-29",
                  "0x1.6a2434p-10 0x1.1239e2p-7 0x1.5558f2p-5 0x1.555492p-3 0x1.fffffcp-2 1 1",
                  "-0x1.b2f582p-9 0x1.4b0830p-6 -0x1.d8631cp-5 0x1.b579bep-4 -0x1.3a7a80p-3 0x1.935c9ep-3 -0x1.ff26e0p-3 "
@@ -118,9 +118,9 @@ def polynomial(x, coefficients):
 
 def add_logarithm_of_1_and_exponential(a, x):
     """a + ln(1 + e^x)."""
-    *numbers, of_exponential, of_logarithm = POLYNOMIALS[x.dtype.type]
-    to_round, of_ln_2, ln_2, rest = (x.dtype.type(float.fromhex(number)) for number in numbers)
-    k = fma(x, of_ln_2, to_round) - to_round
+    *numbers, of_exponential, of_logarithm = NUMBERS_OF_LOG_SUM_EXP[x.dtype.type]
+    to_round, inverse_of_ln_2, ln_2, rest = (x.dtype.type(float.fromhex(number)) for number in numbers)
+    k = fma(x, inverse_of_ln_2, to_round) - to_round
     r = fma(k, -rest, fma(k, -ln_2, x))
     power = np.ldexp(polynomial(r, of_exponential), k.astype(np.int32))
     return fma(polynomial(power, of_logarithm), power, a)
@@ -130,9 +130,10 @@ def log_sum_exp(a, b):
     with np.errstate(all="ignore"):
         greater, lesser = np.where(a < b, b, a), np.where(a < b, a, b)
         wide, least = (np.float64, -708) if a.dtype == np.float64 else (np.float32, -87)
-        distance = lesser.astype(wide) - greater.astype(wide)
+        wide_greater = greater.astype(wide)
+        distance = lesser.astype(wide) - wide_greater
         counts = distance >= least
-        total = add_logarithm_of_1_and_exponential(greater.astype(wide), np.where(counts, distance, wide(least)))
+        total = add_logarithm_of_1_and_exponential(wide_greater, np.where(counts, distance, wide(least)))
         result = np.where(counts, total.astype(a.dtype), greater)
         return np.where(np.isnan(a) | np.isnan(b), a.dtype.type(np.nan), result)
 
