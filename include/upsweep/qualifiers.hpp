@@ -12,3 +12,7 @@
 // Functions marked with it are inlined even where the compiler would rather call them: vectors stay in registers, and
 // no ordinary store comes between streamed ones.
 #define UPSWEEP_ALWAYS_INLINE [[gnu::always_inline]]
+
+// Functions marked with it are called even where the compiler would rather inline them: they are large, do much work a call, and have several callers,
+// each of which would have to be compiled with all of them in it.
+#define UPSWEEP_NEVER_INLINE [[gnu::noinline]]

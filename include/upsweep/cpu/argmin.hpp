@@ -103,29 +103,14 @@ private:
         return std::bit_cast<Acc>(static_cast<bits>(std::bit_cast<bits>(load<Acc>(in_, at)) ^ flip_));
     }
 
-    // Four minima are under way at a time, which hides the latency of the operation.
     template <std::size_t Size>
     Acc least_of(std::size_t first) const
     {
         constexpr std::size_t lanes = vector_bytes / sizeof(Acc);
         std::array<Acc, Size> buffer;
         const Acc* const elements = load_block<Size, Acc>(in_ + static_cast<std::ptrdiff_t>(first), buffer.data());
-        const auto flipped = [&](std::size_t i) {
-            return (vector_t<Acc>)((vector_t<bits>)load_vector(elements + i) ^ flip_);
-        };
-        const auto lesser_of = [](vector_t<Acc> a, vector_t<Acc> b) { return apply<minimum, Acc>(a, b); };
-        vector_t<Acc> a = flipped(0);
-        vector_t<Acc> b = flipped(lanes);
-        vector_t<Acc> c = flipped(2 * lanes);
-        vector_t<Acc> d = flipped(3 * lanes);
-        for (std::size_t i = 4 * lanes; i < Size; i += 4 * lanes) {
-            a = lesser_of(a, flipped(i));
-            b = lesser_of(b, flipped(i + lanes));
-            c = lesser_of(c, flipped(i + 2 * lanes));
-            d = lesser_of(d, flipped(i + 3 * lanes));
-        }
-        std::array<Acc, lanes> columns;
-        store_vector<Acc>(lesser_of(lesser_of(a, b), lesser_of(c, d)), columns.data());
+        auto columns = vector_columns<minimum, Acc, Size>(
+            [&](std::size_t i) { return (vector_t<Acc>)((vector_t<bits>)load_vector(elements + i) ^ flip_); });
         if constexpr (sizeof(Acc) >= 4) { // by halves, so that few steps wait for one another
             for (std::size_t half = lanes / 2; half != 0; half /= 2)
                 for (std::size_t k = 0; k < half; ++k)

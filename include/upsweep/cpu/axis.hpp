@@ -28,6 +28,7 @@
 #include <upsweep/fold_order.hpp>
 #include <upsweep/lines.hpp>
 #include <upsweep/op.hpp>
+#include <upsweep/qualifiers.hpp>
 #include <upsweep/target.hpp>
 #include <upsweep/view.hpp>
 
@@ -49,8 +50,8 @@ struct line_cuts {
 
 // Groups of at most `most_lines` lines, a multiple of `unit`, and pieces of at most `elements_a_piece` elements. Lines are cut where
 // that keeps groups large; short ones cannot be.
-inline line_cuts cut_lines(const cpu& target, std::size_t lines, std::size_t length, std::size_t unit,
-                           std::size_t most_lines, std::size_t elements_a_piece)
+UPSWEEP_NEVER_INLINE inline line_cuts cut_lines(const cpu& target, std::size_t lines, std::size_t length,
+                                                std::size_t unit, std::size_t most_lines, std::size_t elements_a_piece)
 {
     const std::size_t enough = 4 * static_cast<std::size_t>(thread_count(target));
     const auto rounded = [&](std::size_t n) { return (std::max<std::size_t>(n, 1) + unit - 1) / unit * unit; };
@@ -73,8 +74,9 @@ inline line_cuts cut_lines(const cpu& target, std::size_t lines, std::size_t len
 
 // The same for a scan of lines in lockstep, which folds pieces before it scans them: where that leaves a thread 1 KiB of a row, lines are not
 // cut.
-inline line_cuts cut_scanned_lines(const cpu& target, std::size_t lines, std::size_t length, std::size_t unit,
-                                   std::size_t most_lines, std::size_t elements_a_piece)
+UPSWEEP_NEVER_INLINE inline line_cuts cut_scanned_lines(const cpu& target, std::size_t lines, std::size_t length,
+                                                        std::size_t unit, std::size_t most_lines,
+                                                        std::size_t elements_a_piece)
 {
     line_cuts cuts = cut_lines(target, lines, length, unit, most_lines, elements_a_piece);
     const auto threads = static_cast<std::size_t>(thread_count(target));
@@ -282,7 +284,8 @@ void scan_groups(const cpu& target, const line_call<Acc, T, Out, Rank, Op>& call
 // Whether lines are folded one after the other: they are one, or few, or their elements lie closer together than they do, and are enough for
 // a block.
 template <class T, std::size_t Rank>
-bool goes_line_by_line(const view<const T, Rank>& in, std::size_t few_lines, std::size_t few_elements)
+UPSWEEP_NEVER_INLINE bool goes_line_by_line(const view<const T, Rank>& in, std::size_t few_lines,
+                                            std::size_t few_elements)
 {
     const std::size_t lines = in.size() / in.extent(0);
     const auto size = [](std::ptrdiff_t stride) { return stride < 0 ? -stride : stride; };

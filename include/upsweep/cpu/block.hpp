@@ -199,7 +199,8 @@ inline Acc fold_columns(In in, const Op& op)
         total = narrow_sum<Count>(in);
     } else if constexpr (has_columns) {
         std::array<Acc, Count> buffer;
-        for (Acc value : vector_columns<Op, Acc, Count>(load_block<Count>(in, buffer.data())))
+        const Acc* const elements = load_block<Count>(in, buffer.data());
+        for (Acc value : vector_columns<Op, Acc, Count>([=](std::size_t i) { return load_vector(elements + i); }))
             total = op(total, value);
     } else {
         for (std::size_t j = 0; j < Count; ++j)
@@ -284,8 +285,8 @@ inline bool any_nan([[maybe_unused]] const Acc* values)
     return any;
 }
 
-// The scan of one block in two sweeps. up_sweep returns the block's total; down_sweep<Kind, Store>, given the folds of
-// all elements before the block and up to its end, writes the folds before each element, or after each, to `out`. Each
+// The scan of one block in two sweeps. up_sweep returns the block's total; down_sweep<Store>, given the folds of all
+// elements before the block and up to its end, writes the folds before each element, or after each, to `out`. Each
 // level of the tree hands the totals of its blocks to the level above and gets back the folds before them: a left child
 // has its parent's fold, a right child has that (+) the total of its left sibling. In the up-sweep, `ahead` advances by the
 // elements of the block: lines that are asked for in the down-sweep compete with streamed results for the buffers of a core.
@@ -314,11 +315,28 @@ public:
         return above_.up_sweep(pairs_.data(), op, nothing);
     }
 
-    template <scan_kind Kind, store_kind Store>
-    bool down_sweep(const Acc& before, const Acc& end, Acc* __restrict out, const Op& op)
+    template <store_kind>
+    bool down_sweep(scan_kind kind, const Acc& before, const Acc& end, Acc* __restrict out, const Op& op)
     {
-        above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, pairs_.data(), op);
+        hand_down(before, end, op);
+        kind == scan_kind::inclusive ? write<scan_kind::inclusive>(out, op) : write<scan_kind::exclusive>(out, op);
+        return any_nan<Count, Op>(out);
+    }
+    void write_folds_before(const Acc& before, const Acc& end, Acc* __restrict out, const Op& op)
+    {
+        hand_down(before, end, op);
+        write<scan_kind::exclusive>(out, op);
+    }
+
+private:
+    void hand_down(const Acc& before, const Acc& end, const Op& op)
+    {
+        above_.write_folds_before(before, end, pairs_.data(), op);
         pairs_[Count / 2] = end;
+    }
+    template <scan_kind Kind>
+    void write(Acc* __restrict out, const Op& op) const
+    {
         [[maybe_unused]] std::array<Acc, folds_each<Op, Acc> ? Count / 2 : 0> rights;
         if constexpr (folds_each<Op, Acc>)
             fold_each<Count / 2>(pairs_.data(), lefts_.data(), rights.data(), op);
@@ -332,10 +350,8 @@ public:
             out[2 * j] = Kind == scan_kind::inclusive ? right : left;
             out[2 * j + 1] = Kind == scan_kind::inclusive ? pairs_[j + 1] : right;
         }
-        return any_nan<Count, Op>(out);
     }
 
-private:
     std::array<Acc, Count / 2> lefts_;
     std::array<Acc, Count / 2 + 1> pairs_; // their totals, then the folds before them
     block_scan<Count / 2, Acc, Op> above_;
@@ -348,12 +364,13 @@ public:
 
     Acc up_sweep(const Acc* in, const Op&, read_ahead&) { return in[0]; }
 
-    template <scan_kind Kind, store_kind Store>
-    bool down_sweep(const Acc& before, const Acc& end, Acc* out, const Op&)
+    template <store_kind>
+    bool down_sweep(scan_kind kind, const Acc& before, const Acc& end, Acc* out, const Op&)
     {
-        out[0] = Kind == scan_kind::inclusive ? end : before;
+        out[0] = kind == scan_kind::inclusive ? end : before;
         return any_nan<1, Op>(out);
     }
+    void write_folds_before(const Acc& before, const Acc&, Acc* out, const Op&) { out[0] = before; }
 };
 
 // Several levels at a time, in registers. `in` must stay until the down-sweep; `out` may be `in`.
@@ -373,11 +390,28 @@ public:
         return above_.up_sweep(rows_.data(), op, nothing);
     }
 
-    template <scan_kind Kind, store_kind Store>
-    bool down_sweep(const Acc& before, const Acc& end, Acc* out, const Op& op)
+    template <store_kind Store>
+    bool down_sweep(scan_kind kind, const Acc& before, const Acc& end, Acc* out, const Op& op)
     {
-        above_.template down_sweep<scan_kind::exclusive, store_kind::cached>(before, end, rows_.data(), op);
+        hand_down(before, end, op);
+        return kind == scan_kind::inclusive ? write<scan_kind::inclusive, Store>(out)
+                                            : write<scan_kind::exclusive, Store>(out);
+    }
+    void write_folds_before(const Acc& before, const Acc& end, Acc* out, const Op& op)
+    {
+        hand_down(before, end, op);
+        write<scan_kind::exclusive, store_kind::cached>(out);
+    }
+
+private:
+    void hand_down(const Acc& before, const Acc& end, const Op& op)
+    {
+        above_.write_folds_before(before, end, rows_.data(), op);
         rows_[Count / tile::side] = end;
+    }
+    template <scan_kind Kind, store_kind Store>
+    bool write(Acc* out) const
+    {
         constexpr bool adds = detail::makes_nan<Op, Acc>;
         vector_t<Acc> sum{}; // of all results: NaN if one of them is, or if infinities of both signs are
         for (std::size_t i = 0; i < Count; i += tile::elements) {
@@ -392,7 +426,6 @@ public:
         return any_nan<tile::side, Op>(sums.data());
     }
 
-private:
     const Acc* in_ = nullptr;
     std::array<Acc, Count / tile::side + 1> rows_; // their totals, then the folds before them
     block_scan<Count / tile::side, Acc, Op> above_;
@@ -415,8 +448,17 @@ public:
         return fold_columns<Count, Acc>(in, op);
     }
 
+    template <store_kind Store>
+    bool down_sweep(scan_kind kind, const Acc& before, const Acc&, Acc* out, const Op&)
+    {
+        kind == scan_kind::inclusive ? write<scan_kind::inclusive, Store>(before, out)
+                                     : write<scan_kind::exclusive, Store>(before, out);
+        return false;
+    }
+
+private:
     template <scan_kind Kind, store_kind Store>
-    bool down_sweep(const Acc& before, const Acc&, Acc* out, const Op&)
+    void write(const Acc& before, Acc* out) const
     {
         auto fold = scans::everywhere(before); // of all before the vector, in each lane
         for (std::size_t i = 0; i < Count; i += scans::lanes) {
@@ -425,10 +467,8 @@ public:
             scans::template store<Store>(Kind == scan_kind::inclusive ? after : scans::behind(fold, after), out + i);
             fold = apply<Op, Acc>(fold, scans::last_everywhere(within));
         }
-        return false;
     }
 
-private:
     const Acc* in_ = nullptr;
 };
 

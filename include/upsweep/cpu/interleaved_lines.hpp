@@ -12,6 +12,7 @@
 #include <upsweep/cpu/scan.hpp>
 #include <upsweep/cpu/store.hpp>
 #include <upsweep/fold_order.hpp>
+#include <upsweep/qualifiers.hpp>
 
 // Two, three or four lines whose elements take turns in memory, as the channels of a sound do, or the coordinates of points. They are too few to fill
 // a vector as lanes. A block of each is taken apart in the first-level cache, folded as that of an array is, and put together again.
@@ -49,7 +50,7 @@ void with_lines(std::size_t lines, F f)
 
 // Whether the lines of a view, whose first dimension is the one along which they are folded, take turns in memory without gaps.
 template <class T, std::size_t Rank>
-bool are_interleaved(const view<T, Rank>& lines)
+UPSWEEP_NEVER_INLINE bool are_interleaved(const view<T, Rank>& lines)
 {
     const std::size_t count = lines.size() / lines.extent(0);
     return count > 1 && count <= most_interleaved && lines.is_contiguous();
@@ -61,7 +62,8 @@ public:
     using call = line_call<Acc, T, Out, Rank, Op>;
 
     // All lines there are. `before`: the folds of what lies before the elements that will be folded, if anything does.
-    interleaved_lines(const call& of, std::size_t, std::size_t count, std::size_t, const Acc* before = nullptr)
+    UPSWEEP_NEVER_INLINE interleaved_lines(const call& of, std::size_t, std::size_t count, std::size_t,
+                                           const Acc* before = nullptr)
         : call_(of), count_(count), stacks_(make_stacks(of.op))
     {
         before_.fill(of.op.template identity<Acc>());
@@ -69,14 +71,14 @@ public:
             std::copy_n(before, count, before_.begin());
     }
 
-    void fold(const line_piece& piece)
+    UPSWEEP_NEVER_INLINE void fold(const line_piece& piece)
     {
         for_each_block(piece, [&](std::size_t, std::size_t rows) {
             for (std::size_t c = 0; c < count_; ++c)
                 fold_serially(stacks_[c], elements_of(c), rows, call_.op);
         });
     }
-    void push(const Acc* totals, int level)
+    UPSWEEP_NEVER_INLINE void push(const Acc* totals, int level)
     {
         for (std::size_t c = 0; c < count_; ++c)
             stacks_[c].push(totals[c], level);
@@ -88,7 +90,7 @@ public:
     }
 
     // `end`: the folds after the piece, where the stacks do not know them.
-    void scan(const line_piece& piece, const Acc* end)
+    UPSWEEP_NEVER_INLINE void scan(const line_piece& piece, const Acc* end)
     {
         scan_options<Acc> options = call_.options;
         options.store = store_kind::cached;

@@ -200,34 +200,40 @@ UPSWEEP_ALWAYS_INLINE inline Group with_named_nan(const Group& fold)
 
 // Writes the folds before each of `Rows` rows, or after each, given those before the first and after the last of them, and folds
 // of NaN as results have them. `out` may be where the rows are.
-template <std::size_t Rows, scan_kind Kind, store_kind Store, class Acc, class Op>
-void scan_rows(const lane_rows<Acc>& rows, std::size_t lanes, const Acc* before, const Acc* end, Acc* out,
-               std::ptrdiff_t out_step, const Op& op)
+template <std::size_t Rows, store_kind Store, class Acc, class Op>
+UPSWEEP_NEVER_INLINE void scan_rows(const lane_rows<Acc>& rows, std::size_t lanes, scan_kind kind, const Acc* before,
+                                    const Acc* end, Acc* out, std::ptrdiff_t out_step, const Op& op)
 {
     using group = lane_group<Op, Acc>;
     // Lines of memory are streamed as a whole: a processor that has parts of many lines to write sends each part by itself.
     constexpr std::size_t line = 64;
     constexpr std::size_t group_bytes = group::lanes * sizeof(Acc);
     constexpr std::size_t groups = Store == store_kind::streamed && line % group_bytes == 0 ? line / group_bytes : 1;
-    // From the last lanes on: what is written behind the end of a row is replaced where the next row lies there.
+    // The folds between two rows are results of both kinds, in rows one apart. The one that is left is known already.
+    const bool is_inclusive = kind == scan_kind::inclusive;
+    const Acc* const known = is_inclusive ? end : before;
+    Acc* const out_between = is_inclusive ? out : out + out_step;
+    // From the last lanes on, and from the first row on: what is written behind the end of a row is replaced where the next row lies there.
     for (std::size_t lane = lanes; lane > 0;) {
         lane -= groups * group::lanes;
-        std::array<group_elements<Op, Acc, Rows>, groups> results;
-        for (std::size_t g = 0; g < groups; ++g) {
-            const std::size_t first = lane + g * group::lanes;
-            const auto elements = load_group<Op, Acc, Rows>(rows, first);
-            group_elements<Op, Acc, Rows> folds;
-            group_folds<0, Rows, Acc>(elements, group::load(before + first), op, folds);
-            const auto last = group::load(end + first);
-            for (std::size_t r = 0; r < Rows; ++r)
-                results[g][r] = with_named_nan<Op, Acc>(Kind == scan_kind::exclusive ? folds[r]
-                                                        : r + 1 < Rows               ? folds[r + 1]
-                                                                                     : last);
-        }
-        for (std::size_t r = 0; r < Rows; ++r)
+        std::array<group_elements<Op, Acc, Rows>, groups> folds;
+        for (std::size_t g = 0; g < groups; ++g)
+            group_folds<0, Rows, Acc>(load_group<Op, Acc, Rows>(rows, lane + g * group::lanes),
+                                      group::load(before + lane + g * group::lanes), op, folds[g]);
+        const auto put = [&](std::size_t g, const auto& fold, Acc* row) {
+            group::template store<Store>(with_named_nan<Op, Acc>(fold), row + lane + g * group::lanes);
+        };
+        const auto put_known = [&](Acc* row) {
             for (std::size_t g = 0; g < groups; ++g)
-                group::template store<Store>(results[g][r],
-                                             out + static_cast<std::ptrdiff_t>(r) * out_step + lane + g * group::lanes);
+                put(g, group::load(known + lane + g * group::lanes), row);
+        };
+        if (!is_inclusive)
+            put_known(out);
+        for (std::size_t r = 1; r < Rows; ++r)
+            for (std::size_t g = 0; g < groups; ++g)
+                put(g, folds[g][r], out_between + static_cast<std::ptrdiff_t>(r - 1) * out_step);
+        if (is_inclusive)
+            put_known(out + static_cast<std::ptrdiff_t>(Rows - 1) * out_step);
     }
 }
 
@@ -333,7 +339,7 @@ struct line_unit {
 // The unit that begins with a line, of at most `most` lines. Units end where lines no longer lie evenly apart, unless that made
 // them very small. Finding where a unit lies takes divisions.
 template <class T, std::size_t Rank>
-line_unit<T> unit_of_lines(const view<T, Rank>& in, std::size_t line, std::size_t most)
+UPSWEEP_NEVER_INLINE line_unit<T> unit_of_lines(const view<T, Rank>& in, std::size_t line, std::size_t most)
 {
     constexpr std::size_t few = 8;
     const std::size_t run = in.extent(Rank - 1);
@@ -403,6 +409,14 @@ public:
         if constexpr (std::same_as<T, Acc>)
             if (is_in_place(of, lanes, first + Rows))
                 return in_place(of, first);
+        copy<Rows>(of, lanes, first, to);
+        return {to[0].data(), unit_lanes<Acc>};
+    }
+
+private:
+    template <std::size_t Rows>
+    UPSWEEP_NEVER_INLINE void copy(const unit& of, std::size_t lanes, std::size_t first, buffer& to) const
+    {
         const T* const from = of.first != nullptr ? of.first + static_cast<std::ptrdiff_t>(first) * step_ : nullptr;
         if (Rows == rows_at_once && from != nullptr && step_ == 1 && of.stride != 1)
             transpose(from, of.stride, of.lines, to[0].data(), unit_lanes<Acc>);
@@ -413,10 +427,7 @@ public:
             for (std::size_t r = 0; r < Rows; ++r)
                 std::fill(to[r].begin() + static_cast<std::ptrdiff_t>(of.lines),
                           to[r].begin() + static_cast<std::ptrdiff_t>(lanes), to[r][0]);
-        return {to[0].data(), unit_lanes<Acc>};
     }
-
-private:
     void read_row(const unit& of, std::size_t row, Acc* to) const
     {
         if (of.first == nullptr) {
@@ -458,16 +469,15 @@ public:
     {
     }
 
-    // Rows first to first + Rows - 1, from rows of a unit.
-    template <std::size_t Rows>
-    void write(const unit& to, std::size_t first, const Acc* rows) const
+    // Rows first to first + count - 1, at most eight, from rows of a unit.
+    void write(const unit& to, std::size_t first, std::size_t count, const Acc* rows) const
     {
-        if (Rows == rows_at_once && to.first != nullptr && step_ == 1 && to.stride != 1) {
+        if (count == rows_at_once && to.first != nullptr && step_ == 1 && to.stride != 1) {
             Out* const lines = to.first + static_cast<std::ptrdiff_t>(first);
             if constexpr (std::same_as<Acc, Out>)
                 return put_back(rows, lines, to.stride, to.lines);
         }
-        for (std::size_t r = 0; r < Rows; ++r)
+        for (std::size_t r = 0; r < count; ++r)
             write_row(to, first + r, rows + r * unit_lanes<Acc>);
     }
 

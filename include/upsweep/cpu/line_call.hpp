@@ -6,6 +6,7 @@
 
 #include <upsweep/cpu/scan.hpp>
 #include <upsweep/lines.hpp>
+#include <upsweep/qualifiers.hpp>
 #include <upsweep/view.hpp>
 
 namespace upsweep::cpu_engine {
@@ -26,11 +27,18 @@ struct line_call {
     Out first;                 // result of an exclusive scan, which no fold gives
 };
 
+// The first element of a line.
+template <class T, std::size_t Rank>
+UPSWEEP_NEVER_INLINE T* first_of_line(const view<T, Rank>& in, std::size_t line)
+{
+    return &in[line];
+}
+
 // Calls f with the beginning of a line.
 template <class T, std::size_t Rank, class F>
 void with_line(const view<T, Rank>& in, std::size_t line, F f)
 {
-    T* const first = &in[line];
+    T* const first = first_of_line(in, line);
     if (in.stride(0) == 1)
         f(first);
     else
@@ -43,7 +51,8 @@ using row_of_values = std::unique_ptr<T[]>;
 
 // Writes the first elements of neighbouring lines.
 template <class Out, std::size_t Rank>
-void write_row(const view<Out, Rank>& out, std::size_t first, std::size_t count, const Out* elements)
+UPSWEEP_NEVER_INLINE void write_row(const view<Out, Rank>& out, std::size_t first, std::size_t count,
+                                    const Out* elements)
 {
     (out.begin() + static_cast<std::ptrdiff_t>(first)).write(count, elements);
 }

@@ -15,6 +15,7 @@
 #include <upsweep/cpu/store.hpp>
 #include <upsweep/lines.hpp>
 #include <upsweep/op.hpp>
+#include <upsweep/qualifiers.hpp>
 
 namespace upsweep::cpu_engine {
 
@@ -24,8 +25,8 @@ class lines_in_lanes {
 public:
     using call = line_call<Acc, T, Out, Rank, Op>;
 
-    lines_in_lanes(const call& of, std::size_t first, std::size_t count, std::size_t length,
-                   const Acc* before = nullptr)
+    UPSWEEP_NEVER_INLINE lines_in_lanes(const call& of, std::size_t first, std::size_t count, std::size_t length,
+                                        const Acc* before = nullptr)
         : call_(of), first_(first), count_(count),
           reader_(of.lines.in, static_cast<const void*>(of.lines.in.data()) != of.lines.out.data()),
           writer_(of.lines.out), units_(units_of(of.lines, first, count)),
@@ -39,7 +40,7 @@ public:
                 staged_ = std::make_unique_for_overwrite<Acc[]>(most_staged_rows() * count + unit_lanes<Acc>);
     }
 
-    void fold(const line_piece& piece)
+    UPSWEEP_NEVER_INLINE void fold(const line_piece& piece)
     {
         std::size_t done = 0;
         if constexpr (!Scans && adds_narrow_integers<T, Acc, Op>) {
@@ -54,7 +55,7 @@ public:
                 push<size>(u, reader_.template read<size>(u.in, u.lanes, row, buffer_));
         });
     }
-    void push(const Acc* totals, int level)
+    UPSWEEP_NEVER_INLINE void push(const Acc* totals, int level)
     {
         for (const unit& u : units_) {
             lane_row<Acc> row;
@@ -71,7 +72,7 @@ public:
             std::copy_n(folds + u.slot, u.in.lines, to + u.in.line - first_);
     }
 
-    void scan(const line_piece& piece, const Acc* end)
+    UPSWEEP_NEVER_INLINE void scan(const line_piece& piece, const Acc* end)
     {
         const std::size_t done = scan_narrow_rows(piece, end);
         for_each_block({piece.first + done, piece.count - done}, [&](auto rows, std::size_t row) {
@@ -315,7 +316,9 @@ private:
         if constexpr (std::same_as<Acc, Out>)
             if (u.out.first != nullptr && u.out.stride == 1 && u.out.lines == u.lanes && call_.options.init == nullptr)
                 return scan_to_output<Rows>(u, row, rows, before, after);
-        scan_aside<Rows>(u, row, rows, before, after);
+        std::array<lane_row<Acc>, Rows> results;
+        scan_to<Rows, store_kind::cached>(u, rows, before, after, results[0].data(), unit_lanes<Acc>);
+        write_aside(u, row, results.data(), Rows);
     }
 
     template <std::size_t Rows>
@@ -327,24 +330,22 @@ private:
         constexpr std::size_t line = 64; // of memory: one that is streamed in parts takes longer than an ordinary store
         const bool is_aligned =
             (reinterpret_cast<std::uintptr_t>(to) | row_bytes | (u.lanes * sizeof(Acc))) % line == 0;
-        if (is_aligned && call_.options.store == store_kind::streamed)
-            scan_to<Rows, store_kind::streamed>(u, rows, before, after, to, step);
-        else
-            scan_to<Rows, store_kind::cached>(u, rows, before, after, to, step);
+        if constexpr (Rows == rows_at_once)
+            if (is_aligned && call_.options.store == store_kind::streamed)
+                return scan_to<Rows, store_kind::streamed>(u, rows, before, after, to, step);
+        scan_to<Rows, store_kind::cached>(u, rows, before, after, to, step);
     }
-    // Results that have to be combined with an initial value, converted, or put where lines do not lie side by side.
-    template <std::size_t Rows>
-    void scan_aside(const unit& u, std::size_t row, const lane_rows<Acc>& rows, const Acc* before, const Acc* after)
+    // Writes results that have to be combined with an initial value, converted, or put where lines do not lie side by side.
+    UPSWEEP_NEVER_INLINE void write_aside(const unit& u, std::size_t row, lane_row<Acc>* results,
+                                          std::size_t rows) const
     {
-        std::array<lane_row<Acc>, Rows> results;
-        scan_to<Rows, store_kind::cached>(u, rows, before, after, results[0].data(), unit_lanes<Acc>);
         if (const Acc* const init = call_.options.init)
-            for (lane_row<Acc>& some : results)
+            for (std::size_t r = 0; r < rows; ++r)
                 for (std::size_t lane = 0; lane < u.in.lines; ++lane)
-                    some[lane] = as_result<Acc, Op>(call_.op(*init, some[lane]));
+                    results[r][lane] = as_result<Acc, Op>(call_.op(*init, results[r][lane]));
         if (u.out.lines == u.in.lines)
-            return writer_.template write<Rows>(u.out, row, results[0].data());
-        for (std::size_t r = 0; r < Rows; ++r)
+            return writer_.write(u.out, row, rows, results[0].data());
+        for (std::size_t r = 0; r < rows; ++r)
             store_results(results[r].data(),
                           call_.lines.out.begin() +
                               static_cast<std::ptrdiff_t>((row + r) * reader_.lines() + u.in.line),
@@ -354,10 +355,7 @@ private:
     void scan_to(const unit& u, const lane_rows<Acc>& rows, const Acc* before, const Acc* after, Acc* to,
                  std::ptrdiff_t step) const
     {
-        if (call_.options.kind == scan_kind::inclusive)
-            scan_rows<Rows, scan_kind::inclusive, Store>(rows, u.lanes, before, after, to, step, call_.op);
-        else
-            scan_rows<Rows, scan_kind::exclusive, Store>(rows, u.lanes, before, after, to, step, call_.op);
+        scan_rows<Rows, Store>(rows, u.lanes, call_.options.kind, before, after, to, step, call_.op);
     }
 
     call call_;

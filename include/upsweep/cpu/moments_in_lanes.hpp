@@ -105,7 +105,7 @@ public:
             units_.push_back(unit_of_lines(of.lines.in, first + done, std::min(unit_lanes<T>, count - done)));
     }
 
-    void fold(const line_piece& piece)
+    UPSWEEP_NEVER_INLINE void fold(const line_piece& piece)
     {
         std::size_t row = piece.first;
         const std::size_t end = row + piece.count;

@@ -47,9 +47,9 @@ struct row_vector {
     // What is permuted.
     using word = std::conditional_t<sizeof(T) >= 4, std::uint32_t, std::uint8_t>;
     static constexpr std::size_t words_a_lane = bytes / sizeof(word) / lanes;
-    typedef T type __attribute__((vector_size(bytes)));
-    typedef unsigned_t<T> bits __attribute__((vector_size(bytes)));
-    typedef word words __attribute__((vector_size(bytes)));
+    using type = typename vector_of_bytes<T, bytes>::type;
+    using bits = typename vector_of_bytes<unsigned_t<T>, bytes>::type;
+    using words = typename vector_of_bytes<word, bytes>::type;
 
     UPSWEEP_ALWAYS_INLINE static type load(const T* from)
     {

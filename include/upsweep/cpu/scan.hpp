@@ -83,10 +83,11 @@ private:
         bool has_nan = detail::is_nan_of<Op>(end);
         std::array<Acc, Size> aside;
         Acc* const ready = place_of_folds(out, streams, block.can_stream);
+        constexpr store_kind best_store = Size == block_size<Acc> ? store_kind::streamed : store_kind::cached;
         if (streams && ready != nullptr && !has_nan)
-            has_nan |= down_sweep<Size, store_kind::streamed>(block, end, ready);
+            has_nan |= down_sweep<best_store>(block, end, ready);
         else
-            has_nan |= down_sweep<Size, store_kind::cached>(block, end, ready != nullptr ? ready : aside.data());
+            has_nan |= down_sweep<store_kind::cached>(block, end, ready != nullptr ? ready : aside.data());
         if (ready == nullptr)
             write(aside, out, streams);
         else if (has_nan)
@@ -109,7 +110,7 @@ private:
             fold_serially(stack_, static_cast<const Acc*>(elements.data()), count, op_);
         std::array<Acc, Size> results;
         const Acc end = op_(fold_, total); // which becomes a result where the block is whole
-        const bool has_nan = down_sweep<Size, store_kind::cached>(block, end, results.data());
+        const bool has_nan = down_sweep<store_kind::cached>(block, end, results.data());
         if (has_nan || detail::is_nan_of<Op>(results[count - 1]) || options_.init != nullptr)
             name_results(std::span(results).first(count));
         if constexpr (is_direct<Acc, Out>) {
@@ -169,12 +170,10 @@ private:
         }
     }
 
-    template <std::size_t Size, store_kind Store>
+    template <store_kind Store, std::size_t Size>
     bool down_sweep(block_scan<Size, Acc, Op>& block, const Acc& end, Acc* out)
     {
-        if (options_.kind == scan_kind::inclusive)
-            return block.template down_sweep<scan_kind::inclusive, Store>(fold_, end, out, op_);
-        return block.template down_sweep<scan_kind::exclusive, Store>(fold_, end, out, op_);
+        return block.template down_sweep<Store>(options_.kind, fold_, end, out, op_);
     }
 
     fold_stack<Acc, Op>& stack_;

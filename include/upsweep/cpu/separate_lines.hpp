@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <upsweep/cpu/reduce.hpp>
 #include <upsweep/cpu/scan.hpp>
 #include <upsweep/fold_order.hpp>
+#include <upsweep/qualifiers.hpp>
 
 namespace upsweep::cpu_engine {
 
@@ -20,7 +22,8 @@ public:
     using call = line_call<Acc, T, Out, Rank, Op>;
 
     // `before`: the folds of what lies before the elements that will be folded, if anything does.
-    separate_lines(const call& of, std::size_t first, std::size_t count, std::size_t, const Acc* before = nullptr)
+    UPSWEEP_NEVER_INLINE separate_lines(const call& of, std::size_t first, std::size_t count, std::size_t,
+                                        const Acc* before = nullptr)
         : call_(of), first_(first), before_(std::make_unique<Acc[]>(count))
     {
         stacks_.reserve(count); // which would be copied as a whole
@@ -31,15 +34,21 @@ public:
             std::copy_n(before, count, before_.get());
     }
 
-    void fold(const line_piece& piece)
+    UPSWEEP_NEVER_INLINE void fold(const line_piece& piece)
     {
-        for (std::size_t k = 0; k < stacks_.size(); ++k)
-            with_line(call_.lines.in, first_ + k, [&](auto line) {
-                const auto first = line + static_cast<std::ptrdiff_t>(piece.first);
-                fold_serially(stacks_[k], first, piece.count, call_.op, further_on(first));
-            });
+        const std::ptrdiff_t stride = call_.lines.in.stride(0);
+        for (std::size_t k = 0; k < stacks_.size(); ++k) {
+            const T* const line =
+                first_of_line(call_.lines.in, first_ + k) + static_cast<std::ptrdiff_t>(piece.first) * stride;
+            if (stride == 1)
+                fold_serially(stacks_[k], line, piece.count, call_.op, further_on(line));
+            else
+                for_each_block(piece.count, [&](std::size_t first, std::size_t count) {
+                    fold_serially(stacks_[k], side_by_side(line, first, count), count, call_.op);
+                });
+        }
     }
-    void push(const Acc* totals, int level)
+    UPSWEEP_NEVER_INLINE void push(const Acc* totals, int level)
     {
         for (std::size_t k = 0; k < stacks_.size(); ++k)
             stacks_[k].push(totals[k], level);
@@ -51,29 +60,72 @@ public:
     }
 
     // `end`: the folds after the piece, where the stacks do not know them.
-    void scan(const line_piece& piece, const Acc* end)
+    UPSWEEP_NEVER_INLINE void scan(const line_piece& piece, const Acc* end)
     {
         const auto offset = static_cast<std::ptrdiff_t>(piece.first);
-        scan_options<Acc> options = call_.options;
-        options.is_last = piece.first + piece.count == call_.lines.length();
-        for (std::size_t k = 0; k < stacks_.size(); ++k)
-            with_line(call_.lines.in, first_ + k, [&](auto in) {
-                with_line(call_.lines.out, first_ + k, [&](auto out) {
-                    using scan_of_line = serial_scan<Acc, Op, decltype(in), decltype(out)>;
-                    scan_of_line(stacks_[k], before_[k], end != nullptr ? end + k : nullptr, call_.op,
-                                 options)(in + offset, out + offset, piece.count,
-                                          end == nullptr ? ahead_of(in + offset, options.store) : read_ahead());
-                    if (piece.first == 0 && call_.options.kind == scan_kind::exclusive)
-                        *out = call_.first;
-                });
-            });
+        for (std::size_t k = 0; k < stacks_.size(); ++k) {
+            Out* const line = first_of_line(call_.lines.out, first_ + k);
+            scan_line(k, first_of_line(call_.lines.in, first_ + k) + offset * call_.lines.in.stride(0),
+                      line + offset * call_.lines.out.stride(0), piece, end != nullptr ? end + k : nullptr);
+            if (piece.first == 0 && call_.options.kind == scan_kind::exclusive)
+                *line = call_.first;
+        }
     }
 
 private:
+    static constexpr std::size_t block = block_size<Acc>;
+
+    // Calls f(first, count) for the blocks of so many elements.
+    template <class F>
+    static void for_each_block(std::size_t count, F f)
+    {
+        for (std::size_t first = 0; first < count; first += block)
+            f(first, std::min(block, count - first));
+    }
+    // Elements of a line from number `first` on, which lie apart, as a copy of them.
+    const T* side_by_side(const T* line, std::size_t first, std::size_t count)
+    {
+        const std::ptrdiff_t stride = call_.lines.in.stride(0);
+        line += static_cast<std::ptrdiff_t>(first) * stride;
+        for (std::size_t i = 0; i < count; ++i)
+            elements_[i] = line[static_cast<std::ptrdiff_t>(i) * stride];
+        return elements_.data();
+    }
+
+    // Scans a piece of line k, which begins at `in` and `out`. Elements and results that do not lie side by side are copied, a block at a time.
+    void scan_line(std::size_t k, const T* in, Out* out, const line_piece& piece, const Acc* end)
+    {
+        using scan_of_line = serial_scan<Acc, Op, const T*, Out*>;
+        const std::ptrdiff_t out_stride = call_.lines.out.stride(0);
+        const bool copies_in = call_.lines.in.stride(0) != 1;
+        const bool copies_out = out_stride != 1;
+        const bool is_last = piece.first + piece.count == call_.lines.length();
+        scan_options<Acc> options = call_.options;
+        if (!copies_in && !copies_out) {
+            options.is_last = is_last;
+            return scan_of_line(stacks_[k], before_[k], end, call_.op, options)(
+                in, out, piece.count, end == nullptr ? ahead_of(in, options.store) : read_ahead());
+        }
+        if (copies_out)
+            options.store = store_kind::cached;
+        for_each_block(piece.count, [&](std::size_t first, std::size_t count) {
+            const bool is_end = first + count == piece.count;
+            options.is_last = is_last && is_end;
+            Out* const to = copies_out ? results_.data() : out + first;
+            scan_of_line(stacks_[k], before_[k], is_end ? end : nullptr, call_.op,
+                         options)(copies_in ? side_by_side(in, first, count) : in + first, to, count, {});
+            if (copies_out)
+                for (std::size_t i = 0; i < count; ++i)
+                    out[static_cast<std::ptrdiff_t>(first + i) * out_stride] = results_[i];
+        });
+    }
+
     call call_;
     std::size_t first_;
     std::vector<fold_stack<Acc, Op>> stacks_;
     row_of_values<Acc> before_;
+    std::array<T, block> elements_;  // of a block, where they lie apart
+    std::array<Out, block> results_; // the same of its results
 };
 
 } // namespace upsweep::cpu_engine

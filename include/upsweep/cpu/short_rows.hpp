@@ -18,6 +18,7 @@
 #include <upsweep/fold_order.hpp>
 #include <upsweep/lines.hpp>
 #include <upsweep/op.hpp>
+#include <upsweep/qualifiers.hpp>
 #include <upsweep/view.hpp>
 
 // Folds of the rows of a matrix that are shorter than a block.
@@ -25,7 +26,7 @@ namespace upsweep::cpu_engine {
 
 // Whether lines lie one behind the other without gaps, as the rows of a matrix do.
 template <class T, std::size_t Rank>
-bool are_rows(const view<T, Rank>& in)
+UPSWEEP_NEVER_INLINE bool are_rows(const view<T, Rank>& in)
 {
     auto next = static_cast<std::ptrdiff_t>(in.extent(0)); // how far a line lies behind the one before
     bool are_close = in.stride(0) == 1;

@@ -181,7 +181,7 @@ void scan_block_of_segment(In in, Out out, std::size_t count, const Op& op)
         block_scan<Size, Acc, Op> block;
         read_ahead nothing;
         end = block.up_sweep(elements, op, nothing);
-        has_nan = block.template down_sweep<Kind, store_kind::cached>(before, end, folds, op);
+        has_nan = block.template down_sweep<store_kind::cached>(Kind, before, end, folds, op);
     }
     if (has_nan || detail::is_nan_of<Op>(end))
         std::transform(folds, folds + Size, folds, as_result<Acc, Op, Acc>);

@@ -32,12 +32,13 @@ inline constexpr std::size_t vector_bytes = 32;
 inline constexpr std::size_t vector_bytes = 16;
 #endif
 
-template <class T>
-struct vector_type {
-    typedef T type __attribute__((vector_size(vector_bytes)));
+// A type of its own: nvcc converts no vectors of sizes that depend on a template's arguments, unless their types do as a whole.
+template <class T, std::size_t Bytes>
+struct vector_of_bytes {
+    typedef T type __attribute__((vector_size(Bytes)));
 };
 template <class T>
-using vector_t = typename vector_type<T>::type;
+using vector_t = typename vector_of_bytes<T, vector_bytes>::type;
 
 template <class T>
 UPSWEEP_ALWAYS_INLINE inline vector_t<T> load_vector(const T* from)
@@ -155,7 +156,7 @@ UPSWEEP_ALWAYS_INLINE inline V greater(V a, V b)
 template <class T, class V>
 UPSWEEP_ALWAYS_INLINE inline auto unordered(V a, V b)
 {
-    typedef unsigned_t<T> bits __attribute__((vector_size(sizeof(V))));
+    using bits = typename vector_of_bytes<unsigned_t<T>, sizeof(V)>::type;
 #ifdef __AVX__
     if constexpr (sizeof(V) == sizeof(__m256) && std::same_as<T, float>)
         return (bits)_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_UNORD_Q);
@@ -246,21 +247,21 @@ inline constexpr bool has_vector_columns =
     std::integral<T> && !std::same_as<T, bool> && Count % (4 * vector_bytes / sizeof(T)) == 0 &&
     (detail::is_arithmetic<Op> || detail::is_extremum<Op> || detail::is_bitwise<Op>);
 
-// Folds Count elements to one vector, lane by lane. Four folds are under way at a time, which hides the latency of the
-// operation.
-template <class Op, class T, std::size_t Count>
-inline auto vector_columns(const T* in)
+// Folds Count elements to one vector, lane by lane, where load(i) gives the vector that begins with element i. Four folds are under way
+// at a time, which hides the latency of the operation.
+template <class Op, class T, std::size_t Count, class Load>
+UPSWEEP_ALWAYS_INLINE inline auto vector_columns(Load load)
 {
     constexpr std::size_t lanes = vector_bytes / sizeof(T);
-    vector_t<T> a = load_vector(in);
-    vector_t<T> b = load_vector(in + lanes);
-    vector_t<T> c = load_vector(in + 2 * lanes);
-    vector_t<T> d = load_vector(in + 3 * lanes);
+    vector_t<T> a = load(0);
+    vector_t<T> b = load(lanes);
+    vector_t<T> c = load(2 * lanes);
+    vector_t<T> d = load(3 * lanes);
     for (std::size_t i = 4 * lanes; i < Count; i += 4 * lanes) {
-        a = apply<Op, T>(a, load_vector(in + i));
-        b = apply<Op, T>(b, load_vector(in + i + lanes));
-        c = apply<Op, T>(c, load_vector(in + i + 2 * lanes));
-        d = apply<Op, T>(d, load_vector(in + i + 3 * lanes));
+        a = apply<Op, T>(a, load(i));
+        b = apply<Op, T>(b, load(i + lanes));
+        c = apply<Op, T>(c, load(i + 2 * lanes));
+        d = apply<Op, T>(d, load(i + 3 * lanes));
     }
     std::array<T, lanes> columns;
     store_vector(apply<Op, T>(apply<Op, T>(a, b), apply<Op, T>(c, d)), columns.data());
