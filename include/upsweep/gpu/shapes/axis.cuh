@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 
 #include <upsweep/engine.hpp>
@@ -21,6 +22,7 @@
 #include <upsweep/gpu/source/strided.cuh>
 #include <upsweep/gpu/target/cuda.cuh>
 #include <upsweep/lines.hpp>
+#include <upsweep/monoids.hpp>
 #include <upsweep/verb/axis.hpp>
 #include <upsweep/view.hpp>
 
@@ -69,6 +71,11 @@ void check_lines(const cuda& target, std::string_view call, const detail::lines<
     check_place(target, call, strided_source(all.out.begin().elements()), all.out.size());
 }
 
+// Whether it is the operator that a scan takes its time for, and not the memory: then a lane has many elements one behind the other, of which fewer
+// operations are between lanes.
+template <class Op, class Acc>
+inline constexpr bool is_costly = std::same_as<Op, log_sum_exp>&& std::same_as<Acc, double>;
+
 // Which kernels take lines.
 enum class line_kernels {
     short_rows, // of up to four elements: a lane folds them in registers
@@ -81,6 +88,8 @@ enum class line_kernels {
     walks,      // many lines side by side, or short ones; reductions of short rows that lie apart
     columns     // others side by side
 };
+template <class Op, class Acc, class T, class Out>
+inline constexpr bool has_scanned_warp_rows = !are_staged_of_any_length<true, Acc, T, Out> && !is_costly<Op, Acc>;
 template <bool Scans, class Op, class Acc, class T, class Out, std::size_t Rank>
 line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side_by_side)
 {
@@ -106,7 +115,7 @@ line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side
     using result = std::conditional_t<Scans, Out, T>;
     if (may_be_staged<Scans, Acc, T, result> && !side_by_side && are_staged_rows<Scans>(all))
         return line_kernels::staged;
-    if (Scans && !are_staged_of_any_length<Scans, Acc, T, result> && !side_by_side && are_warp_rows(all))
+    if (Scans && has_scanned_warp_rows<Op, Acc, T, result> && !side_by_side && are_warp_rows(all))
         return line_kernels::rows;
     if (!side_by_side)
         return has_tiles && sizeof(T) >= 4 ? line_kernels::tiles
@@ -276,7 +285,7 @@ struct engine<cuda, verb::scan_lines> {
         if constexpr (gpu::may_be_staged<true, Acc, T, Out>)
             if (kernels == gpu::line_kernels::staged)
                 return gpu::scan_staged_rows(target, call, all, op, start);
-        if constexpr (!gpu::are_staged_of_any_length<true, Acc, T, Out>)
+        if constexpr (gpu::has_scanned_warp_rows<Op, Acc, T, Out>)
             if (kernels == gpu::line_kernels::rows)
                 return gpu::scan_warp_rows(target, call, all, op, start);
         if constexpr (gpu::adjacent_lines::is_narrow<T>) {
