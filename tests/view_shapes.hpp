@@ -120,6 +120,8 @@ inline std::vector<shape<1>> shapes_of_rank_1(std::size_t many)
     std::vector<shape<1>> all{{{0}, {1}}, {{1}, {5}}, {{17}, {1}}, {{33}, {-1}}, {{1000}, {3}, 1}, {{300}, {0}}};
     for (const std::size_t n : {std::size_t{4095}, std::size_t{4096}, std::size_t{4097}, many})
         all.push_back({{n}, {n % 2 == 0 ? -2 : 2}, n % 3});
+    for (const std::ptrdiff_t stride : {2, 3, 4, 5})
+        all.push_back({{many + 1}, {stride}, static_cast<std::size_t>(2 * stride + 1)});
     return all;
 }
 inline std::vector<shape<2>> shapes_of_rank_2(std::size_t many)

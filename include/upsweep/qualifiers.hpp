@@ -13,6 +13,6 @@
 // no ordinary store comes between streamed ones.
 #define UPSWEEP_ALWAYS_INLINE [[gnu::always_inline]]
 
-// Functions marked with it are called even where the compiler would rather inline them: they are large, do much work a call, and have several callers,
-// each of which would have to be compiled with all of them in it.
+// Functions marked with it are called even where the compiler would rather inline them. They have several callers, each of which would have to be compiled
+// with all of them in it, and a call costs nothing beside their work, or is made once a line.
 #define UPSWEEP_NEVER_INLINE [[gnu::noinline]]

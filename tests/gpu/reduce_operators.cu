@@ -2,6 +2,7 @@
 //
 // Reduce of integers on a GPU by other operators than sums, for a type of each kind.
 #include <cstdint>
+#include <utility>
 
 #include "../reduce_cases.hpp"
 
@@ -39,6 +40,31 @@ void expect_shifted_folds(const Op& op)
     }
 }
 
+// Of every second or fourth byte, the same.
+template <class T, class Op>
+void expect_folds_of_strided_bytes(const Op& op)
+{
+    using sum = accumulator_t<Op, T>;
+    using source = decltype(gpu::strided_source(std::declval<view<const T, 1>>().begin().elements()));
+    using shape = gpu::reduce_shape<sum, source, Op>;
+    using few = gpu::small_reduce_shape<source>;
+    static_assert(gpu::may_be_strided_bytes<shape::elements, source>);
+    auto random = generator();
+    const std::size_t by_few = few::tile * gpu::most_tiles_of_few<sum, source, Op, result_t<Op, T>>(cuda{});
+    for (const std::size_t stride : {2, 4})
+        for (const std::size_t place : {0, 1, 7, 15}) {
+            const std::size_t n = (by_few / shape::tile + 2) * shape::tile + place;
+            const host_array<T> values = random_array<T>(random, place + (n - 1) * stride + 1);
+            host_array<T> of(n);
+            for (std::size_t i = 0; i < n; ++i)
+                of[i] = values[place + i * stride];
+            const target_array<cuda, T> in(values.span());
+            const view<const T, 1> apart(in.const_span().data() + place, {n}, {static_cast<std::ptrdiff_t>(stride)});
+            const auto expected = as_expected<result_t<Op, T>>(literal_fold(converted<sum>(of.span()).span(), op));
+            ASSERT_TRUE(bits_equal(reduce(cuda{}, apart, op), expected)) << "from " << place << " by " << stride;
+        }
+}
+
 // Elements of two bytes that lie at any address are read one by one.
 struct byte_pair {
     std::uint8_t first;
@@ -53,6 +79,13 @@ TEST(gpu_reduce, of_narrow_elements_from_every_place)
     expect_shifted_folds<std::uint16_t>(minimum{});
     expect_shifted_folds<f16>(plus{});
     expect_shifted_folds<bf16>(maximum{});
+}
+
+TEST(gpu_reduce, of_bytes_at_a_stride)
+{
+    expect_folds_of_strided_bytes<std::uint8_t>(plus{});
+    expect_folds_of_strided_bytes<std::int8_t>(maximum{});
+    expect_folds_of_strided_bytes<bool>(logical_and{});
 }
 
 } // namespace upsweep::test

@@ -209,10 +209,11 @@ UPSWEEP_NEVER_INLINE void scan_rows(const lane_rows<Acc>& rows, std::size_t lane
     constexpr std::size_t line = 64;
     constexpr std::size_t group_bytes = group::lanes * sizeof(Acc);
     constexpr std::size_t groups = Store == store_kind::streamed && line % group_bytes == 0 ? line / group_bytes : 1;
-    // The folds between two rows are results of both kinds, in rows one apart. The one that is left is known already.
+    // The fold before row r > 0 is the exclusive result of row r and the inclusive one of row r - 1. The remaining result, of the first or of the
+    // last row, is `before` or `end`.
     const bool is_inclusive = kind == scan_kind::inclusive;
-    const Acc* const known = is_inclusive ? end : before;
-    Acc* const out_between = is_inclusive ? out : out + out_step;
+    const Acc* const remaining = is_inclusive ? end : before;
+    Acc* const out_of_others = is_inclusive ? out : out + out_step;
     // From the last lanes on, and from the first row on: what is written behind the end of a row is replaced where the next row lies there.
     for (std::size_t lane = lanes; lane > 0;) {
         lane -= groups * group::lanes;
@@ -220,20 +221,20 @@ UPSWEEP_NEVER_INLINE void scan_rows(const lane_rows<Acc>& rows, std::size_t lane
         for (std::size_t g = 0; g < groups; ++g)
             group_folds<0, Rows, Acc>(load_group<Op, Acc, Rows>(rows, lane + g * group::lanes),
                                       group::load(before + lane + g * group::lanes), op, folds[g]);
-        const auto put = [&](std::size_t g, const auto& fold, Acc* row) {
+        const auto store = [&](std::size_t g, const auto& fold, Acc* row) {
             group::template store<Store>(with_named_nan<Op, Acc>(fold), row + lane + g * group::lanes);
         };
-        const auto put_known = [&](Acc* row) {
+        const auto store_remaining = [&](Acc* row) {
             for (std::size_t g = 0; g < groups; ++g)
-                put(g, group::load(known + lane + g * group::lanes), row);
+                store(g, group::load(remaining + lane + g * group::lanes), row);
         };
         if (!is_inclusive)
-            put_known(out);
+            store_remaining(out);
         for (std::size_t r = 1; r < Rows; ++r)
             for (std::size_t g = 0; g < groups; ++g)
-                put(g, folds[g][r], out_between + static_cast<std::ptrdiff_t>(r - 1) * out_step);
+                store(g, folds[g][r], out_of_others + static_cast<std::ptrdiff_t>(r - 1) * out_step);
         if (is_inclusive)
-            put_known(out + static_cast<std::ptrdiff_t>(Rows - 1) * out_step);
+            store_remaining(out + static_cast<std::ptrdiff_t>(Rows - 1) * out_step);
     }
 }
 

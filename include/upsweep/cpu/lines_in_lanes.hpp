@@ -330,7 +330,7 @@ private:
         constexpr std::size_t line = 64; // of memory: one that is streamed in parts takes longer than an ordinary store
         const bool is_aligned =
             (reinterpret_cast<std::uintptr_t>(to) | row_bytes | (u.lanes * sizeof(Acc))) % line == 0;
-        if constexpr (Rows == rows_at_once)
+        if constexpr (Rows == rows_at_once) // The last rows are few, and not compiled for it.
             if (is_aligned && call_.options.store == store_kind::streamed)
                 return scan_to<Rows, store_kind::streamed>(u, rows, before, after, to, step);
         scan_to<Rows, store_kind::cached>(u, rows, before, after, to, step);

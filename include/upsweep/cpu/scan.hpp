@@ -83,9 +83,10 @@ private:
         bool has_nan = detail::is_nan_of<Op>(end);
         std::array<Acc, Size> aside;
         Acc* const ready = place_of_folds(out, streams, block.can_stream);
-        constexpr store_kind best_store = Size == block_size<Acc> ? store_kind::streamed : store_kind::cached;
+        // Smaller blocks are never streamed, and are not compiled for it.
+        constexpr store_kind streamed = Size == block_size<Acc> ? store_kind::streamed : store_kind::cached;
         if (streams && ready != nullptr && !has_nan)
-            has_nan |= down_sweep<best_store>(block, end, ready);
+            has_nan |= down_sweep<streamed>(block, end, ready);
         else
             has_nan |= down_sweep<store_kind::cached>(block, end, ready != nullptr ? ready : aside.data());
         if (ready == nullptr)

@@ -40,12 +40,14 @@ public:
         for (std::size_t k = 0; k < stacks_.size(); ++k) {
             const T* const line =
                 first_of_line(call_.lines.in, first_ + k) + static_cast<std::ptrdiff_t>(piece.first) * stride;
-            if (stride == 1)
+            if (stride == 1) {
                 fold_serially(stacks_[k], line, piece.count, call_.op, further_on(line));
-            else
-                for_each_block(piece.count, [&](std::size_t first, std::size_t count) {
-                    fold_serially(stacks_[k], side_by_side(line, first, count), count, call_.op);
-                });
+                continue;
+            }
+            std::array<T, block> elements;
+            for_each_block(piece.count, [&](std::size_t first, std::size_t count) {
+                fold_serially(stacks_[k], side_by_side(line, first, count, elements.data()), count, call_.op);
+            });
         }
     }
     UPSWEEP_NEVER_INLINE void push(const Acc* totals, int level)
@@ -82,14 +84,14 @@ private:
         for (std::size_t first = 0; first < count; first += block)
             f(first, std::min(block, count - first));
     }
-    // Elements of a line from number `first` on, which lie apart, as a copy of them.
-    const T* side_by_side(const T* line, std::size_t first, std::size_t count)
+    // Copies elements of a line from number `first` on, which lie apart.
+    const T* side_by_side(const T* line, std::size_t first, std::size_t count, T* to) const
     {
         const std::ptrdiff_t stride = call_.lines.in.stride(0);
         line += static_cast<std::ptrdiff_t>(first) * stride;
         for (std::size_t i = 0; i < count; ++i)
-            elements_[i] = line[static_cast<std::ptrdiff_t>(i) * stride];
-        return elements_.data();
+            to[i] = line[static_cast<std::ptrdiff_t>(i) * stride];
+        return to;
     }
 
     // Scans a piece of line k, which begins at `in` and `out`. Elements and results that do not lie side by side are copied, a block at a time.
@@ -108,15 +110,17 @@ private:
         }
         if (copies_out)
             options.store = store_kind::cached;
+        std::array<T, block> elements;
+        std::array<Out, block> results;
         for_each_block(piece.count, [&](std::size_t first, std::size_t count) {
             const bool is_end = first + count == piece.count;
             options.is_last = is_last && is_end;
-            Out* const to = copies_out ? results_.data() : out + first;
-            scan_of_line(stacks_[k], before_[k], is_end ? end : nullptr, call_.op,
-                         options)(copies_in ? side_by_side(in, first, count) : in + first, to, count, {});
+            const T* const from = copies_in ? side_by_side(in, first, count, elements.data()) : in + first;
+            Out* const to = copies_out ? results.data() : out + first;
+            scan_of_line(stacks_[k], before_[k], is_end ? end : nullptr, call_.op, options)(from, to, count, {});
             if (copies_out)
                 for (std::size_t i = 0; i < count; ++i)
-                    out[static_cast<std::ptrdiff_t>(first + i) * out_stride] = results_[i];
+                    out[static_cast<std::ptrdiff_t>(first + i) * out_stride] = results[i];
         });
     }
 
@@ -124,8 +128,6 @@ private:
     std::size_t first_;
     std::vector<fold_stack<Acc, Op>> stacks_;
     row_of_values<Acc> before_;
-    std::array<T, block> elements_;  // of a block, where they lie apart
-    std::array<Out, block> results_; // the same of its results
 };
 
 } // namespace upsweep::cpu_engine

@@ -32,7 +32,8 @@ inline constexpr std::size_t vector_bytes = 32;
 inline constexpr std::size_t vector_bytes = 16;
 #endif
 
-// A type of its own: nvcc converts no vectors of sizes that depend on a template's arguments, unless their types do as a whole.
+// nvcc refuses to convert from and to a vector type that is declared within a template, and whose size depends on its arguments. It takes a member of
+// a class template.
 template <class T, std::size_t Bytes>
 struct vector_of_bytes {
     typedef T type __attribute__((vector_size(Bytes)));

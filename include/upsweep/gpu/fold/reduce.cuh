@@ -38,6 +38,7 @@ struct reduce_shape {
     static constexpr int blocks = is_large ? 2 : 4;
     // A strided source keeps indices and strides in registers, of which eight rows would leave too few.
     static constexpr int rows = is_large || is_strided_source<Source> ? 4 : 8;
+    static constexpr bool reads_strided_bytes = true;
     static constexpr int elements = vector_elements<sizeof(std::iter_value_t<Source>)>; // of a lane, in a row
     static constexpr int row = elements * lanes;
     static constexpr int warp_tile = row * rows;
@@ -88,6 +89,20 @@ __device__ Acc total_of_vectors(Vector vector, const Op& op)
     }
 }
 
+// The total of a warp tile of bytes at a stride, whose first vector of this lane begins at `first`, in any order. Row by row: vectors of all rows, and
+// the words that they are cut out of, would take too many registers.
+template <class Shape, int Stride, class Acc, class T, class Op>
+__device__ Acc total_of_strided_bytes(const T* first, const Op& op)
+{
+    constexpr int count = Shape::elements;
+    auto total = vector_total<Acc>(load_strided_bytes<Stride, count>(first), op);
+#pragma unroll 1
+    for (int r = 1; r < Shape::rows; ++r)
+        total = op(total, vector_total<Acc>(load_strided_bytes<Stride, count>(first + r * Shape::row * Stride), op));
+    Acc of_lane[1] = {convert<Acc>(total)};
+    return warp_total(of_lane, op);
+}
+
 // The total of the warp tile at `in`, for every lane of the warp.
 template <class Shape, class Acc, class Source, class Op>
 __device__ Acc warp_tile_total(Source in, const tile_place& place, const Op& op)
@@ -104,6 +119,13 @@ __device__ Acc warp_tile_total(Source in, const tile_place& place, const Op& op)
                 load_shifted_rows(mine, words, [](const element* from) { return load_vector<count>(from); });
             const auto before = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(mine) % sizeof(uint4));
             return total_of_vectors<Shape, Acc>([&](int r) { return shifted_row(words, r, before); }, op);
+        }
+    }
+    if constexpr (may_be_strided_bytes<count, Source> && Shape::reads_strided_bytes && is_any_order<Op, Acc>) {
+        if (place.has_neighbours && in.short_stride != 0) {
+            const element* const first = mine.data + static_cast<std::int64_t>(mine.first) * mine.short_stride;
+            return mine.short_stride == 2 ? total_of_strided_bytes<Shape, 2, Acc>(first, op)
+                                          : total_of_strided_bytes<Shape, 4, Acc>(first, op);
         }
     }
     lane_vector<element, count> vectors[Shape::rows];

@@ -71,10 +71,10 @@ void check_lines(const cuda& target, std::string_view call, const detail::lines<
     check_place(target, call, strided_source(all.out.begin().elements()), all.out.size());
 }
 
-// Whether it is the operator that a scan takes its time for, and not the memory: then a lane has many elements one behind the other, of which fewer
-// operations are between lanes.
+// Whether the operator, and not memory, limits a scan. Such scans go to kernels in which a lane folds several consecutive elements, which take fewer
+// operations between lanes.
 template <class Op, class Acc>
-inline constexpr bool is_costly = std::same_as<Op, log_sum_exp>&& std::same_as<Acc, double>;
+inline constexpr bool limits_scans = std::same_as<Op, log_sum_exp>&& std::same_as<Acc, double>;
 
 // Which kernels take lines.
 enum class line_kernels {
@@ -88,8 +88,11 @@ enum class line_kernels {
     walks,      // many lines side by side, or short ones; reductions of short rows that lie apart
     columns     // others side by side
 };
+
+// Whether rows of these types may be scanned by a warp each.
 template <class Op, class Acc, class T, class Out>
-inline constexpr bool has_scanned_warp_rows = !are_staged_of_any_length<true, Acc, T, Out> && !is_costly<Op, Acc>;
+inline constexpr bool may_be_scanned_warp_rows = !are_staged_of_any_length<true, Acc, T, Out> && !limits_scans<Op, Acc>;
+
 template <bool Scans, class Op, class Acc, class T, class Out, std::size_t Rank>
 line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side_by_side)
 {
@@ -115,7 +118,7 @@ line_kernels kernels_for(const detail::lines<const T, Out, Rank>& all, bool side
     using result = std::conditional_t<Scans, Out, T>;
     if (may_be_staged<Scans, Acc, T, result> && !side_by_side && are_staged_rows<Scans>(all))
         return line_kernels::staged;
-    if (Scans && has_scanned_warp_rows<Op, Acc, T, result> && !side_by_side && are_warp_rows(all))
+    if (Scans && may_be_scanned_warp_rows<Op, Acc, T, result> && !side_by_side && are_warp_rows(all))
         return line_kernels::rows;
     if (!side_by_side)
         return has_tiles && sizeof(T) >= 4 ? line_kernels::tiles
@@ -285,7 +288,7 @@ struct engine<cuda, verb::scan_lines> {
         if constexpr (gpu::may_be_staged<true, Acc, T, Out>)
             if (kernels == gpu::line_kernels::staged)
                 return gpu::scan_staged_rows(target, call, all, op, start);
-        if constexpr (gpu::has_scanned_warp_rows<Op, Acc, T, Out>)
+        if constexpr (gpu::may_be_scanned_warp_rows<Op, Acc, T, Out>)
             if (kernels == gpu::line_kernels::rows)
                 return gpu::scan_warp_rows(target, call, all, op, start);
         if constexpr (gpu::adjacent_lines::is_narrow<T>) {

@@ -36,6 +36,7 @@ struct piece_shape {
     static constexpr int threads = 256;
     static constexpr int blocks = 4; // of a multiprocessor: all four have 128 KiB on their way
     static constexpr int rows = 8;   // of vectors
+    static constexpr bool reads_strided_bytes = false;
     static constexpr int elements = vector_elements<sizeof(std::iter_value_t<Source>)>;
     static constexpr int row = elements * lanes;
     static constexpr int piece = row * rows;
