@@ -287,9 +287,10 @@ inline bool any_nan([[maybe_unused]] const Acc* values)
 
 // The scan of one block in two sweeps. up_sweep returns the block's total; down_sweep<Store>, given the folds of all
 // elements before the block and up to its end, writes the folds before each element, or after each, to `out`, as `kind`
-// says. Of the levels above always those before are wanted (write_folds_before). Each level of the tree hands the totals of its blocks to the level above and gets back the folds before them: a left child
-// has its parent's fold, a right child has that (+) the total of its left sibling. In the up-sweep, `ahead` advances by the
-// elements of the block: lines that are asked for in the down-sweep compete with streamed results for the buffers of a core.
+// says; levels above always write those before (write_folds_before). Each level of the tree hands the totals of its
+// blocks to the level above and gets back the folds before them: a left child has its parent's fold, a right child has
+// that (+) the total of its left sibling. In the up-sweep, `ahead` advances by the elements of the block: lines that are
+// asked for in the down-sweep compete with streamed results for the buffers of a core.
 // down_sweep returns false if no result is NaN that the operator has made.
 template <std::size_t Count, class Acc, class Op>
 class block_scan {

@@ -34,6 +34,31 @@ UPSWEEP_NEVER_INLINE T* first_of_line(const view<T, Rank>& in, std::size_t line)
     return &in[line];
 }
 
+// Copies `count` elements that lie a stride apart side by side, and back. That of a line that lies the other way round compilers turn into vector
+// code, if it has a loop of its own.
+template <class T>
+void gather(const T* __restrict from, std::ptrdiff_t stride, std::size_t count, T* __restrict to)
+{
+    const auto end = static_cast<std::ptrdiff_t>(count);
+    if (stride == -1)
+        for (std::ptrdiff_t i = 0; i < end; ++i)
+            to[i] = *(from - i);
+    else
+        for (std::ptrdiff_t i = 0; i < end; ++i)
+            to[i] = from[i * stride];
+}
+template <class T>
+void scatter(const T* __restrict from, std::size_t count, T* __restrict to, std::ptrdiff_t stride)
+{
+    const auto end = static_cast<std::ptrdiff_t>(count);
+    if (stride == -1)
+        for (std::ptrdiff_t i = 0; i < end; ++i)
+            *(to - i) = from[i];
+    else
+        for (std::ptrdiff_t i = 0; i < end; ++i)
+            to[i * stride] = from[i];
+}
+
 // Calls f with the beginning of a line.
 template <class T, std::size_t Rank, class F>
 void with_line(const view<T, Rank>& in, std::size_t line, F f)

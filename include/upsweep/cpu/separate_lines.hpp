@@ -46,7 +46,8 @@ public:
             }
             std::array<T, block> elements;
             for_each_block(piece.count, [&](std::size_t first, std::size_t count) {
-                fold_serially(stacks_[k], side_by_side(line, first, count, elements.data()), count, call_.op);
+                gather(line + static_cast<std::ptrdiff_t>(first) * stride, stride, count, elements.data());
+                fold_serially(stacks_[k], static_cast<const T*>(elements.data()), count, call_.op);
             });
         }
     }
@@ -84,22 +85,14 @@ private:
         for (std::size_t first = 0; first < count; first += block)
             f(first, std::min(block, count - first));
     }
-    // Copies elements of a line from number `first` on, which lie apart.
-    const T* side_by_side(const T* line, std::size_t first, std::size_t count, T* to) const
-    {
-        const std::ptrdiff_t stride = call_.lines.in.stride(0);
-        line += static_cast<std::ptrdiff_t>(first) * stride;
-        for (std::size_t i = 0; i < count; ++i)
-            to[i] = line[static_cast<std::ptrdiff_t>(i) * stride];
-        return to;
-    }
 
     // Scans a piece of line k, which begins at `in` and `out`. Elements and results that do not lie side by side are copied, a block at a time.
     void scan_line(std::size_t k, const T* in, Out* out, const line_piece& piece, const Acc* end)
     {
         using scan_of_line = serial_scan<Acc, Op, const T*, Out*>;
+        const std::ptrdiff_t in_stride = call_.lines.in.stride(0);
         const std::ptrdiff_t out_stride = call_.lines.out.stride(0);
-        const bool copies_in = call_.lines.in.stride(0) != 1;
+        const bool copies_in = in_stride != 1;
         const bool copies_out = out_stride != 1;
         const bool is_last = piece.first + piece.count == call_.lines.length();
         scan_options<Acc> options = call_.options;
@@ -115,12 +108,14 @@ private:
         for_each_block(piece.count, [&](std::size_t first, std::size_t count) {
             const bool is_end = first + count == piece.count;
             options.is_last = is_last && is_end;
-            const T* const from = copies_in ? side_by_side(in, first, count, elements.data()) : in + first;
+            const T* const some = in + static_cast<std::ptrdiff_t>(first) * in_stride;
             Out* const to = copies_out ? results.data() : out + first;
-            scan_of_line(stacks_[k], before_[k], is_end ? end : nullptr, call_.op, options)(from, to, count, {});
+            if (copies_in)
+                gather(some, in_stride, count, elements.data());
+            scan_of_line(stacks_[k], before_[k], is_end ? end : nullptr, call_.op,
+                         options)(copies_in ? elements.data() : some, to, count, {});
             if (copies_out)
-                for (std::size_t i = 0; i < count; ++i)
-                    out[static_cast<std::ptrdiff_t>(first + i) * out_stride] = results[i];
+                scatter(results.data(), count, out + static_cast<std::ptrdiff_t>(first) * out_stride, out_stride);
         });
     }
 

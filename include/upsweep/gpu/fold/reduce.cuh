@@ -122,10 +122,11 @@ __device__ Acc warp_tile_total(Source in, const tile_place& place, const Op& op)
         }
     }
     if constexpr (may_be_strided_bytes<count, Source> && Shape::reads_strided_bytes && is_any_order<Op, Acc>) {
-        if (place.has_neighbours && in.short_stride != 0) {
-            const element* const first = mine.data + static_cast<std::int64_t>(mine.first) * mine.short_stride;
-            return mine.short_stride == 2 ? total_of_strided_bytes<Shape, 2, Acc>(first, op)
-                                          : total_of_strided_bytes<Shape, 4, Acc>(first, op);
+        const int stride = in.short_stride();
+        if (place.has_neighbours && stride != 0) {
+            const element* const first = mine.data + static_cast<std::int64_t>(mine.first) * stride;
+            return stride == 2 ? total_of_strided_bytes<Shape, 2, Acc>(first, op)
+                               : total_of_strided_bytes<Shape, 4, Acc>(first, op);
         }
     }
     lane_vector<element, count> vectors[Shape::rows];

@@ -35,7 +35,6 @@ struct strided_source {
     int dimensions = 1;
     unsigned run =
         0; // elements that are in one piece, and aligned as one, from each multiple of so many on: a power of two
-    int short_stride = 0; // the stride, if it is the only one, and 2 or 4
     std::uint64_t first = 0;
 
     // Of the elements of a view that is collapsed, as its iterators have it.
@@ -52,8 +51,6 @@ struct strided_source {
             }
         }
         run = is_in_rows() ? longest_run() : 1;
-        if (dimensions == 1 && (strides[0] == 2 || strides[0] == 4))
-            short_stride = static_cast<int>(strides[0]);
     }
 
     UPSWEEP_HOST_DEVICE strided_source operator+(std::uint64_t n) const
@@ -63,6 +60,12 @@ struct strided_source {
         return there;
     }
     __device__ T& operator[](std::uint64_t n) const { return *place_of(n); }
+
+    // The stride, if it is the only one, and 2 or 4, or else 0.
+    __device__ int short_stride() const
+    {
+        return dimensions == 1 && (strides[0] == 2 || strides[0] == 4) ? static_cast<int>(strides[0]) : 0;
+    }
 
     __device__ T* place_of(std::uint64_t n) const
     {
