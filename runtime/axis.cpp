@@ -18,6 +18,7 @@
 
 #include "any_order.hpp"
 #include "call.hpp"
+#include "converted_lines.hpp"
 #include "fold.hpp"
 #include "gpu/engine.hpp"
 #include "gpu/lines.hpp"
@@ -221,6 +222,17 @@ void reduce_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, cons
     to.write_back();
 }
 
+// Reduces a copy of the elements in the type of the results.
+void reduce_converted_on_gpu(const char* call, const gpu::device& gpu, upsweep_op op, const arrays& of,
+                             std::size_t axis, const std::vector<std::ptrdiff_t>& out_strides)
+{
+    const gpu::converted copy(gpu, of.in, of.out.dtype);
+    arrays converted = of;
+    converted.in = copy.get();
+    converted.in_dimensions = without_gaps(of.in_dimensions);
+    reduce_on_gpu(call, gpu, op, converted, axis, out_strides, false);
+}
+
 // The type in which a GPU searches elements.
 upsweep_dtype searched_on_gpu(upsweep_dtype dtype)
 {
@@ -407,15 +419,23 @@ upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, cons
     return guarded([&] {
         const arrays all(call, in, out);
         check_defined(op, all.in.dtype);
-        check_same_dtype(call, all.out, result_dtype_of(op, all.in.dtype));
+        const bool are_converted = is_converted_first(op, all.in.dtype, all.out.dtype);
+        if (!are_converted)
+            check_same_dtype(call, all.out, result_dtype_of(op, all.in.dtype));
         const reduction_along of(call, context, all, axis);
         if (all.out.count == 0)
             return;
         if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
             detail::check_fold_exists<minimum>(all.in_dimensions.extents[of.axis]);
         check_results(call, all.in, all.out);
+        if (of.is_on_gpu && are_converted)
+            return reduce_converted_on_gpu(call, *of.where.gpu, op, all, of.axis, of.strides);
         if (of.is_on_gpu)
             return reduce_on_gpu(call, *of.where.gpu, op, all, of.axis, of.strides, false);
+        if (are_converted)
+            return reduce_converted_lines(
+                of.where.host, op, all.in.dtype, all.out.dtype,
+                lines_of(call, all.in_dimensions, of.axis, all.from(), of.strides, all.to(), 1));
         reduce_on_host(call, of.where.host, op, all, of.axis, of.strides);
     });
 }

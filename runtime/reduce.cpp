@@ -14,7 +14,9 @@
 
 #include "any_order.hpp"
 #include "call.hpp"
+#include "converted_lines.hpp"
 #include "fold.hpp"
+#include "gpu/shapes.hpp"
 #include "lines_first.hpp"
 #include "variance.hpp"
 
@@ -187,6 +189,57 @@ bool write_early_truth(const cpu& host, upsweep_op op, const elements& in, const
     return true;
 }
 
+void write_result(const execution& where, std::uint64_t value, const elements& to)
+{
+    if (where.lies_on_gpu("reduce", to))
+        gpu::write(*where.gpu, to.data, &value, to.bytes());
+    else
+        std::memcpy(to.data, &value, to.bytes());
+}
+
+// Reduces elements to the type of result that the operator has of them.
+void reduce_elements(const execution& where, upsweep_op op, const elements& from, const elements& to)
+{
+    const bool is_on_gpu = where.lies_on_gpu("reduce", from);
+    const bool is_result_on_gpu = where.lies_on_gpu("reduce", to);
+    if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
+        detail::check_fold_exists<minimum>(from.count);
+    const gpu::reduce_request request{op, from.dtype, to.dtype, where.host, where.gpu, where.gpu_memory};
+    if (is_on_gpu && gpu::reduce_by_type(request, from, to.data, is_result_on_gpu))
+        return;
+    const bool is_on_host = where.gpu == nullptr;
+    if (is_on_host && write_early_truth(where.host, op, from, to))
+        return;
+    const auto equal = is_on_host ? fold_lines_first("reduce", where.host, op, from) : std::nullopt;
+    const folded_input whole("reduce", where, equal ? equal->of : from);
+    const auto reducer = make_reducer_for(where, op, whole.get().dtype);
+    whole.feed(*reducer);
+    std::uint64_t value = 0;
+    reducer->result(&value);
+    write_result(where, value, to);
+}
+
+// Reduces elements that are converted to the type of the result first: of an array without gaps in memory of the host by the CPU, some at a time, and
+// otherwise of a copy.
+void reduce_converted(const execution& where, upsweep_op op, const elements& from, const elements& to)
+{
+    if (where.lies_on_gpu("reduce", from)) {
+        const gpu::converted copy(*where.gpu, from, to.dtype);
+        return reduce_elements(where, op, copy.get(), to);
+    }
+    const side_by_side in_order(where.host, from);
+    std::uint64_t value = 0;
+    line_layout line;
+    line.extents.fill(1);
+    line.in_strides.fill(1);
+    line.out_strides.fill(1);
+    line.extents[0] = from.count;
+    line.in = in_order.data();
+    line.out = reinterpret_cast<std::byte*>(&value);
+    reduce_converted_lines(where.host, op, from.dtype, to.dtype, line);
+    write_result(where, value, to);
+}
+
 } // namespace
 
 struct upsweep_reducer {
@@ -204,30 +257,15 @@ upsweep_status upsweep_reduce(upsweep_context* context, upsweep_op op, const ups
         const elements from = checked_elements("reduce", "the input", in);
         const elements to = checked_elements("reduce", "the result", result);
         check_defined(op, from.dtype);
-        check_same_dtype("reduce", to, result_dtype_of(op, from.dtype));
+        const bool are_converted = is_converted_first(op, from.dtype, to.dtype);
+        if (!are_converted)
+            check_same_dtype("reduce", to, result_dtype_of(op, from.dtype));
         require(to.count == 1, "reduce", "the result has not one element", "pass an array of one element");
         const execution where = execution_of(context);
         const in_use taken(where);
-        const bool is_on_gpu = where.lies_on_gpu("reduce", from);
-        const bool is_result_on_gpu = where.lies_on_gpu("reduce", to);
-        if (op == UPSWEEP_MINIMUM || op == UPSWEEP_MAXIMUM)
-            detail::check_fold_exists<minimum>(from.count);
-        const gpu::reduce_request request{op, from.dtype, to.dtype, where.host, where.gpu, where.gpu_memory};
-        if (is_on_gpu && gpu::reduce_by_type(request, from, to.data, is_result_on_gpu))
-            return;
-        const bool is_on_host = where.gpu == nullptr;
-        if (is_on_host && write_early_truth(where.host, op, from, to))
-            return;
-        const auto equal = is_on_host ? fold_lines_first("reduce", where.host, op, from) : std::nullopt;
-        const folded_input whole("reduce", where, equal ? equal->of : from);
-        const auto reducer = make_reducer_for(where, op, whole.get().dtype);
-        whole.feed(*reducer);
-        std::uint64_t value = 0;
-        reducer->result(&value);
-        if (is_result_on_gpu)
-            gpu::write(*where.gpu, to.data, &value, to.bytes());
-        else
-            std::memcpy(to.data, &value, to.bytes());
+        if (are_converted)
+            return reduce_converted(where, op, from, to);
+        reduce_elements(where, op, from, to);
     });
 }
 

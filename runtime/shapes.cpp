@@ -417,18 +417,24 @@ std::size_t line_layout::lines() const
     return std::accumulate(extents.begin() + 1, extents.end(), std::size_t{1}, std::multiplies<>{});
 }
 
+std::pair<line_layout, line_layout> halves_along(std::size_t dimension, const line_layout& lines, std::size_t in_bytes,
+                                                 std::size_t out_bytes)
+{
+    const std::size_t extent = lines.extents[dimension];
+    const auto half = static_cast<std::ptrdiff_t>(extent / 2);
+    line_layout first = lines;
+    line_layout second = lines;
+    first.extents[dimension] = extent / 2;
+    second.extents[dimension] -= first.extents[dimension];
+    second.in += half * lines.in_strides[dimension] * static_cast<std::ptrdiff_t>(in_bytes);
+    second.out += half * lines.out_strides[dimension] * static_cast<std::ptrdiff_t>(out_bytes);
+    return {first, second};
+}
+
 std::pair<line_layout, line_layout> halves_of(const line_layout& lines, std::size_t in_bytes, std::size_t out_bytes)
 {
     const auto longest = std::max_element(lines.extents.begin() + 1, lines.extents.end());
-    const auto k = static_cast<std::size_t>(longest - lines.extents.begin());
-    const auto half = static_cast<std::ptrdiff_t>(*longest / 2);
-    line_layout first = lines;
-    line_layout second = lines;
-    first.extents[k] = *longest / 2;
-    second.extents[k] -= first.extents[k];
-    second.in += half * lines.in_strides[k] * static_cast<std::ptrdiff_t>(in_bytes);
-    second.out += half * lines.out_strides[k] * static_cast<std::ptrdiff_t>(out_bytes);
-    return {first, second};
+    return halves_along(static_cast<std::size_t>(longest - lines.extents.begin()), lines, in_bytes, out_bytes);
 }
 
 std::array<std::ptrdiff_t, most_dimensions> strides_without_gaps(const line_layout& lines)

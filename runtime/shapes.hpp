@@ -39,7 +39,10 @@ struct line_layout {
     std::size_t lines() const;
 };
 
-// The first and the second half of the lines, of which there are two or more. Elements and results have so many bytes each.
+// The first and the second half of the lines, of which there are two or more: along a dimension, which is not that of the lines and has more elements than
+// one, or along the longest. Elements and results have so many bytes each.
+std::pair<line_layout, line_layout> halves_along(std::size_t dimension, const line_layout& lines, std::size_t in_bytes,
+                                                 std::size_t out_bytes);
 std::pair<line_layout, line_layout> halves_of(const line_layout& lines, std::size_t in_bytes, std::size_t out_bytes);
 
 // The strides of an array without gaps that has an element of each line.

@@ -305,42 +305,10 @@ struct destroy_reducer {
 };
 using owned_reducer = std::unique_ptr<upsweep_reducer, destroy_reducer>;
 
-// So many elements of an array of one dimension without gaps, from number `first` on.
-nb::object part_of(PyArrayObject* array, std::int64_t first, std::int64_t count)
+// Whether libupsweep converts elements to the type of the results before they are folded.
+bool converts_first(const operand& in, const fold_types& types)
 {
-    PyArray_Descr* const descr = PyArray_DESCR(array);
-    Py_INCREF(descr);
-    npy_intp extent = count;
-    nb::object part = nb::steal(PyArray_NewFromDescr(&PyArray_Type, descr, 1, &extent, nullptr,
-                                                     PyArray_BYTES(array) + first * PyArray_ITEMSIZE(array),
-                                                     NPY_ARRAY_WRITEABLE, nullptr));
-    check(part.ptr());
-    return part;
-}
-
-// Folds elements as those of another type, of arrays without gaps: some at a time, so that the copy stays in the caches.
-void fold_converted(upsweep_op op, const operand& in, const fold_types& types, value& total)
-{
-    constexpr std::int64_t most = std::int64_t{1} << 16;
-    upsweep_reducer* created = nullptr;
-    check(lib().reducer_create(nullptr, op, types.elements, &created));
-    const owned_reducer fold(created);
-    const nb::object copies = new_array(1, &most, types.elements);
-    for (std::int64_t first = 0; first < in.count(); first += most) {
-        const std::int64_t count = std::min(most, in.count() - first);
-        const nb::object from = part_of(in.numpy(), first, count);
-        const nb::object to = part_of(as_array(copies), 0, count);
-        if (PyArray_CopyInto(as_array(to), as_array(from)) < 0)
-            throw nb::python_error();
-        layout converted;
-        describe(as_array(to), types.elements, converted);
-        const auto feed = [&] {
-            const gil_released others(count);
-            return lib().reducer_feed(fold.get(), &converted.array);
-        };
-        check(feed());
-    }
-    check(lib().reducer_result(fold.get(), total.bytes));
+    return types.elements != in.dtype() && types.elements == types.folded;
 }
 
 } // namespace
@@ -362,9 +330,9 @@ nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis
     const fold_types types = types_of_reduction(call, op, in.dtype(), dtype);
     const std::uint64_t axes = axes_argument(call, axis, in.rank());
     const bool are_all = std::popcount(axes) == in.rank();
-    const bool is_converted_in_parts =
-        are_all && types.elements != in.dtype() && PyArray_IS_C_CONTIGUOUS(in.numpy()) != 0;
-    if (!is_converted_in_parts)
+    // An array with gaps, or in another order, is converted as it lies.
+    const bool is_as_it_lies = are_all && PyArray_IS_C_CONTIGUOUS(in.numpy()) == 0;
+    if (!converts_first(in, types) || is_as_it_lies)
         in.convert(types.elements);
     if (!are_all)
         return fold_axes(
@@ -380,8 +348,6 @@ nb::object reduce(const char* call, upsweep_op op, nb::handle x, nb::handle axis
         const nb::object filled = nb::steal(PyObject_CallMethod(neutral.ptr(), "fill", "O", identity.ptr()));
         check(filled.ptr());
         std::memcpy(total.bytes, PyArray_DATA(as_array(neutral)), lib().dtype_size(types.folded));
-    } else if (is_converted_in_parts) {
-        fold_converted(op, in, types, total);
     } else {
         const upsweep_array result = total.array(types.folded);
         const auto fold = [&] {

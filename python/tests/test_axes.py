@@ -144,6 +144,18 @@ def test_dtype_and_out():
     assert same_bits(in_place, us.cumulative_sum(x, axis=1))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums_and_products_in_another_type(dtype):
+    for shape, axis in (((300, 700), 0), ((300, 700), 1), ((3, 70_000), 1), ((70_000, 3), 0), ((6, 40, 8, 10), (0, 2, 3)), ((6, 40, 8), (1, 2)),
+                        ((9, 0), 1), ((150_001,), None), ((40, 30), None)):
+        x = random(shape, dtype)
+        for to, view in itertools.product(("float32", "float64"), (x, x.T[::-1] if axis is None or x.ndim == 2 else x[:, ::-2])):
+            for call in (us.sum, us.prod):
+                assert same_bits(call(view, axis=axis, dtype=to), call(view.astype(to), axis=axis)), (shape, axis, to, call)
+    out = np.zeros(700)
+    assert us.sum(random((300, 700), dtype), axis=0, out=out) is out
+
+
 def test_what_is_refused():
     x = random((4, 4), "float64")
     before = x.copy()

@@ -165,7 +165,8 @@ static inline upsweep_array upsweep_array_of(const void* data, upsweep_dtype dty
 /* --- reduce, scan and histogram ------------------------------------------------------------------------------------ */
 
 /* Writes the fold of all elements to the first element of `result`, an array in any memory that has one element and the
- * type that upsweep_reduce_dtype tells. No elements: the operator's identity; UPSWEEP_INVALID_ARGUMENT for minimum and
+ * type that upsweep_reduce_dtype tells. Of sums and products it may also be f32 or f64, to which the elements are converted before they are
+ * folded: on a CPU some at a time, and on a GPU in a copy; those in memory of the host by the CPU, also in a context of a GPU. No elements: the operator's identity; UPSWEEP_INVALID_ARGUMENT for minimum and
  * maximum, which have none. Waits for the GPU unless the result lies in its memory. */
 UPSWEEP_API upsweep_status upsweep_reduce(upsweep_context* context, upsweep_op op, const upsweep_array* in,
                                           const upsweep_array* result);
@@ -239,7 +240,7 @@ UPSWEEP_API upsweep_status upsweep_weighted_histogram_edges(upsweep_context* con
  * that a scan may be in place, nor with one another. */
 
 /* Folds an array along an axis, numbered from 0. `out` has the shape of `in` without the axis, or with extent 1 there, and
- * the type that upsweep_reduce_dtype tells. An axis without elements gives the operator's identity;
+ * a type that the result of upsweep_reduce may have. An axis without elements gives the operator's identity;
  * UPSWEEP_INVALID_ARGUMENT for minimum and maximum, which have none. Arrays of any strides are read where they lie. */
 UPSWEEP_API upsweep_status upsweep_reduce_axis(upsweep_context* context, upsweep_op op, const upsweep_array* in,
                                                int32_t axis, const upsweep_array* out);

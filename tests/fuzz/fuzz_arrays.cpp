@@ -121,9 +121,12 @@ use examine(const described& of, const std::byte* memory, std::vector<std::int64
     wide lowest = 0;
     wide highest = 0;
     for (std::size_t k = 0; k < rank; ++k) {
-        const wide step = static_cast<wide>(strides[k]) * (of.shape[k] - 1) * size;
-        (step < 0 ? lowest : highest) += step;
-        if (highest - lowest > static_cast<wide>(1) << 61)
+        constexpr wide most = static_cast<wide>(1) << 61;
+        const wide elements = static_cast<wide>(strides[k]) * (of.shape[k] - 1); // whose bytes may be too many to count
+        if (elements < -most || elements > most)
+            return use::refused;
+        (elements < 0 ? lowest : highest) += elements * size;
+        if (highest - lowest > most)
             return use::refused;
     }
     if (!of.is_aligned())
@@ -217,14 +220,16 @@ void try_reduce(const arrays& with, upsweep_op op, std::byte* memory)
         check(expected.equals(memory));
     upsweep_dtype result = UPSWEEP_F64;
     const bool is_defined = with.are_right && upsweep_reduce_dtype(op, in.dtype, &result) == UPSWEEP_OK;
-    const bool fits = is_defined && out.dtype == result && with.out_offsets.size() == 1;
+    const bool is_converted = (op == UPSWEEP_PLUS || op == UPSWEEP_MULTIPLIES) && out.dtype != result &&
+                              (out.dtype == UPSWEEP_F32 || out.dtype == UPSWEEP_F64);
+    const bool fits = is_defined && (out.dtype == result || is_converted) && with.out_offsets.size() == 1;
     if (status != UPSWEEP_OK) {
         const bool has_value = !with.in_offsets.empty() || (op != UPSWEEP_MINIMUM && op != UPSWEEP_MAXIMUM);
         check(!fits || !has_value || status == UPSWEEP_UNSUPPORTED);
         return;
     }
     check(fits);
-    if (op == UPSWEEP_PLUS && is_integer(in.dtype)) {
+    if (op == UPSWEEP_PLUS && is_integer(in.dtype) && !is_converted) {
         std::uint64_t sum = 0;
         for (const std::int64_t offset : with.in_offsets)
             sum += expected.integer(offset, in.dtype);

@@ -196,9 +196,11 @@ folding read_folding(reader& from)
 
 void try_reduce(reader& from)
 {
-    const folding of = read_folding(from);
+    folding of = read_folding(from);
     laid in = read_layout(from, of.in, read_shape(from, 9), false);
     const auto axis = static_cast<std::size_t>(from.below(static_cast<int>(in.rank())));
+    if ((of.op == UPSWEEP_PLUS || of.op == UPSWEEP_MULTIPLIES) && from.byte() % 2 != 0)
+        of.out = from.byte() % 2 != 0 ? UPSWEEP_F32 : UPSWEEP_F64;
     std::vector<std::int64_t> shape = in.shape;
     shape[axis] = 1;
     laid out = read_layout(from, of.out, shape, true);

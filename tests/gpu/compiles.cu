@@ -6,6 +6,9 @@
 #include <span>
 #include <tuple>
 
+// Before the others: nvcc passes some constants on in another form then.
+#include <upsweep/recurrence.hpp>
+
 #include <upsweep/upsweep.hpp>
 
 #include "bulk_copies.cuh" // whose instructions the engine does not use yet

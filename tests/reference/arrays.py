@@ -18,7 +18,7 @@ import numpy as np
 import histograms
 from bits import cut, every_fold, inputs_of, same_bits
 from checks import Mismatch, case, refused, require, run
-from fold_order import FLOATS, STORAGE, folds, reduce, reduce_dtype, scan, supported
+from fold_order import FLOATS, STORAGE, convert, folds, reduce, reduce_dtype, scan, supported
 from library import (BUSY, CPU, CUDA, DEVICE, DTYPES, HOST, INVALID_ARGUMENT, MANAGED, NO_DEVICE, OK, OP_NUMBERS, OVERLAP,
                      UNREACHABLE, UNSUPPORTED, Array, Guarded, Outside, cpu, line)
 
@@ -136,11 +136,20 @@ def inputs(rng, op, dtype, most, layouts=LAYOUTS, ranks=range(7)):
 
 # --- reduce and scan ------------------------------------------------------------------------------------------------
 
+def some_result(rng, op, dtype):
+    """The type of a reduction's results, and the type in which its elements are folded: sums and products may be of converted elements."""
+    others = {"f32", "f64"} - {reduce_dtype(op, dtype)} if op in ("plus", "multiplies") else ()
+    if others and rng.random() < 0.3:
+        return (str(rng.choice(sorted(others))),) * 2
+    return reduce_dtype(op, dtype), dtype
+
+
 @case()
 def check_reduce(lib, rng, op, source, on=some_context):
     context, name = on(lib, rng)
-    result_dtype, values = reduce_dtype(op, source.dtype), source.values()
-    what = f"{lib.isa} reduce {op} of {source.what}, {name}"
+    (result_dtype, folded), values = some_result(rng, op, source.dtype), source.values()
+    expected = reduce(convert(values, source.dtype, folded), op, folded) if source.count or op not in ("minimum", "maximum") else None
+    what = f"{lib.isa} reduce {op} of {source.what} to {result_dtype}, {name}"
     for described in (source.describe(), Array.of(values.ctypes.data, DTYPES[source.dtype], (len(values),))):
         result = Guarded(result_dtype, 1)
         to = Array.of(result.pointer, DTYPES[result_dtype], (1,) * rng.integers(12))
@@ -149,7 +158,7 @@ def check_reduce(lib, rng, op, source, on=some_context):
             refused(lib, what, status, INVALID_ARGUMENT, result, "no elements")
             continue
         require(status == OK, f"{what}: {lib.message()}")
-        same_bits(result.array, reduce(values, op, source.dtype), result_dtype, what)
+        same_bits(result.array, expected, result_dtype, what)
         require(result.untouched_around() and source.unchanged(), f"{what}: wrote beside its result")
 
 
@@ -548,8 +557,10 @@ def refusals_of_results(libs, rng):
             for what, call, status, words in (
                     ("a sum of i32 to i32", lambda: lib.c.reduce(context, 0, numbers, array(i32, (1,))), INVALID_ARGUMENT,
                      ("an array of i32 where one of i64",)),
-                    ("a sum to f64", lambda: lib.c.reduce(context, 0, numbers, array(DTYPES["f64"], ())), INVALID_ARGUMENT,
-                     ("f64", "i64")),
+                    ("a maximum to f64", lambda: lib.c.reduce(context, 3, numbers, array(DTYPES["f64"], ())), INVALID_ARGUMENT,
+                     ("f64", "i32")),
+                    ("a sum to f16", lambda: lib.c.reduce(context, 0, numbers, array(DTYPES["f16"], ())), INVALID_ARGUMENT,
+                     ("f16", "i64")),
                     ("two results", lambda: lib.c.reduce(context, 0, numbers, array(i64, (2,))), INVALID_ARGUMENT,
                      ("not one element",)),
                     ("no result", lambda: lib.c.reduce(context, 0, numbers, array(i64, (1, 0))), INVALID_ARGUMENT,

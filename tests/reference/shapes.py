@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from arrays import LAYOUTS, OF_OUTPUTS, Laid, converted, random_shape, some_context
+from arrays import LAYOUTS, OF_OUTPUTS, Laid, converted, random_shape, some_context, some_result
 from bits import every_fold, inputs_of, same_bits
 from checks import case, refused, require, run
 from fold_order import FLOATS, STORAGE, convert, identity, reduce, reduce_dtype, scan
@@ -70,13 +70,15 @@ def check_reduce(lib, rng, op, source, axis):
     context, name = some_context(lib, rng)
     keeps_axis = bool(rng.integers(2))
     shape = [*source.shape[:axis], *[1][:keeps_axis], *source.shape[axis + 1:]]
-    out = Laid(rng, reduce_dtype(op, source.dtype), shape, some_layout(rng), is_output=True)
+    result_dtype, folded = some_result(rng, op, source.dtype)
+    out = Laid(rng, result_dtype, shape, some_layout(rng), is_output=True)
     what = f"{lib.isa} reduce_axis {op} of {source.what}, axis {axis}, to {out.what}, {name}"
     status = lib.c.reduce_axis(context, OP_NUMBERS[op], source.describe(), axis, out.describe())
     if source.shape[axis] == 0 and op in ("minimum", "maximum") and out.count:
         return refused(lib, what, status, INVALID_ARGUMENT, out.memory, "no elements")
     require(status == OK, f"{what}: {lib.message()}")
-    compare(out, along(axis, lambda x: reduced_columns(x, op, source.dtype), source.view()), what)
+    elements = convert(source.view(), source.dtype, folded)
+    compare(out, along(axis, lambda x: reduced_columns(x, op, folded), elements), what)
     require(source.unchanged(), f"{what}: wrote to its input")
 
 
@@ -197,6 +199,15 @@ def large_axes(libs, rng):
             for lib in libs:
                 check_reduce(lib, rng, op, source, axis)
                 check_scan(lib, rng, op, source, axis)
+
+
+def converted_axes(libs, rng):
+    """Lines of more elements than are converted at a time, whose lengths have one digit and many."""
+    for op, dtype in (("plus", "i8"), ("plus", "f32"), ("plus", "f64"), ("plus", "bf16"), ("multiplies", "u16"), ("plus", "bool")):
+        for shape in ((2, 131_072), (3, 150_001), (150_001, 3), (70_001, 2, 3), (2, 70_000, 3), (300_000,), (90, 2500)):
+            source = of_values(rng, op, dtype, shape, some_layout(rng, ("c", "fortran", "padded", "reversed")))
+            for lib in libs:
+                check_reduce(lib, rng, op, source, int(rng.integers(len(shape))))
 
 
 def empty_axes(libs, rng):
@@ -477,8 +488,10 @@ def refusals(libs, rng):
                                       ("extents",)),
                 "a scan of one dimension less": (lambda: c.scan_axis(context, 0, False, grid, 0, at(out, f32, (24,)), None),
                                                  INVALID_ARGUMENT, ("extents",)),
-                "sums of f32 in f64": (lambda: c.reduce_axis(context, 0, grid, 1, at(out, DTYPES["f64"], (4,))), INVALID_ARGUMENT,
-                                       ("an array of f64 where one of f32",)),
+                "maxima of f32 in f64": (lambda: c.reduce_axis(context, 3, grid, 1, at(out, DTYPES["f64"], (4,))), INVALID_ARGUMENT,
+                                         ("an array of f64 where one of f32",)),
+                "sums of f32 in i64": (lambda: c.reduce_axis(context, 0, grid, 1, at(out, i64, (4,))), INVALID_ARGUMENT,
+                                       ("an array of i64 where one of f32",)),
                 "means of f32 in f64": (lambda: c.mean_axis(context, grid, 1, at(out, DTYPES["f64"], (4,))), INVALID_ARGUMENT, ("f64",)),
                 "means of i64 in f32": (lambda: c.mean_axis(context, at(numbers, i64, (4, 6)), 1, column), INVALID_ARGUMENT, ("f32",)),
                 "bits of floats": (lambda: c.reduce_axis(context, 4, grid, 1, column), UNSUPPORTED, ("bit_and", "f32")),
@@ -575,7 +588,7 @@ def refusals(libs, rng):
                 require(c.reduce_axis(context, 0, wide, 3, at(sums, f32, (2,) * 7)) == OK, f"8 dimensions: {lib.message()}")
 
 
-CHECKS = (axes, large_axes, empty_axes, means, variances_of_lines, images, segments, checks_of_offsets, by_key, run_lengths, refusals)
+CHECKS = (axes, large_axes, converted_axes, empty_axes, means, variances_of_lines, images, segments, checks_of_offsets, by_key, run_lengths, refusals)
 
 
 if __name__ == "__main__":

@@ -154,13 +154,13 @@ void reduce_few_rows(const cpu& target, const detail::lines<const T, Out, Rank>&
                 row += size;
             };
             if ((length & 8) != 0)
-                take_block(std::integral_constant<std::size_t, 8>{});
+                take_block(std::integral_constant<int, 8>{});
             if ((length & 4) != 0)
-                take_block(std::integral_constant<std::size_t, 4>{});
+                take_block(std::integral_constant<int, 4>{});
             if ((length & 2) != 0)
-                take_block(std::integral_constant<std::size_t, 2>{});
+                take_block(std::integral_constant<int, 2>{});
             if ((length & 1) != 0)
-                take_block(std::integral_constant<std::size_t, 1>{});
+                take_block(std::integral_constant<int, 1>{});
             std::array<Out, unit_lanes<Acc>> of_unit; // with which nothing else shares memory, as compilers know
             for (std::size_t line = 0; line < unit.lines; ++line)
                 finish(folds[line], of_unit[line]);

@@ -36,16 +36,16 @@ void put_together(const T* __restrict from, std::size_t rows, T* __restrict to)
             to[r * Lines + c] = from[c * Room + r];
 }
 
-// Calls f with the number of lines as a constant.
+// Calls f with the number of lines as a constant: an int, since nvcc 13.0 passes std::size_t{4} on to g++ as no constant, after some headers.
 template <class F>
 void with_lines(std::size_t lines, F f)
 {
     if (lines == 2)
-        f(std::integral_constant<std::size_t, 2>{});
+        f(std::integral_constant<int, 2>{});
     else if (lines == 3)
-        f(std::integral_constant<std::size_t, 3>{});
+        f(std::integral_constant<int, 3>{});
     else
-        f(std::integral_constant<std::size_t, 4>{});
+        f(std::integral_constant<int, 4>{});
 }
 
 // Whether the lines of a view, whose first dimension is the one along which they are folded, take turns in memory without gaps.

@@ -129,12 +129,13 @@ private:
         };
         while (row + rows_at_once <= end)
             take(std::integral_constant<std::size_t, rows_at_once>{});
+        // Ints, for nvcc, as in interleaved_lines.hpp.
         if (row + 4 <= end)
-            take(std::integral_constant<std::size_t, 4>{});
+            take(std::integral_constant<int, 4>{});
         if (row + 2 <= end)
-            take(std::integral_constant<std::size_t, 2>{});
+            take(std::integral_constant<int, 2>{});
         if (row < end)
-            take(std::integral_constant<std::size_t, 1>{});
+            take(std::integral_constant<int, 1>{});
     }
 
     // Folds blocks of many rows, where these lie close together and are read where they lie. Returns how many rows there are in them.
