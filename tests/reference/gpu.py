@@ -433,14 +433,15 @@ def any_folds_on_the_gpu(libs, rng):
                 dtype not in FLOATS or to in FLOATS)]))
             first = Guarded.of(target, next(inputs_of(rng, op, target, 1))[1]) if rng.integers(2) else None
             init = None if first is None else first.pointer
-            what = f"{op} along axis {axis}"
+            what, result = f"{op} along axis {axis}", arrays.some_result(rng, op, dtype)[0]
             check_same_there(lib, rng, simulated, what, lambda on, x, to: c.reduce_axis(on, number, x, axis, to), [source],
-                             reduce_dtype(op, dtype), rest, out_layout)
+                             result, rest, out_layout)
+            check_same_there(lib, rng, simulated, op, lambda on, x, to: c.reduce(on, number, x, to), [source], result, ())
             check_same_there(lib, rng, simulated, f"{'exclusive' * exclusive} scan by {what}", lambda on, x, to: c.scan_axis(
                 on, number, exclusive, x, axis, to, init), [source], target, shape, out_layout)
             if op not in ("minimum", "maximum"):
                 check_same_there(lib, rng, simulated, f"{op} of nothing", lambda on, x, to: c.reduce_axis(on, number, x, 1, to),
-                                 [arrays.Laid(rng, dtype, (7, 0), "c", values=values[:0])], reduce_dtype(op, dtype), (7,))
+                                 [arrays.Laid(rng, dtype, (7, 0), "c", values=values[:0])], result, (7,))
             if op == "log_sum_exp":  # The simulator does not fold segments by it.
                 continue
             ends = np.sort(rng.integers(0, len(values) + 1, 40))
