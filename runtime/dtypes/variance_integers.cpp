@@ -5,6 +5,10 @@
 
 namespace upsweep::runtime {
 
+template const variance_engine& variance_engine_of<std::int8_t>();
+template const variance_engine& variance_engine_of<std::uint8_t>();
+template const variance_engine& variance_engine_of<std::int16_t>();
+template const variance_engine& variance_engine_of<std::uint16_t>();
 template const variance_engine& variance_engine_of<std::int32_t>();
 template const variance_engine& variance_engine_of<std::uint32_t>();
 template const variance_engine& variance_engine_of<std::int64_t>();
