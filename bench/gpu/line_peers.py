@@ -13,18 +13,10 @@ import statistics
 import cupy
 import torch
 
+from histogram_peers import milliseconds
+
 ROUNDS = 5
 LONG = 0.2  # seconds: what takes longer is measured once
-
-
-def milliseconds(call, scratch):
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    scratch.add_(1)
-    start.record()
-    call()
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end)
 
 
 def matrices(n):
