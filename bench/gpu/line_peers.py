@@ -20,7 +20,7 @@ LONG = 0.2  # seconds: what takes longer is measured once
 
 
 def matrices(n):
-    """Rows and columns, as bench/gpu/matrices.cu has them."""
+    """Most of the rows and columns of upsweep-bench-gpu."""
     for rows, columns in ((n // 2, 2), (n // 3, 3), (n // 16, 16), (n // 100, 100), (n // 1000, 1000), (1000, n // 1000), (100, n // 100),
                           (16, n // 16), (3, n // 3), (2, n // 2)):
         yield rows, columns
