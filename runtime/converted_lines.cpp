@@ -148,7 +148,7 @@ private:
     void reduce_part(line_layout lines, const elements& room) const
     {
         elements converted = room;
-        const elements from = in_order_of_memory(lines);
+        const elements from = taken_as_they_lie(lines);
         converted.count = converted.extents.back() = from.count;
         convert(from, converted);
         lines.in = converted.data;
@@ -178,7 +178,7 @@ private:
     }
 
     // The elements of a part in the order in which they lie in memory. The strides of the lines become those of a copy in this order.
-    elements in_order_of_memory(line_layout& lines) const
+    elements taken_as_they_lie(line_layout& lines) const
     {
         std::array<std::size_t, most_dimensions> order;
         std::iota(order.begin(), order.end(), std::size_t{0});

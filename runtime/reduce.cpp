@@ -17,6 +17,7 @@
 #include "converted_lines.hpp"
 #include "fold.hpp"
 #include "gpu/shapes.hpp"
+#include "line_arrays.hpp"
 #include "lines_first.hpp"
 #include "variance.hpp"
 
@@ -189,9 +190,9 @@ bool write_early_truth(const cpu& host, upsweep_op op, const elements& in, const
     return true;
 }
 
-void write_result(const execution& where, std::uint64_t value, const elements& to)
+void write_result(const execution& where, std::uint64_t value, const elements& to, bool is_on_gpu)
 {
-    if (where.lies_on_gpu("reduce", to))
+    if (is_on_gpu)
         gpu::write(*where.gpu, to.data, &value, to.bytes());
     else
         std::memcpy(to.data, &value, to.bytes());
@@ -216,7 +217,7 @@ void reduce_elements(const execution& where, upsweep_op op, const elements& from
     whole.feed(*reducer);
     std::uint64_t value = 0;
     reducer->result(&value);
-    write_result(where, value, to);
+    write_result(where, value, to, is_result_on_gpu);
 }
 
 // Reduces elements that are converted to the type of the result first: of an array without gaps in memory of the host by the CPU, some at a time, and
@@ -227,17 +228,13 @@ void reduce_converted(const execution& where, upsweep_op op, const elements& fro
         const gpu::converted copy(*where.gpu, from, to.dtype);
         return reduce_elements(where, op, copy.get(), to);
     }
+    const bool is_result_on_gpu = where.lies_on_gpu("reduce", to);
     const side_by_side in_order(where.host, from);
     std::uint64_t value = 0;
-    line_layout line;
-    line.extents.fill(1);
-    line.in_strides.fill(1);
-    line.out_strides.fill(1);
-    line.extents[0] = from.count;
-    line.in = in_order.data();
-    line.out = reinterpret_cast<std::byte*>(&value);
-    reduce_converted_lines(where.host, op, from.dtype, to.dtype, line);
-    write_result(where, value, to);
+    reduce_converted_lines(where.host, op, from.dtype, to.dtype,
+                           lines_of("reduce", {{from.count}, {1}}, 0, {in_order.data(), from.bytes()}, {0},
+                                    {reinterpret_cast<std::byte*>(&value), to.bytes()}, 1));
+    write_result(where, value, to, is_result_on_gpu);
 }
 
 } // namespace

@@ -73,7 +73,7 @@ first_blocks blocks_to_fold_first(const layout& at, std::uint64_t axes, upsweep_
         first.axes |= std::uint64_t{1} << k;
     }
     // Elements that are converted first are folded as what they are then.
-    if (!is_of_any_order(op, folded == UPSWEEP_F32 || folded == UPSWEEP_F64 ? folded : at.array.dtype)) {
+    if (!is_of_any_order(op, is_float(folded) ? folded : at.array.dtype)) {
         const std::int64_t block = first.length & -first.length;
         first.blocks = first.length / block;
         first.length = block;
